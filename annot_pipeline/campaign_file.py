@@ -1,0 +1,217 @@
+"""Reads campaign.yaml (YAML 1.2) and says what is wrong with it, path by path."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from annot_pipeline.config import (
+    TAG,
+    Campaign,
+    FieldName,
+    ItemFieldName,
+    LoadedCampaign,
+)
+from annot_pipeline.errors import ConfigError, Problem, shorten
+
+FILE_NAME = "campaign.yaml"
+
+
+def load_campaign(
+    path: Path | str, *, sets: Iterable[str] = (), overrides: Mapping[str, Any] | None = None
+) -> LoadedCampaign:
+    """Read a campaign.yaml, or the one in a folder.
+
+    Parameters
+    ----------
+    path
+        The file, or the folder that holds it.
+    sets
+        ``a.b=c`` settings, the value read as YAML; they win over the file.
+    overrides
+        Top-level keys that replace the file's.
+
+    Raises
+    ------
+    ConfigError
+        All problems at once, each with its dotted path.
+    """
+    file = Path(path)
+    if file.is_dir():
+        file = file / FILE_NAME
+    if not file.is_file():
+        raise ConfigError(
+            f"{path}: no campaign file",
+            [Problem("", f"{file} does not exist", do="annot init EXPORT... writes one")],
+        )
+    data = _parse(file.read_text(encoding="utf-8"), str(file))
+    if not isinstance(data, dict):
+        raise ConfigError(f"{file} is not a mapping of settings")
+    data.update(overrides or {})
+    for assignment in sets:
+        _set(data, assignment)
+    return LoadedCampaign(_validated(data, str(file)), file.resolve())
+
+
+def _parse(text: str, name: str) -> Any:
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise ConfigError(f"{name} is not YAML", [Problem("", str(error).strip())]) from None
+
+
+def _set(data: dict[str, Any], assignment: str) -> None:
+    """Apply ``a.b=c``; list elements by number."""
+    path, equals, value = assignment.partition("=")
+    if not equals:
+        raise ConfigError(
+            f"--set {assignment}: no value", [Problem("", "write --set a.b=c, as in --set seed=3")]
+        )
+    keys = path.split(".")
+    target: Any = data
+    for key in keys[:-1]:
+        if isinstance(target, list) and key.isdigit() and int(key) < len(target):
+            target = target[int(key)]
+        elif isinstance(target, dict):
+            target = target.setdefault(key, {})
+        else:
+            raise ConfigError(f"--set {assignment}: {key} is not a setting that holds others")
+    parsed = _parse(value, f"--set {assignment}")
+    if isinstance(target, list) and keys[-1].isdigit() and int(keys[-1]) < len(target):
+        target[int(keys[-1])] = parsed
+    elif isinstance(target, dict):
+        target[keys[-1]] = parsed
+    else:
+        raise ConfigError(f"--set {assignment}: {path} does not exist")
+
+
+def _validated(data: dict[str, Any], name: str) -> Campaign:
+    problems = list(_not_plain(data, ()))
+    if not problems:
+        try:
+            return Campaign.model_validate(_frozen(data))
+        except ValidationError as error:
+            problems = _problems([dict(detail) for detail in error.errors()])
+    count = f"{len(problems)} problem" + "s" * (len(problems) > 1)
+    raise ConfigError(f"{name}: {count}", problems)
+
+
+def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
+    """Keys and values that YAML reads as something other than what was written."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                yield Problem(
+                    ".".join((*path, str(key))), "a key must be a string", do=f'write "{key}"'
+                )
+            else:
+                yield from _not_plain(inner, (*path, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _not_plain(inner, (*path, str(place)))
+    elif not isinstance(value, str | int | float | bool | type(None)):
+        yield Problem(".".join(path), f"{value} is a date here", do="put it in quotes")
+
+
+def _frozen(value: Any) -> Any:
+    """Lists as tuples, which is what the strict models hold."""
+    if isinstance(value, dict):
+        return {key: _frozen(inner) for key, inner in value.items()}
+    return tuple(_frozen(inner) for inner in value) if isinstance(value, list) else value
+
+
+def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
+    """One problem a mistake: a list is not also too short because its elements are wrong."""
+    paths = [detail["loc"] for detail in details]
+    return [
+        _problem(detail)
+        for detail in details
+        if detail["type"] != "too_short"
+        or not any(p != detail["loc"] and p[: len(detail["loc"])] == detail["loc"] for p in paths)
+    ]
+
+
+def _problem(detail: dict[str, Any]) -> Problem:
+    location = [str(part) for part in detail["loc"] if not str(part).startswith(TAG)]
+    if location and location[-1] == "[key]":
+        location.pop()
+    where = ".".join(location)
+    kind, given = detail["type"], detail.get("input")
+    if kind in ("extra_forbidden", "unexpected_keyword_argument"):
+        return _unknown_key(where, location)
+    if kind == "literal_error":
+        allowed = detail["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+        if "[key]" in detail["loc"]:
+            return _unknown_key(where, location)
+        likely = difflib.get_close_matches(str(given), allowed, 1)
+        return Problem(
+            where,
+            f"{shorten(given)} is not allowed",
+            ", ".join(allowed),
+            f"did you mean {likely[0]}?" if likely else "",
+        )
+    if kind == "missing":
+        return Problem(where, "is missing")
+    if kind in ("value_error", "assertion_error"):
+        return Problem(where, str(detail["ctx"]["error"]))
+    if kind == "string_type":
+        return Problem(
+            where, f"{shorten(given)} is not a string", do=f'put it in quotes: "{_literal(given)}"'
+        )
+    message = detail["msg"][:1].lower() + detail["msg"][1:]
+    shown = "" if isinstance(given, dict | list) else f" (found {shorten(given)})"
+    return Problem(where, message + shown)
+
+
+def _literal(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _unknown_key(where: str, location: Sequence[str]) -> Problem:
+    allowed = _keys_at(location[:-1])
+    likely = difflib.get_close_matches(location[-1], allowed, 1, cutoff=0.5)
+    return Problem(
+        where,
+        "unknown key",
+        ", ".join(allowed),
+        f"did you mean {likely[0]}?" if likely else "",
+    )
+
+
+def _keys_at(location: Sequence[str]) -> list[str]:
+    """The keys allowed at a path of the file, found by walking the models."""
+    models: list[Any] = [Campaign]
+    for part in location:
+        if part.isdigit():
+            continue
+        found: list[Any] = []
+        for model in models:
+            for name, info in _fields(model).items():
+                if name == part:
+                    found += _models_in(info)
+        models = found or models
+        if part == "fields":
+            names = ItemFieldName if "items" in location else FieldName
+            if location[-1] == "fields":
+                return list(get_args(names))
+    return sorted({name for model in models for name in _fields(model)})
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    if isinstance(model, type) and issubclass(model, BaseModel):
+        return {f.alias or n: f.annotation for n, f in model.model_fields.items()}
+    return {}
+
+
+def _models_in(annotation: Any) -> list[Any]:
+    """The sections named in a type, however deep in unions, tuples and dicts."""
+    if _fields(annotation):
+        return [annotation]
+    return [model for argument in get_args(annotation) for model in _models_in(argument)]

@@ -1,0 +1,84 @@
+"""What went wrong, where, what is allowed, what to do: errors that a user can act on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN_VALUES = 5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    Parameters
+    ----------
+    where
+        ``file:row``, ``table.column`` or a dotted path into campaign.yaml.
+    what
+        What was found.
+    allowed, do
+        What would have been right, and the next step to take; empty if there is none to name.
+    values
+        Offending values; messages show the first five and the count.
+    """
+
+    where: str
+    what: str
+    allowed: str = ""
+    do: str = ""
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.where}: {self.what}" if self.where else self.what]
+        if self.values:
+            shown = ", ".join(shorten(value) for value in self.values[:SHOWN_VALUES])
+            more = len(self.values) - SHOWN_VALUES
+            lines.append(f"  found:   {shown}" + (f" and {more} more" if more > 0 else ""))
+        if self.allowed:
+            lines.append(f"  allowed: {self.allowed}")
+        if self.do:
+            lines.append(f"  do:      {self.do}")
+        return "\n".join(lines)
+
+
+class AnnotError(Exception):
+    """Base of every error that is meant for the user; ``exit_status`` is the command's."""
+
+    exit_status = 1
+
+    def __init__(self, title: str, problems: Sequence[Problem] = ()) -> None:
+        self.title = title
+        self.problems = tuple(problems)
+        super().__init__(title)
+
+    def __str__(self) -> str:
+        if not self.problems:
+            return self.title
+        blocks = [str(problem).replace("\n", "\n  ") for problem in self.problems]
+        return "\n".join([self.title, *(f"  {block}" for block in blocks)])
+
+
+class ConfigError(AnnotError):
+    """Wrong usage or configuration; nothing was read or written for it."""
+
+    exit_status = 2
+
+
+class InputError(AnnotError):
+    """An export that cannot be read as a whole; the previous release stands."""
+
+
+class GateError(AnnotError):
+    """A gate failed; nothing was published, the previous release stands."""
+
+
+class StoreError(AnnotError):
+    """Working state or a release that cannot be read or written."""
+
+
+def shorten(text: object, limit: int = 60) -> str:
+    """A value as it may stand in a message: quoted, on one line, never megabytes."""
+    shown = repr(text if isinstance(text, str) else str(text))
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}… ({len(str(text))} characters)"

@@ -1,0 +1,178 @@
+"""Label Studio JSON: choices and taxonomy, several annotations a task.
+
+A row is one annotation, counted over the file; a cell is one answer of it. Choices that
+allow several answers become one yes/no answer per choice that the file offers (``from_name``
+is then ``name:choice``), or stay one label, the set as a JSON list (``multilabel: set``).
+Text spans, predictions, drafts and tasks that nobody annotated are no rows; they are counted.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.exports.json_lines import as_text, parse_json
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+
+CHOICE_TYPES = ("choices", "taxonomy")
+COLUMNS = (
+    "task_id", "annotation_id", "completed_by", "completed_by.email", "from_name", "type",
+    "choice", "created_at", "updated_at", "lead_time", "ground_truth",
+)  # fmt: skip
+
+
+def read_label_studio(opening: Opening) -> Export:
+    """Open a Label Studio JSON export; see `raw_rows.Export`."""
+    tasks = _load(opening)
+    data_columns = dict.fromkeys(
+        f"data.{key}" for task in tasks for key in task.get("data") or {}
+    )
+    export = Export(iter(()), [*COLUMNS, *data_columns])
+    export.ignored = dict(_ignored(tasks))
+    export.chunks = _chunks(opening, tasks, export.columns)
+    return export
+
+
+def _load(opening: Opening) -> list[dict[str, Any]]:
+    opened: Any = gzip.open if opening.gzipped else open
+    try:
+        with opened(opening.path, "rb") as file:
+            raw: bytes = file.read()
+        tasks = parse_json(raw.decode("utf-8-sig")) if raw.strip() else []
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise opening.broken(
+            f"the gzip stream is damaged or cut short ({error})", "fetch the export again"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise opening.broken(f"not JSON ({error})", "fetch the export again") from None
+    whole = isinstance(tasks, list) and all(
+        isinstance(task, dict) and isinstance(task.get("annotations"), list) for task in tasks
+    )
+    if not whole:
+        raise opening.broken(
+            "not a list of tasks with annotations",
+            "export as JSON; JSON-MIN leaves out who judged",
+        )
+    return tasks
+
+
+def _ignored(tasks: list[dict[str, Any]]) -> Counter[str]:
+    """What is out of scope, by kind."""
+    counts: Counter[str] = Counter()
+    for task in tasks:
+        counts["tasks without annotations"] += not task["annotations"]
+        counts["predictions"] += len(task.get("predictions") or ())
+        for annotation in task["annotations"]:
+            for result in _results(annotation):
+                if _choices(result) is None:
+                    counts[f"{result.get('type')} answers"] += 1
+    return +counts
+
+
+def _results(annotation: dict[str, Any]) -> list[dict[str, Any]]:
+    return [r for r in annotation.get("result") or () if isinstance(r, dict)]
+
+
+def _choices(result: dict[str, Any]) -> list[str] | None:
+    """The choices of one answer about the whole task; None if it is something else."""
+    value = result.get("value")
+    if result.get("type") not in CHOICE_TYPES or not isinstance(value, dict) or "start" in value:
+        return None
+    chosen = value.get(result["type"])
+    if not isinstance(chosen, list):
+        return None
+    return ["/".join(map(str, c)) if isinstance(c, list) else str(as_text(c)) for c in chosen]
+
+
+def _answers(annotation: dict[str, Any]) -> dict[str, list[str]]:
+    """Question (from_name) to the choices made."""
+    found: dict[str, list[str]] = {}
+    for result in _results(annotation):
+        chosen = _choices(result)
+        if chosen is not None:
+            found.setdefault(str(result.get("from_name")), []).extend(chosen)
+    return found
+
+
+def _chunks(
+    opening: Opening, tasks: list[dict[str, Any]], columns: list[str]
+) -> Iterator[RawRows]:
+    offered: dict[str, set[str]] = {}
+    several: set[str] = set()
+    types: dict[str, str] = {}
+    for task in tasks:
+        for annotation in task["annotations"]:
+            for name, chosen in _answers(annotation).items():
+                offered.setdefault(name, set()).update(chosen)
+                if len(set(chosen)) > 1:
+                    several.add(name)
+            for result in _results(annotation):
+                types[str(result.get("from_name"))] = str(result.get("type"))
+    cells: list[tuple[int, str, dict[str, str | None], str | None]] = []
+    row = 0
+    for place, task in enumerate(tasks):
+        for number, annotation in enumerate(task["annotations"]):
+            row += 1
+            shared = _shared(task, annotation)
+            pointer = f"/{place}/annotations/{number}"
+            for answer, problem in _cells(annotation, offered, several, opening.multilabel):
+                name = answer.get("from_name")
+                cell = pointer if name is None else f"{pointer}#{name}"
+                kind = types.get((name or "").partition(":")[0]) or types.get(name or "")
+                cells.append((row, cell, shared | answer | {"type": kind}, problem))
+    if cells:
+        wanted = [c for c in columns if opening.wanted is None or c in opening.wanted]
+        yield RawRows(
+            {c: pa.array([values.get(c) for _, _, values, _ in cells], pa.string()) for c in wanted},
+            np.array([r for r, _, _, _ in cells], np.int64),
+            pa.array([problem for _, _, _, problem in cells], pa.string()),
+            pa.array([cell for _, cell, _, _ in cells], pa.string()),
+        )
+
+
+def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str | None]:
+    """The columns that all answers of an annotation have in common."""
+    judge = annotation.get("completed_by")
+    person = judge if isinstance(judge, dict) else {"id": judge}
+    return {
+        "task_id": as_text(task.get("id")),
+        "annotation_id": as_text(annotation.get("id")),
+        "completed_by": as_text(person.get("id", person.get("email"))),
+        "completed_by.email": as_text(person.get("email")),
+        "created_at": as_text(annotation.get("created_at")),
+        "updated_at": as_text(annotation.get("updated_at")),
+        "lead_time": as_text(annotation.get("lead_time")),
+        "ground_truth": as_text(annotation.get("ground_truth")),
+        **{f"data.{key}": as_text(value) for key, value in (task.get("data") or {}).items()},
+    }
+
+
+def _cells(
+    annotation: dict[str, Any], offered: dict[str, set[str]], several: set[str], multilabel: str
+) -> Iterator[tuple[dict[str, str | None], str | None]]:
+    """(columns of one answer, why it is no judgment)."""
+    if annotation.get("was_cancelled"):
+        yield {}, "cancelled annotation"
+        return
+    answers = {name: chosen for name, chosen in _answers(annotation).items() if chosen}
+    if not answers:
+        yield {}, "empty annotation: no choice was made"
+        return
+    for name in sorted(offered):
+        chosen = sorted(set(answers.get(name, ())))
+        if not chosen:
+            yield {"from_name": name}, f"no answer to {name}"
+        elif name not in several:
+            yield {"from_name": name, "choice": chosen[0]}, None
+        elif multilabel == "set":
+            yield {"from_name": name, "choice": json.dumps(chosen, ensure_ascii=False)}, None
+        else:
+            for choice in sorted(offered[name]):
+                answer = "yes" if choice in chosen else "no"
+                yield {"from_name": f"{name}:{choice}", "choice": answer}, None

@@ -1,0 +1,52 @@
+"""Parquet: every column as text; nested values as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+
+
+def read_parquet(opening: Opening) -> Export:
+    """Open a Parquet file; see `raw_rows.Export`."""
+    try:
+        source = pa.OSFile(str(opening.path))
+        if opening.gzipped:
+            source = pa.BufferReader(pa.CompressedInputStream(source, "gzip").read())
+        file = pq.ParquetFile(source)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise opening.broken(f"not a whole Parquet file ({error})", "fetch it again") from None
+    names = file.schema_arrow.names
+    wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
+    return Export(_chunks(opening, file, wanted), list(names))
+
+
+def _chunks(opening: Opening, file: pq.ParquetFile, wanted: list[str]) -> Iterator[RawRows]:
+    last = 0
+    try:
+        for batch in file.iter_batches(columns=wanted):
+            numbers = np.arange(last + 1, last + batch.num_rows + 1)
+            last += batch.num_rows
+            columns = {name: _as_text(batch.column(name)) for name in wanted}
+            yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise opening.broken(f"not a whole Parquet file ({error})", "fetch it again") from None
+
+
+def _as_text(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):  # 1.0 stays 1.0, as Python and JSON write it
+        return pa.array([None if v is None else repr(v) for v in column.to_pylist()], pa.string())
+    if pa.types.is_nested(column.type):
+        texts = [
+            None if value is None else json.dumps(value, ensure_ascii=False, default=str)
+            for value in column.to_pylist()
+        ]
+        return pa.array(texts, pa.string())
+    return column.cast(pa.string())

@@ -1,0 +1,237 @@
+"""Gates: figures that decide whether a release is published.
+
+Each gate looks at what a stage found and gives one figure; above ``warn`` it warns, above
+``error`` nothing is published. A new check is one entry in `GATES` (and, if no stage counts
+it yet, one fact in that stage). What does not belong here: reading tables, Dagster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from annot_pipeline.config import Threshold
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import ConfigError, Problem
+
+SHOWN = 5
+Facts = Mapping[str, Any]
+Level = Literal["pass", "warn", "error"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a gate measured: the figure, and what stands behind it."""
+
+    value: float
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One gate.
+
+    Parameters
+    ----------
+    name
+        As in ``gates`` of campaign.yaml.
+    stage, table
+        Stage whose facts it looks at; table that the check is shown on.
+    question
+        What the figure is.
+    do
+        What to do when it fails.
+    measure
+        The figure, from the stage's facts.
+    warn, error
+        Default levels; None: never.
+    """
+
+    name: str
+    stage: str
+    table: str
+    question: str
+    do: str
+    measure: Callable[[Facts], Finding]
+    warn: float | None = None
+    error: float | None = None
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """How a gate went; `document` is what the manifest holds."""
+
+    name: str
+    stage: str
+    table: str
+    level: Level
+    value: float
+    warn: float | None
+    error: float | None
+    question: str
+    detail: str
+    do: str
+
+    def document(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def __str__(self) -> str:
+        limit = self.error if self.level == "error" else self.warn
+        text = f"{self.name}: {self.question} is {_figure(self.value)}"
+        if limit is not None and self.level != "pass":
+            text += f", allowed is {_figure(limit)}"
+        return text + (f"; {self.detail}" if self.detail else "")
+
+
+def _named(names: Sequence[str]) -> Finding:
+    shown = ", ".join(names[:SHOWN])
+    more = len(names) - SHOWN
+    return Finding(len(names), shown + (f" and {more} more" if more > 0 else ""))
+
+
+def _rejected(facts: Facts) -> Finding:
+    share = facts["fates"]["rejected"] / max(facts["records"], 1)
+    reasons = "; ".join(
+        f"{r['records']:,} x {r['kind']} (as {r['example']})" for r in facts["rejections"]
+    )
+    return Finding(share, reasons)
+
+
+def _below_chance(facts: Facts) -> Finding:
+    named = _named(facts["judges_below_chance"])
+    return Finding(named.value / max(facts["judges"], 1), named.detail)
+
+
+GATES: tuple[Gate, ...] = (
+    Gate(
+        "accounting", "settle_judgments", "judgments",
+        "number of files with rows or records unaccounted for",
+        "this is a defect of the pipeline; please report it",
+        lambda f: _named(f["unaccounted"]), error=0,
+    ),
+    Gate(
+        "nothing_used", "settle_judgments", "judgments",
+        "whether no judgment at all is used (1: none)",
+        "check the mapping with annot validate",
+        lambda f: Finding(float(f["fates"]["used"] == 0)), error=0,
+    ),
+    Gate(
+        "rejected_share", "settle_judgments", "judgments",
+        "share of records that were rejected",
+        "mend the export or the mapping (annot validate shows examples), or raise "
+        "gates.rejected_share.error",
+        _rejected, warn=0.01, error=0.05,
+    ),
+    Gate(
+        "empty_exports", "settle_judgments", "judgments",
+        "number of exports without any row",
+        "check that the export had finished",
+        lambda f: _named(f["empty_files"]), warn=0,
+    ),
+    Gate(
+        "guessed_kinds", "settle_judgments", "judgments",
+        "number of tasks whose kind was guessed between several",
+        "name the kind under tasks",
+        lambda f: _named(f["ambiguous_tasks"]), warn=0,
+    ),
+    Gate(
+        "look_alikes", "settle_judgments", "judgments",
+        "number of names or labels that look alike but differ",
+        "they are kept apart; map them to one spelling if they mean the same",
+        lambda f: _named(f["look_alikes"]), warn=0,
+    ),
+    Gate(
+        "repeated_items", "describe_items", "items",
+        "number of items that item tables list with different contents",
+        "the first row counts; list each item once",
+        lambda f: _named(f["repeated_items"]), warn=0,
+    ),
+    Gate(
+        "convergence", "infer_labels", "labels",
+        "number of tasks whose model did not converge",
+        "raise dawid_skene.max_iterations",
+        lambda f: _named(f["unsettled"]), warn=0,
+    ),
+    Gate(
+        "class_identity", "infer_labels", "prevalence",
+        "number of classes that no longer mean their name",
+        "look at judge_confusion for these; try dawid_skene.start: diagonal, or merge rare "
+        "classes",
+        lambda f: _named(f["misnamed_classes"]), warn=0,
+    ),
+    Gate(
+        "judges_below_chance", "infer_labels", "labels",
+        "share of judges who do worse than answering without looking",
+        "look at their rows in judges and judge_confusion; they may have misread the classes",
+        _below_chance, warn=0.05,
+    ),
+    Gate(
+        "single_judgment_items", "infer_labels", "labels",
+        "share of items with one judgment only",
+        "ask more judges: one label says nothing of its own certainty",
+        lambda f: Finding(f["single_judgment_share"]), warn=0.5,
+    ),
+    *(
+        Gate(
+            f"contract_{table}", "", table,
+            f"number of ways in which {table} breaks its contract",
+            "this is a defect of the pipeline; please report it",
+            lambda f, table=table: _named(f.get("violations", {}).get(table, [])),  # type: ignore[misc]
+            error=0,
+        )
+        for table in GOLD
+    ),
+)  # fmt: skip
+"""All gates; those of a contract belong to whichever stage makes the table."""
+
+
+def gates_of(stage: str, tables: Sequence[str]) -> list[Gate]:
+    """Gates that look at a stage which makes these tables."""
+    return [g for g in GATES if g.stage == stage or (not g.stage and g.table in tables)]
+
+
+def run_gates(
+    stage: str, tables: Sequence[str], facts: Facts, thresholds: Mapping[str, Threshold]
+) -> list[GateResult]:
+    """Hold a stage's facts against the levels of the campaign."""
+    results = []
+    for gate in gates_of(stage, tables):
+        given = thresholds.get(gate.name)
+        warn = given.warn if given and "warn" in given.model_fields_set else gate.warn
+        error = given.error if given and "error" in given.model_fields_set else gate.error
+        finding = gate.measure(facts)
+        level: Level = "pass"
+        if error is not None and finding.value > error:
+            level = "error"
+        elif warn is not None and finding.value > warn:
+            level = "warn"
+        results.append(
+            GateResult(
+                gate.name, stage, gate.table, level, float(finding.value), warn, error,
+                gate.question, finding.detail, "" if level == "pass" else gate.do,
+            )  # fmt: skip
+        )
+    return results
+
+
+def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
+    """Refuse levels for gates that do not exist.
+
+    Raises
+    ------
+    ConfigError
+        With the names that exist.
+    """
+    names = [gate.name for gate in GATES]
+    problems = [
+        Problem(f"gates.{name}", "unknown key", ", ".join(names))
+        for name in thresholds
+        if name not in names
+    ]
+    if problems:
+        raise ConfigError("campaign.yaml: unknown gate", problems)
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.2%}"

@@ -1,0 +1,85 @@
+"""Votes: what the labels of an item say before any model.
+
+Three simple estimates of prevalence stand side by side, for they differ and papers mix them
+(Passonneau & Carpenter 2013, section 7, Figure 2): the share of raw labels, the share of
+items whose most frequent label a class is (ties split), and the share of items where more
+than half of the labels are it. Ties of the majority label are broken by class order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes of one task.
+
+    Parameters
+    ----------
+    counts
+        ``(n_items, n_labels)`` labels given.
+    majority
+        ``(n_items,)`` code of the most frequent label; ties go to the lower code.
+    majority_share
+        ``(n_items,)`` its share of the item's labels; 0 without labels.
+    tied
+        ``(n_items, n_labels)`` whether the label is (one of) the most frequent.
+    vote_share, plurality_frequency, majority_frequency
+        ``(n_labels,)`` the three estimates of prevalence.
+    """
+
+    counts: Codes
+    majority: Codes
+    majority_share: Floats
+    tied: npt.NDArray[np.bool_]
+    vote_share: Floats
+    plurality_frequency: Floats
+    majority_frequency: Floats
+
+
+def count_votes(
+    items: npt.ArrayLike, labels: npt.ArrayLike, *, n_items: int, n_labels: int
+) -> Votes:
+    """Count the labels of each item.
+
+    Parameters
+    ----------
+    items, labels
+        ``(n_labels_given,)`` codes from 0.
+    n_items, n_labels
+        Sizes of the code ranges.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, or a code outside its range.
+    """
+    items, labels = np.asarray(items, dtype=np.int64), np.asarray(labels, dtype=np.int64)
+    if items.shape != labels.shape:
+        raise ValueError("items and labels must be of one length")
+    if items.size and (items.max() >= n_items or labels.max() >= n_labels):
+        raise ValueError("a code lies outside its range")
+    flat = np.bincount(items * n_labels + labels, minlength=n_items * n_labels)
+    counts = flat.reshape(n_items, n_labels).astype(np.int64)
+    total = counts.sum(axis=1)
+    most = counts.max(axis=1)
+    tied = (counts == most[:, None]) & (most[:, None] > 0)
+    voted = total > 0
+    n_voted = max(int(voted.sum()), 1)
+    ways = np.maximum(tied.sum(axis=1, keepdims=True), 1)
+    return Votes(
+        counts=counts,
+        majority=counts.argmax(axis=1),
+        majority_share=most / np.maximum(total, 1),
+        tied=tied,
+        vote_share=counts.sum(axis=0) / max(int(total.sum()), 1),
+        plurality_frequency=(tied / ways).sum(axis=0) / n_voted,
+        majority_frequency=(counts * 2 > total[:, None]).sum(axis=0) / n_voted,
+    )

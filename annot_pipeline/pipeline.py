@@ -1,0 +1,281 @@
+"""The stages, declared once: inputs, outputs, settings, code version, work.
+
+The Dagster assets are made from `STAGES`; everything else runs them through `Build` without
+Dagster. A new stage or gold table is one entry here. What does not belong here: arithmetic
+(methods), tables' contents (steps), how files are written (storage).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline import __version__, stages
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import GateError, Problem
+from annot_pipeline.gates import GateResult, check_gate_names, run_gates
+from annot_pipeline.signature import digest, settings_document
+from annot_pipeline.stages import StageContext
+from annot_pipeline.steps import infer_labels, read_records
+from annot_pipeline.steps.check_contract import violations
+from annot_pipeline.storage.keys import derive, judge_key
+from annot_pipeline.storage.store import StageResult, Store, cannot_write
+from annot_pipeline.storage.tables import TableFile, read_table
+
+Progress = Callable[[str], None]
+NUMERIC_PACKAGES = ("numpy", "scipy", "pyarrow", "duckdb")
+"""Packages whose version can change bytes."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the pipeline.
+
+    Parameters
+    ----------
+    name, description
+        What it is called and what it does, for people.
+    inputs
+        Tables it reads, with the columns it needs of each (empty: all, or by its file).
+    outputs
+        Tables it makes.
+    settings
+        Sections of campaign.yaml that can move its result.
+    code_version
+        Raised whenever the same inputs would give another result.
+    work
+        Does it.
+    remembered
+        Whether a result may be used again for the same inputs, settings and code.
+    kinds
+        Shown in Dagster.
+    """
+
+    name: str
+    description: str
+    inputs: Mapping[str, tuple[str, ...]]
+    outputs: tuple[str, ...]
+    settings: tuple[str, ...]
+    code_version: str
+    work: Callable[[StageContext], stages.Made]
+    remembered: bool = True
+    kinds: frozenset[str] = frozenset({"parquet"})
+
+
+STAGES: tuple[Stage, ...] = (
+    Stage(
+        "archive_exports",
+        "Finds the exports and keeps their raw bytes by SHA-256.",
+        inputs={},
+        outputs=("exports",),
+        settings=("sources", "items"),
+        code_version="1",
+        work=stages.archive_exports,
+        remembered=False,  # the folder is looked at anew each time
+        kinds=frozenset({"file"}),
+    ),
+    Stage(
+        "read_records",
+        "Reads each export that was not read before: a row becomes records, or a reason.",
+        inputs={"exports": ()},
+        outputs=("record_files", "item_rows"),
+        settings=("campaign", "sources", "items"),
+        code_version=read_records.CODE_VERSION,
+        work=stages.read_exports,
+        kinds=frozenset({"parquet", "pyarrow"}),
+    ),
+    Stage(
+        "settle_judgments",
+        "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
+        inputs={"record_files": ()},
+        outputs=("judgments", "tasks"),
+        settings=("campaign", "tasks", "privacy"),
+        code_version="1",
+        work=stages.settle_judgments,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "infer_labels",
+        "Counts votes and fits Dawid-Skene to all categorical tasks in one batch.",
+        inputs={
+            "judgments": ("task", "item", "judge", "judge_id", "label", "fate"),
+            "tasks": ("task", "kind", "labels"),
+        },
+        outputs=(
+            "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
+            "label_fits",
+        ),
+        settings=("dawid_skene",),
+        code_version=infer_labels.CODE_VERSION,
+        work=stages.infer_label_tables,
+        kinds=frozenset({"parquet", "numpy"}),
+    ),
+    Stage(
+        "describe_judges",
+        "Lists the judges of each task with what is known of them.",
+        inputs={"judgments": (), "judge_figures": ()},
+        outputs=("judges",),
+        settings=(),
+        code_version="1",
+        work=stages.describe_judges,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "describe_items",
+        "Lists the items that were judged, with what item tables say of them.",
+        inputs={"judgments": (), "item_rows": ()},
+        outputs=("items",),
+        settings=(),
+        code_version="1",
+        work=stages.describe_items,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "trace_lineage",
+        "Says of every record which judgment it is, what became of it, and where it stands.",
+        inputs={"judgments": ()},
+        outputs=("lineage",),
+        settings=("privacy",),
+        code_version="1",
+        work=stages.trace_lineage,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+)  # fmt: skip
+"""In an order in which each finds its inputs."""
+
+MAKER = {table: stage for stage in STAGES for table in stage.outputs}
+"""Which stage makes a table."""
+
+GOLD_MADE = tuple(name for name in GOLD if name in MAKER)
+"""Gold tables that a stage makes; the others are released empty."""
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """A stage's result in one build, and how its gates went."""
+
+    result: StageResult
+    gates: tuple[GateResult, ...]
+
+
+@dataclass
+class Build:
+    """One build of a campaign: runs stages one by one, in this or in several processes.
+
+    Parameters
+    ----------
+    campaign
+        What to build.
+    run
+        Id of the build; processes of one build share it.
+    progress
+        Told, in a sentence, what is going on.
+    """
+
+    campaign: LoadedCampaign
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    progress: Progress = lambda message: None
+
+    def __post_init__(self) -> None:
+        check_gate_names(self.campaign.settings.gates)
+        self.store = Store(self.campaign.store)
+
+    @cached_property
+    def key(self) -> bytes:
+        return judge_key(self.campaign.settings.privacy, self.campaign.store)
+
+    def run_stage(self, stage: Stage) -> StageRun:
+        """Make a stage's tables, or find that they are made already.
+
+        Raises
+        ------
+        AnnotError
+            Bad exports or a store that cannot be written; nothing half done stays behind.
+        """
+        self.store.prepare()
+        inputs = {
+            table: self.store.recorded(self.run, MAKER[table].name).tables[table]
+            for table in stage.inputs
+        }
+        key = self._stage_key(stage, inputs)
+        result = self.store.result(stage.name, key) if stage.remembered else None
+        if result is None:
+            result = self._make(stage, key, inputs)
+        else:
+            result = StageResult(**{**result.__dict__, "reused": True})
+        self.store.record(self.run, result)
+        gates = self.gates(stage, result)
+        for gate in gates:
+            if gate.level != "pass":
+                self.progress(f"{gate.level}: {gate}")
+        return StageRun(result, tuple(gates))
+
+    def recorded(self, stage: Stage) -> StageRun:
+        """A stage's result as this build (or the latest) made it."""
+        result = self.store.recorded(self.run, stage.name)
+        return StageRun(result, tuple(self.gates(stage, result)))
+
+    def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
+        return run_gates(
+            stage.name, stage.outputs, result.facts, self.campaign.settings.gates
+        )
+
+    def _stage_key(self, stage: Stage, inputs: Mapping[str, TableFile]) -> str:
+        """Hash of all that can move the stage's bytes."""
+        document = {
+            "stage": stage.name,
+            "code": stage.code_version,
+            "packages": {name: version(name) for name in NUMERIC_PACKAGES} | {"annot": __version__},
+            "settings": settings_document(self.campaign.settings, stage.settings),
+            "inputs": {name: table.sha256 for name, table in inputs.items()},
+        }
+        if "privacy" in stage.settings:
+            document["judge_key"] = derive(self.key, "fingerprint")
+        if not stage.remembered:
+            document["run"] = self.run
+        return digest(document)[:32]
+
+    def _make(self, stage: Stage, key: str, inputs: Mapping[str, TableFile]) -> StageResult:
+        def work(folder: Path) -> tuple[dict[str, TableFile], dict[str, Any]]:
+            context = StageContext(
+                campaign=self.campaign,
+                folder=folder,
+                store=self.store,
+                judge_key=lambda: self.key,
+                inputs=inputs,
+                progress=self.progress,
+                read=lambda name: read_table(inputs[name].path, stage.inputs[name] or None),
+            )
+            made = stage.work(context)
+            tables: dict[str, TableFile] = {}
+            broken: dict[str, list[str]] = {}
+            for name in stage.outputs:
+                tables[name] = made.write(name, folder / f"{name}.parquet")
+                if name in GOLD:
+                    broken[name] = violations(read_table(tables[name].path), GOLD[name])
+            facts = made.facts | ({"violations": broken} if broken else {})
+            return tables, facts
+
+        try:
+            return self.store.make(stage.name, key, stage.code_version, self.run, work)
+        except OSError as error:
+            raise cannot_write(self.store.root, error, "store") from error
+
+
+def failed(runs: list[StageRun]) -> GateError | None:
+    """The error that says which gates failed, if any did."""
+    problems = [
+        Problem("", str(gate), do=gate.do)
+        for run in runs
+        for gate in run.gates
+        if gate.level == "error"
+    ]
+    if not problems:
+        return None
+    return GateError("a gate failed: nothing was published, the last release stands", problems)

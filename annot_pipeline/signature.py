@@ -1,0 +1,47 @@
+"""A signature for every number: exactly the choices that can move it, version last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from annot_pipeline import __version__
+from annot_pipeline.config import Campaign
+
+MOVING = (
+    "campaign", "sources", "items", "tasks", "quality", "standardize", "dawid_skene", "easl",
+    "ranking", "seed",
+)  # fmt: skip
+"""Sections that can move a number; where files lie and when builds run cannot."""
+
+
+def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[str, Any]:
+    """Sections as plain JSON values, defaults spelled out."""
+    return settings.model_dump(mode="json", by_alias=True, include=set(keys))
+
+
+def settings_hash(settings: Campaign, key_fingerprint: str) -> str:
+    """SHA-256 over all that can move a number or a published name."""
+    document = settings_document(settings)
+    document["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
+    return digest(document)
+
+
+def signature(settings: Campaign) -> str:
+    """The methods in one line, to be quoted beside any figure.
+
+    Example: ``dawid_skene:start=diagonal,smoothing=0.01,...|version=0.1.0``
+    """
+    sections = []
+    for name in ("dawid_skene",):
+        values = getattr(settings, name).model_dump()
+        sections.append(f"{name}:" + ",".join(f"{k}={v}" for k, v in values.items()))
+    return "|".join([*sections, f"version={__version__}"])
+
+
+def digest(document: Any) -> str:
+    """SHA-256 of a JSON value in one spelling."""
+    text = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

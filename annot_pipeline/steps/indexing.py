@@ -1,0 +1,64 @@
+"""Names to integer codes and back. Codes follow code point order, never row order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Distinct names in code point order, and each row's place among them."""
+
+    names: list[str]
+    codes: Codes
+
+
+def index(column: pa.ChunkedArray | pa.Array) -> Index:
+    """Codes of a text column without nulls."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_encode()
+    names = whole.dictionary.to_pylist()
+    given = whole.indices.to_numpy(zero_copy_only=False)
+    used = np.unique(given)
+    order = sorted(used, key=lambda code: names[code])
+    place = np.empty(len(names), np.int64)
+    place[order] = np.arange(len(order))
+    return Index([names[code] for code in order], place[given])
+
+
+@dataclass(frozen=True)
+class PairIndex:
+    """Distinct pairs of codes in order, and each row's place among them."""
+
+    first: Codes  # (n_pairs,)
+    second: Codes  # (n_pairs,)
+    codes: Codes  # (n_rows,)
+
+
+def index_pairs(first: Codes, second: Codes) -> PairIndex:
+    """Codes of pairs; ordered by the first, then by the second."""
+    width = int(second.max(initial=0)) + 1
+    pairs, codes = np.unique(first * width + second, return_inverse=True)
+    return PairIndex(pairs // width, pairs % width, codes.reshape(-1))
+
+
+def names_of(names: Sequence[str], codes: Codes) -> pa.Array:
+    """Names of codes, as a column."""
+    return pc.take(pa.array(names, pa.string()), pa.array(codes))
+
+
+def class_order(labels: Sequence[str]) -> list[str]:
+    """Numeric if all labels are integers, else by code point."""
+    try:
+        return sorted(labels, key=lambda label: (int(label), label))
+    except ValueError:
+        return sorted(labels)

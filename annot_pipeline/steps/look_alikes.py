@@ -1,0 +1,38 @@
+"""Names that a person would take for the same: blanks, case, width, look-alike letters, 1 and 1.0.
+
+They are kept apart, for nobody knows which was meant, and reported.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+
+from annot_pipeline.errors import shorten
+
+LATIN_TWINS = str.maketrans(
+    "АВЕЅІЈКМНОРСТХУаеѕіјорсухԁһԛԝ"  # Cyrillic  # noqa: RUF001
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανικρτυχγ",  # Greek  # noqa: RUF001
+    "ABESIJKMHOPCTXYaesijopcyxdhqwABEZHIKMNOPTYXoavikptuxy",
+)
+"""Letters of other scripts that look like Latin ones."""
+
+
+def look_alikes(names: Iterable[str]) -> list[str]:
+    """Groups of different names with one appearance, as ``'yes' / 'Yes '``; sorted."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(set(names)):
+        groups[appearance(name)].append(name)
+    return [" / ".join(map(shorten, group)) for group in groups.values() if len(group) > 1]
+
+
+def appearance(name: str) -> str:
+    """What is left of a name when everything that the eye may miss is taken away."""
+    text = unicodedata.normalize("NFKC", name)
+    text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
+    text = " ".join(text.translate(LATIN_TWINS).split()).casefold()
+    try:
+        return repr(float(text)) if text[:1] in "+-.0123456789" else text
+    except ValueError:
+        return text

@@ -1,0 +1,90 @@
+"""Files that are whole or not there: temporary names, one rename, fsync."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+TEMPORARY = ".tmp-"
+"""Prefix of what is not finished; safe to delete when no build runs."""
+
+
+def file_sha256(path: Path) -> str:
+    """Digest of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """A temporary file beside ``target`` that takes its place if the block ends well."""
+    temporary = _beside(target)
+    try:
+        yield temporary
+        _sync(temporary)
+        os.replace(temporary, target)
+        _sync(target.parent)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def appearing(target: Path) -> Iterator[Path]:
+    """A temporary folder that becomes ``target`` in one step; an existing target stays."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _beside(target)
+    temporary.mkdir()
+    try:
+        yield temporary
+        for path in temporary.rglob("*"):
+            _sync(path)
+        _sync(temporary)
+        with contextlib.suppress(FileExistsError, OSError):
+            os.rename(temporary, target)
+        if not target.is_dir():
+            raise FileNotFoundError(f"{target} could not be made")
+        _sync(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Delete what killed processes left half done."""
+    for path in folder.glob(f"{TEMPORARY}*") if folder.is_dir() else ():
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+
+
+def write_json(path: Path, document: Any) -> None:
+    """Write canonical JSON in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
+        temporary.write_bytes(canonical_json(document))
+
+
+def read_json(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def canonical_json(document: Any) -> bytes:
+    """One spelling: sorted keys, UTF-8, two blanks, a newline at the end."""
+    text = json.dumps(document, sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False)
+    return (text + "\n").encode()
+
+
+def _beside(target: Path) -> Path:
+    return target.parent / f"{TEMPORARY}{target.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

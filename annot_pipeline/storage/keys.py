@@ -1,0 +1,41 @@
+"""The key of the judges' pseudonyms: from the environment, or made once and kept in the store."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from annot_pipeline.config import Privacy
+
+KEY_FILE = "judge.key"
+
+
+def judge_key(privacy: Privacy, store: Path) -> bytes:
+    """The campaign's key; a random one is written (mode 600) where none is given."""
+    given = os.environ.get(privacy.key_env)
+    if given:
+        return given.encode()
+    path = store / KEY_FILE
+    if not path.exists():
+        store.mkdir(parents=True, exist_ok=True)
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except FileExistsError:
+            return path.read_bytes()
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(secrets.token_hex(32).encode())
+    return path.read_bytes()
+
+
+def derive(key: bytes, purpose: str) -> str:
+    """A key for one purpose, as 64 hex digits; it does not give the key away."""
+    return hmac.new(key, purpose.encode(), hashlib.sha256).hexdigest()
+
+
+def pseudonym(key: bytes, judge: str) -> str:
+    """A judge's public name: ``j`` and 20 hex digits (80 bits) of HMAC-SHA256."""
+    digest = hmac.new(key, b"judge:" + judge.encode(), hashlib.sha256).hexdigest()
+    return f"j{digest[:20]}"

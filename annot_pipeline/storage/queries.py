@@ -1,0 +1,92 @@
+"""SQL files over Parquet and Arrow: DuckDB in memory, nothing fetched, bound parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from annot_pipeline.config import Resources
+
+BATCH_ROWS = 250_000
+
+
+def sql_text(name: str) -> str:
+    """A query of ``sql/``: in the wheel inside the package, in a checkout beside it."""
+    inside = Path(str(files("annot_pipeline"))) / "sql"
+    folder = inside if inside.is_dir() else inside.parent.parent / "sql"
+    return (folder / f"{name}.sql").read_text(encoding="utf-8")
+
+
+class Queries:
+    """Runs the queries of ``sql/`` over named inputs."""
+
+    def __init__(self, resources: Resources, spill: Path) -> None:
+        self.resources = resources
+        self.spill = spill
+
+    @contextmanager
+    def run(
+        self,
+        name: str,
+        inputs: Mapping[str, pa.Table | Path | Sequence[Path]],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Iterator[pa.RecordBatchReader]:
+        """The rows of one SELECT, streamed.
+
+        Parameters
+        ----------
+        name
+            File under ``sql/`` without its ending.
+        inputs
+            Names in the query to Arrow tables or Parquet files; a list of files is read as
+            one table by column name, with the file's path in ``filename``.
+        parameters
+            Values of ``$name`` in the query.
+        """
+        with self._connection() as connection:
+            for view, source in inputs.items():
+                if isinstance(source, pa.Table):
+                    connection.register(view, source)
+                elif isinstance(source, Path):
+                    connection.read_parquet(str(source)).create_view(view)
+                else:
+                    paths = [str(path) for path in source]
+                    connection.read_parquet(
+                        paths, union_by_name=True, filename=True
+                    ).create_view(view)
+            relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
+            yield relation.to_arrow_reader(BATCH_ROWS)
+
+    def table(
+        self,
+        name: str,
+        inputs: Mapping[str, pa.Table | Path | Sequence[Path]],
+        parameters: Mapping[str, Any] | None = None,
+    ) -> pa.Table:
+        """The rows of one SELECT, whole."""
+        with self.run(name, inputs, parameters) as reader:
+            return reader.read_all()
+
+    @contextmanager
+    def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        config: dict[str, Any] = {
+            "autoinstall_known_extensions": False,
+            "autoload_known_extensions": False,
+            "temp_directory": str(self.spill),
+        }
+        if self.resources.memory_limit:
+            config["memory_limit"] = self.resources.memory_limit
+        if self.resources.threads:
+            config["threads"] = self.resources.threads
+        connection = duckdb.connect(":memory:", config=config)
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            yield connection
+        finally:
+            connection.close()

@@ -1,0 +1,192 @@
+"""Working state of a campaign: raw archive, parsed files, stage results, runs.
+
+Stage results lie under the hash of all that went into them, so an unchanged step is found,
+not run; two builds at once cannot disturb each other, and a killed one leaves nothing that
+counts. Everything here can be deleted but the archive and the key: it will be made again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.files import appearing, read_json, remove_unfinished, write_json
+from annot_pipeline.storage.tables import TableFile
+
+KEPT_RUNS = 20
+UNUSED_AFTER = 86_400.0
+"""Seconds after which a stage result that no kept run names is deleted."""
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What a stage made: its tables, the facts it found, the run that made it, and how long."""
+
+    stage: str
+    key: str
+    code_version: str
+    tables: Mapping[str, TableFile]
+    facts: Mapping[str, Any]
+    run: str
+    seconds: float
+    reused: bool = False
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "stage": self.stage,
+            "key": self.key,
+            "code_version": self.code_version,
+            "tables": {
+                name: {"file": t.path.name, "sha256": t.sha256, "rows": t.rows}
+                for name, t in self.tables.items()
+            },
+            "facts": dict(self.facts),
+            "run": self.run,
+            "seconds": self.seconds,
+        }
+
+
+class Store:
+    """The folder of a campaign's working state."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @property
+    def archive(self) -> Path:
+        return self.root / "archive"
+
+    @property
+    def records(self) -> Path:
+        return self.root / "records"
+
+    @property
+    def spill(self) -> Path:
+        return self.root / "spill"
+
+    def prepare(self) -> None:
+        """Make the folder, or say why it cannot be written."""
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
+            probe.write_bytes(b"")
+            probe.unlink()
+        except OSError as error:
+            raise cannot_write(self.root, error, "store") from None
+
+    def result(self, stage: str, key: str) -> StageResult | None:
+        """An earlier result of the same inputs, settings and code, if it is whole."""
+        folder = self._stage_folder(stage, key)
+        try:
+            document = read_json(folder / "stage.json")
+        except (OSError, ValueError):
+            return None
+        result = _result(document, folder)
+        return result if all(t.path.exists() for t in result.tables.values()) else None
+
+    def make(
+        self,
+        stage: str,
+        key: str,
+        code_version: str,
+        run: str,
+        work: Callable[[Path], tuple[Mapping[str, TableFile], Mapping[str, Any]]],
+    ) -> StageResult:
+        """Let ``work`` fill a folder; the result appears in one step or not at all."""
+        started = time.monotonic()
+        folder = self._stage_folder(stage, key)
+        if folder.exists():  # damaged, else `result` would have found it
+            shutil.rmtree(folder)
+        with appearing(folder) as temporary:
+            tables, facts = work(temporary)
+            seconds = round(time.monotonic() - started, 3)
+            made = StageResult(stage, key, code_version, tables, facts, run, seconds)
+            write_json(temporary / "stage.json", made.document())
+        return _result(read_json(folder / "stage.json"), folder)
+
+    def record(self, run: str, result: StageResult) -> None:
+        """Note that a run's stage has this result."""
+        for owner in (run, "latest"):
+            write_json(
+                self.root / "runs" / owner / f"{result.stage}.json",
+                {"stage": result.stage, "key": result.key, "reused": result.reused},
+            )
+
+    def recorded(self, run: str, stage: str) -> StageResult:
+        """The stage's result in this run, else that of the latest run.
+
+        Raises
+        ------
+        StoreError
+            No run has made it.
+        """
+        for owner in (run, "latest"):
+            path = self.root / "runs" / owner / f"{stage}.json"
+            if path.exists():
+                note = read_json(path)
+                result = self.result(stage, note["key"])
+                if result:
+                    return StageResult(**{**result.__dict__, "reused": note["reused"]})
+        raise StoreError(
+            f"{stage} has not run yet",
+            [Problem("", "its result is not in the store", do="materialize what is upstream first")],
+        )
+
+    def clean(self) -> None:
+        """Delete what killed builds left and what no kept run uses."""
+        for folder in (self.root, self.records, *self._folders("stages/*"), *self._folders("archive/*")):
+            remove_unfinished(folder)
+        shutil.rmtree(self.spill, ignore_errors=True)
+        runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
+        for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
+            shutil.rmtree(run)
+        used = {
+            (note["stage"], note["key"])
+            for note in map(read_json, self.root.glob("runs/*/*.json"))
+        }
+        oldest = time.time() - UNUSED_AFTER
+        for folder in self._folders("stages/*/*"):
+            if (folder.parent.name, folder.name) not in used and folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder)
+
+    def _folders(self, pattern: str) -> list[Path]:
+        return [path for path in self.root.glob(pattern) if path.is_dir()]
+
+    def _stage_folder(self, stage: str, key: str) -> Path:
+        return self.root / "stages" / stage / key
+
+
+def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
+    """The error of a folder that is read-only or full."""
+    return StoreError(
+        f"{folder}: cannot write the {what}",
+        [
+            Problem(
+                "",
+                error.strerror or str(error),
+                do=f"free space, or name another folder with --set {what}=FOLDER; "
+                "the last release is untouched",
+            )
+        ],
+    )
+
+
+def _result(document: dict[str, Any], folder: Path) -> StageResult:
+    tables = {
+        name: TableFile(folder / t["file"], t["sha256"], t["rows"])
+        for name, t in document["tables"].items()
+    }
+    return StageResult(
+        document["stage"],
+        document["key"],
+        document["code_version"],
+        tables,
+        document["facts"],
+        document["run"],
+        document["seconds"],
+    )

@@ -1,0 +1,65 @@
+"""Parquet files: one file a table, the same bytes for the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from annot_pipeline.storage.files import file_sha256
+
+ROW_GROUP = 1 << 20
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table on disk: its file, the SHA-256 of its bytes (its data version), its size."""
+
+    path: Path
+    sha256: str
+    rows: int
+
+
+def write_table(path: Path, rows: pa.Table | pa.RecordBatchReader) -> TableFile:
+    """Write Parquet (zstd). The bytes depend on the rows and their order alone."""
+    if isinstance(rows, pa.Table):
+        pq.write_table(rows, path, compression="zstd", row_group_size=ROW_GROUP)
+        return TableFile(path, file_sha256(path), rows.num_rows)
+    n_rows = 0
+    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
+        for group in _regrouped(rows):
+            writer.write_table(group, row_group_size=ROW_GROUP)
+            n_rows += group.num_rows
+    return TableFile(path, file_sha256(path), n_rows)
+
+
+def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
+    """Row groups of one size, however the rows came in batches."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        while size + batch.num_rows >= ROW_GROUP:
+            take = ROW_GROUP - size
+            yield pa.Table.from_batches([*held, batch.slice(0, take)])
+            batch, held, size = batch.slice(take), [], 0
+        if batch.num_rows:
+            held.append(batch)
+            size += batch.num_rows
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read Parquet, names and labels dictionary-encoded as they lie in the file."""
+    schema = pq.read_schema(path)
+    texts = [f.name for f in schema if pa.types.is_string(f.type)]
+    wanted = None if columns is None else list(columns)
+    return pq.read_table(
+        path,
+        columns=wanted,
+        read_dictionary=[t for t in texts if wanted is None or t in wanted],
+        partitioning=None,
+    )

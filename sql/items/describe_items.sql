@@ -1,0 +1,46 @@
+-- One row is an item that was judged or is listed in an item table.
+-- Inputs: judgments, item_rows (item, segment, system, text, source, reference, truth, place).
+-- What an item table says wins over what records say; its first row wins over later ones;
+-- a truth on which records differ (other tasks) is null.
+WITH judged AS (
+    SELECT item, segment, system, truth FROM judgments
+    WHERE fate <> 'rejected' AND item IS NOT NULL
+    UNION ALL
+    SELECT item_a, segment, system_a, NULL FROM judgments
+    WHERE fate <> 'rejected' AND item_a IS NOT NULL
+    UNION ALL
+    SELECT item_b, segment, system_b, NULL FROM judgments
+    WHERE fate <> 'rejected' AND item_b IS NOT NULL
+),
+from_records AS (
+    SELECT
+        item,
+        min(segment) AS segment,
+        min(system) AS system,
+        CASE WHEN count(DISTINCT truth) = 1 THEN min(truth) END AS truth
+    FROM judged
+    GROUP BY item
+),
+listed AS (
+    SELECT
+        item,
+        min_by(segment, place) AS segment,
+        min_by(system, place) AS system,
+        min_by("text", place) AS "text",
+        min_by("source", place) AS "source",
+        min_by(reference, place) AS reference,
+        min_by(truth, place) AS truth
+    FROM item_rows
+    GROUP BY item
+)
+SELECT
+    coalesce(l.item, r.item) AS item,
+    coalesce(l.segment, r.segment) AS segment,
+    coalesce(l.system, r.system) AS system,
+    l."text",
+    l."source",
+    l.reference,
+    coalesce(l.truth, r.truth) AS truth
+FROM from_records AS r
+FULL JOIN listed AS l ON r.item = l.item
+ORDER BY 1
