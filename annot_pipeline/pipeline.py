@@ -139,7 +139,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "trace_lineage",
         "Says of every record which judgment it is, what became of it, and where it stands.",
-        inputs={"judgments": ()},
+        inputs={"judgments": (), "exports": ()},
         outputs=("lineage",),
         settings=("privacy",),
         code_version="1",

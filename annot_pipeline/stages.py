@@ -36,7 +36,7 @@ from annot_pipeline.steps.read_records import (
     read_records,
 )
 from annot_pipeline.storage.archive import archive_file, archived, find_exports
-from annot_pipeline.storage.files import read_json, replacing, write_json
+from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
 from annot_pipeline.storage.keys import derive, pseudonym
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.store import Store
@@ -208,6 +208,22 @@ def read_exports(context: StageContext) -> Made:
     return Made(tables, {"rows": n_rows, "records": n_records, "parsed": parsed})
 
 
+def present_exports(campaign: LoadedCampaign) -> list[tuple[int, str, str]]:
+    """What a build would read now: (number of the source, export, SHA-256).
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read.
+    """
+    found = []
+    for number, source in enumerate((*campaign.settings.sources, *campaign.settings.items)):
+        latest = isinstance(source, Source) and source.files == "latest"
+        for export in find_exports(campaign.folder, source.path, latest=latest, where=source.path):
+            found.append((number, export.relative, file_sha256(export.path)))
+    return found
+
+
 def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
     """Open an export with the reader of its format."""
     options = source.options
@@ -318,9 +334,12 @@ def settle_judgments(context: StageContext) -> Made:
     names = queries.table("ingest/names", inputs)
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
     inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
-    judgments = context.folder / "judgments.parquet"
-    with queries.run("ingest/settle_judgments", inputs) as rows:
+    keyed, judgments = context.folder / "keyed.parquet", context.folder / "judgments.parquet"
+    with queries.run("ingest/key_records", inputs) as rows:
+        write_table(keyed, rows)
+    with queries.run("ingest/settle_judgments", {"keyed": keyed}) as rows:
         settled = write_table(judgments, rows)
+    keyed.unlink()
     accounting = queries.table(
         "audit/accounting", {"judgments": judgments, "record_files": record_files}
     ).to_pylist()
@@ -336,7 +355,9 @@ def settle_judgments(context: StageContext) -> Made:
         "files": accounting,
         "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": queries.table("audit/rejections", {"judgments": judgments}).to_pylist(),
+        "rejections": queries.table(
+            "audit/rejections", {"judgments": judgments, "record_files": record_files}
+        ).to_pylist(),
         "ambiguous_tasks": ambiguous,
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],

@@ -1,5 +1,6 @@
 -- One row is a record: which judgment it is, what became of it and why, and where it stands.
--- Inputs: judgments. Parameters: salt: hashed into published ids, so that nobody without the
+-- Inputs: judgments, exports (source_order, file_order, source_file, source_sha256, kind).
+-- Parameters: salt: hashed into published ids, so that nobody without the
 -- key can test a guess of who judged; pseudonymize: whether to.
 SELECT
     CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
@@ -9,9 +10,11 @@ SELECT
     judge_id AS judge,
     fate,
     reason,
-    source_sha256,
-    source_file,
+    e.source_sha256,
+    e.source_file,
     source_row,
     cell
-FROM judgments
-ORDER BY task, item, judge, judgment_id, source_sha256, source_row, cell, source_file, fate
+FROM judgments AS j
+JOIN exports AS e
+    ON j.source_order = e.source_order AND j.file_order = e.file_order AND e.kind = 'judgments'
+ORDER BY 2, 3, 4, 1, 7, 9, 10, 8, 5

@@ -1,95 +1,67 @@
 -- One row is a record: a judgment cell of a raw row, with its id and its fate so far.
--- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
--- input file: source_order, file_order, source_file, source_sha256, filename), tasks (task,
--- kind, labels, scale_low, scale_high), judges (judge, judge_id).
+-- Inputs: keyed (as key_records.sql gives it).
 --
--- id: 32 hex digits over who and what was asked, plus the ordinal among equal keys of one
--- file, ordered by answer, so that repeats within a file stay apart.
+-- id: 32 hex digits: the key, and where a file repeats a key, the key with its ordinal there,
+-- ordered by answer, so that repeats within a file stay apart whatever the order of rows.
 -- One id in several files: the latest counts (submitted_at, then source, then path); the
 -- others are duplicates where they give the same answer, else superseded.
-WITH all_records AS (
-    SELECT * FROM any_record
-    UNION ALL BY NAME
-    SELECT * FROM records
+WITH records AS (
+    SELECT * REPLACE (CAST(judgment_key AS UUID) AS judgment_key) FROM keyed
 ),
-located AS (
-    SELECT r.* EXCLUDE (filename), f.* EXCLUDE (filename)
-    FROM all_records AS r
-    JOIN record_files AS f ON r.filename = f.filename
+repeated_keys AS (
+    SELECT source_order, file_order, judgment_key
+    FROM records
+    WHERE judgment_key IS NOT NULL
+    GROUP BY source_order, file_order, judgment_key
+    HAVING count(*) > 1
 ),
-judged AS (
+ordinals AS (
     SELECT
-        l.* EXCLUDE (reason, control),
-        t.kind,
-        j.judge_id,
-        coalesce(l.control, 'none') AS control,
-        coalesce(
-            l.reason,
-            CASE
-                WHEN t.kind = 'categorical' AND l.label IS NULL THEN 'label is blank'
-                WHEN t.kind = 'categorical' AND t.labels IS NOT NULL
-                    AND NOT list_contains(t.labels, l.label)
-                    THEN 'label is not a declared class: ''' || left(l.label, 60) || ''''
-                WHEN t.kind = 'scalar' AND l.score IS NULL THEN 'score is blank'
-                WHEN t.kind = 'scalar' AND NOT l.score BETWEEN t.scale_low AND t.scale_high
-                    THEN 'score is outside the scale: ' || l.score
-            END
-        ) AS reason
-    FROM located AS l
-    LEFT JOIN tasks AS t ON l.task = t.task
-    LEFT JOIN judges AS j ON l.judge = j.judge
-),
-keyed AS (
-    SELECT
-        *,
-        CASE WHEN reason IS NULL THEN sha256(to_json(struct_pack(
-            task, judge, item, item_a, item_b, criterion, control, ranking, hit, native_id,
-            "position"
-        ))::VARCHAR) END AS key_hash
-    FROM judged
-),
-numbered AS (
-    SELECT
-        *,
+        k.source_order, k.file_order, k."row", k.cell,
         row_number() OVER (
-            PARTITION BY source_order, file_order, key_hash
-            ORDER BY label NULLS FIRST, score NULLS FIRST, preference NULLS FIRST,
-                rank NULLS FIRST, rank_a NULLS FIRST, rank_b NULLS FIRST,
-                submitted_at NULLS FIRST, seconds NULLS FIRST, "row", cell NULLS FIRST
+            PARTITION BY k.source_order, k.file_order, k.judgment_key
+            ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
+                k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
+                k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k."row",
+                k.cell NULLS FIRST
         ) - 1 AS ordinal
-    FROM keyed
+    FROM records AS k
+    SEMI JOIN repeated_keys USING (source_order, file_order, judgment_key)
 ),
 identified AS (
     SELECT
-        *,
-        left(CASE WHEN ordinal = 0 THEN key_hash ELSE sha256(key_hash || '#' || ordinal) END, 32)
-            AS judgment_id
-    FROM numbered
+        k.*,
+        CASE
+            WHEN coalesce(o.ordinal, 0) = 0 THEN k.judgment_key
+            ELSE CAST(left(sha256(k.judgment_key || '#' || o.ordinal), 32) AS UUID)
+        END AS id
+    FROM records AS k
+    LEFT JOIN ordinals AS o
+        ON k.source_order = o.source_order
+        AND k.file_order = o.file_order
+        AND k."row" = o."row"
+        AND k.cell IS NOT DISTINCT FROM o.cell
 ),
-repeated AS (
-    SELECT judgment_id
-    FROM identified
-    WHERE judgment_id IS NOT NULL
-    GROUP BY judgment_id
-    HAVING count(*) > 1
+repeated_ids AS (
+    SELECT id FROM identified WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1
 ),
 versions AS (
     SELECT
-        i.judgment_id, i.source_order, i.file_order,
+        i.id, i.source_order, i.file_order,
         row_number() OVER latest = 1 AS counts,
         struct_pack(i.label, i.score, i.preference, i.rank, i.rank_a, i.rank_b)
             IS NOT DISTINCT FROM first_value(
                 struct_pack(i.label, i.score, i.preference, i.rank, i.rank_a, i.rank_b)
             ) OVER latest AS same_answer
     FROM identified AS i
-    JOIN repeated AS r ON i.judgment_id = r.judgment_id
+    SEMI JOIN repeated_ids USING (id)
     WINDOW latest AS (
-        PARTITION BY i.judgment_id
+        PARTITION BY i.id
         ORDER BY i.submitted_at DESC NULLS LAST, i.source_order DESC, i.file_order DESC
     )
 )
 SELECT
-    i.judgment_id,
+    replace(CAST(i.id AS VARCHAR), '-', '') AS judgment_id,
     i.task, i.judge, i.judge_id, i.item, i.item_a, i.item_b, i.system, i.segment,
     i.system_a, i.system_b, i.criterion, i.label, i.score, i.preference, i.ranking, i.rank,
     i.rank_a, i.rank_b, i.hit, i."position", i.control, i.control_of, i.truth, i.native_id,
@@ -108,12 +80,9 @@ SELECT
         WHEN i.control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || i.control
     END AS reason,
-    i.source_order, i.file_order, i.source_sha256, i.source_file, i."row" AS source_row, i.cell
+    i.source_order, i.file_order, i."row" AS source_row, i.cell
 FROM identified AS i
 LEFT JOIN versions AS v
-    ON i.judgment_id = v.judgment_id
-    AND i.source_order = v.source_order
-    AND i.file_order = v.file_order
+    ON i.id = v.id AND i.source_order = v.source_order AND i.file_order = v.file_order
 ORDER BY
-    i.task NULLS FIRST, i.item NULLS FIRST, i.judge NULLS FIRST, i.judgment_id NULLS FIRST,
-    i.source_order, i.file_order, i."row", i.cell NULLS FIRST
+    i.task, i.item, i.judge, i.id, i.source_order, i.file_order, i."row", i.cell

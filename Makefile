@@ -1,0 +1,45 @@
+# What the README promises. Everything is installed from files in this folder into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+export DAGSTER_DISABLE_TELEMETRY := yes
+
+.PHONY: build test check bench soak clean help
+
+help:
+	@echo "make build   install into .venv and build the examples into build/"
+	@echo "make test    install into .venv and run all tests"
+	@echo "make check   tests, and ruff, format, types, layers"
+	@echo "make bench   time against named peers"
+	@echo "make soak    the long counts"
+
+.venv/installed: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("annot-pipeline needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else 0'
+	@echo "installing into .venv"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web,dev]'
+	@touch $@
+
+build: .venv/installed
+	@$(BIN)/python -m examples.build_all
+
+test: .venv/installed
+	@echo "running the tests"
+	@$(BIN)/python -m pytest -q -n auto
+	@echo "next: make build, or make check before a commit"
+
+check: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -n auto
+
+bench: .venv/installed
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@$(BIN)/python -m benchmarks.run
+
+soak: .venv/installed
+	@SOAK=1 $(BIN)/python -m pytest -q -n auto
+
+clean:
+	rm -rf .venv build dist

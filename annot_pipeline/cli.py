@@ -1,0 +1,270 @@
+"""The command line. Heavy imports stand inside the command that needs them: only `build`
+loads Dagster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from annot_pipeline import __version__
+from annot_pipeline.errors import AnnotError, ConfigError, Problem
+
+if TYPE_CHECKING:
+    from annot_pipeline.config import LoadedCampaign
+
+Document = dict[str, Any]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit status (0 done, 1 not published, 2 wrong usage)."""
+    arguments = _parser().parse_args(argv)
+    try:
+        status: int = arguments.run(arguments)
+        return status
+    except AnnotError as error:
+        print(f"annot: {error}", file=sys.stderr)
+        return error.exit_status
+    except BrokenPipeError:
+        return 0
+    except KeyboardInterrupt:
+        print("annot: stopped; the last release stands", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="annot",
+        description="From raw judgment exports to versioned gold datasets.",
+        epilog="Start with: annot init EXPORT... -o DIR",
+    )
+    parser.add_argument("--version", action="version", version=f"annot {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    init = commands.add_parser("init", help="look at exports, write a commented campaign.yaml")
+    init.add_argument("exports", nargs="+", metavar="EXPORT", type=Path)
+    init.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path())
+    init.add_argument("--force", action="store_true", help="write over a campaign.yaml")
+    init.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    init.set_defaults(run=_init)
+
+    for name, run, text in (
+        ("validate", _validate, "read config and every source, write nothing"),
+        ("build", _build, "the whole pipeline; publishes a release if the gates pass"),
+        ("status", _status, "the last release, gates, what has arrived since"),
+        ("releases", _releases, "the releases and what changed"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("campaign", metavar="CAMPAIGN", help="campaign.yaml or its folder")
+        command.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
+        command.add_argument("--json", action="store_true", help="one JSON document on stdout")
+        command.set_defaults(run=run)
+    return parser
+
+
+def _load(arguments: argparse.Namespace) -> LoadedCampaign:
+    from annot_pipeline.campaign_file import load_campaign
+
+    return load_campaign(arguments.campaign, sets=arguments.sets)
+
+
+def _say(message: str) -> None:
+    print(f"  {message}", file=sys.stderr, flush=True)
+
+
+def _print(arguments: argparse.Namespace, document: Document, text: Callable[[], str]) -> None:
+    if arguments.json:
+        print(json.dumps(document, ensure_ascii=False, sort_keys=True, indent=2))
+    else:
+        print(text())
+
+
+def _printable(text: object) -> str:
+    """Text from exports as a terminal may show it: no control characters."""
+    return "".join(c if c.isprintable() else "�" for c in str(text))
+
+
+# --- init ----------------------------------------------------------------------------------
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    from annot_pipeline.campaign_file import FILE_NAME
+    from annot_pipeline.guess import guess_campaign
+
+    folder: Path = arguments.output
+    target = folder / FILE_NAME
+    if target.exists() and not arguments.force:
+        raise ConfigError(
+            f"{target} exists",
+            [Problem("", "it would be lost", do="give another folder with -o, or --force")],
+        )
+    missing = [path for path in arguments.exports if not path.exists()]
+    if missing:
+        raise ConfigError(
+            "an export is missing", [Problem(str(path), "no such file") for path in missing]
+        )
+    text = guess_campaign(arguments.exports, folder.resolve())
+    folder.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    _print(
+        arguments,
+        {"campaign_file": str(target), "text": text},
+        lambda: f"{text}\nwritten to {target}\nnext: annot validate {folder}",
+    )
+    return 0
+
+
+# --- validate ------------------------------------------------------------------------------
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from annot_pipeline.validate import validate
+
+    document = validate(_load(arguments), _say)
+    _print(arguments, document, lambda: _validation_text(arguments.campaign, document))
+    return int(any(gate["level"] == "error" for gate in document["gates"]))
+
+
+def _validation_text(campaign: str, document: Document) -> str:
+    lines = []
+    for source in document["sources"]:
+        lines.append(
+            f"{source['path']} ({source['format']}): {source['files']} files, "
+            f"{source['rows']:,} rows, {source['records']:,} records"
+        )
+        for field in source["fields"]:
+            examples = ", ".join(_printable(e)[:30] for e in field["examples"])
+            lines.append(
+                f"  {field['field']:<13} {_printable(field['expression'])[:50]:<32} "
+                f"{field['filled']:>10,} filled, {field['distinct']:>8,} different: {examples}"
+            )
+    for task in document["tasks"][:10]:
+        guessed = " (guessed by fields)" if task["guessed"] else ""
+        lines.append(f"task {_printable(task['task'])}: {task['kind']}{guessed}")
+    if len(document["tasks"]) > 10:
+        lines.append(f"and {len(document['tasks']) - 10} more tasks")
+    lines += _fates_text(document["records"], document["fates"], document["rejections"])
+    lines += [
+        f"look alike, but differ: {_printable(group)}" for group in document["look_alikes"][:5]
+    ]
+    bad = [gate for gate in document["gates"] if gate["level"] == "error"]
+    if bad:
+        lines += [f"a build would publish nothing: gate {gate['name']}" for gate in bad]
+    else:
+        lines.append(f"next: annot build {campaign}")
+    return "\n".join(lines)
+
+
+def _fates_text(records: int, fates: Document, rejections: list[Document]) -> list[str]:
+    counted = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
+    lines = [f"{records:,} records: {counted or 'none'}"]
+    for row in rejections:
+        reason, example = _printable(row["reason"]), _printable(row["example"])
+        lines.append(f"  rejected {row['records']:>9,} x {reason} (as {example})")
+    return lines
+
+
+# --- build ---------------------------------------------------------------------------------
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    campaign = _load(arguments)
+    from assets_defs.run import run_in_process
+
+    publication, build = run_in_process(campaign, _say)
+    manifest, folder = publication.release.manifest, publication.release.folder
+    document = {
+        "campaign": manifest["campaign"],
+        "published": publication.published,
+        "version": publication.release.version,
+        "path": str(folder),
+        "run": build.run,
+        "facts": manifest["facts"],
+        "tables": {table["name"]: table["rows"] for table in manifest["tables"]},
+        "checks": manifest["checks"],
+        "changes": manifest["changes"],
+    }
+
+    def text() -> str:
+        facts = manifest["facts"]
+        lines = _fates_text(facts["records"], facts["fates"], facts["rejections"])
+        rows = ", ".join(f"{n:,} {name}" for name, n in document["tables"].items() if n)
+        news = "published" if publication.published else "nothing new; still"
+        lines += [
+            f"tables: {rows}",
+            f"{news} {publication.release.version}: {folder}",
+            f"next: open {folder / 'report.html'}",
+            f"      annot status {arguments.campaign}",
+        ]
+        return "\n".join(lines)
+
+    _print(arguments, document, text)
+    return 0
+
+
+# --- status, releases ----------------------------------------------------------------------
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from annot_pipeline.status import status
+
+    document = status(_load(arguments))
+
+    def text() -> str:
+        release, arrived = document["release"], document["arrived"]
+        lines = []
+        if release:
+            lines.append(
+                f"{document['campaign']}: {release['version']} of {release['created_at']}, "
+                f"{release['path']}"
+            )
+            lines += [
+                f"  {gate['level']}: {gate['name']}: {gate['question']}: {gate['value']:g}"
+                for gate in release["checks"]
+                if gate["level"] != "pass"
+            ]
+        else:
+            lines.append(f"{document['campaign']}: no release yet")
+        for what, names in arrived.items():
+            if names:
+                shown = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+                lines.append(f"since then {what}: {len(names)} exports ({shown})")
+        if document["last_build"]:
+            last = document["last_build"]
+            lines.append(f"last build: {last['finished']}, {last['outcome']}")
+        step = f"annot build {arguments.campaign}" if document["build_due"] else "nothing to do"
+        lines.append(f"next: {step}")
+        return "\n".join(lines)
+
+    _print(arguments, document, text)
+    return 0
+
+
+def _releases(arguments: argparse.Namespace) -> int:
+    from annot_pipeline.status import list_releases
+
+    rows = list_releases(_load(arguments))
+
+    def text() -> str:
+        if not rows:
+            return f"no release yet\nnext: annot build {arguments.campaign}"
+        lines = []
+        for row in rows:
+            changes = ", ".join(f"{n:,} {k.replace('_', ' ')}" for k, n in row["changes"].items())
+            parent = f" after {row['parent']}" if row["parent"] else ""
+            lines.append(
+                f"{row['version']}  {row['created_at']}{parent}  {row['labels']:,} labels, "
+                f"{row['records']:,} records  {changes or 'first release'}"
+            )
+        return "\n".join(lines)
+
+    _print(arguments, {"releases": rows}, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,246 @@
+"""The last stage: gates once more, then a release, if there is anything new to publish.
+
+A release is gated by itself, not only by the checks of the run that made its tables: a
+partial run, or one in another process, cannot slip a failed table into gold.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline import __version__
+from annot_pipeline.contracts import GOLD, SCHEMA_VERSION
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.pipeline import NUMERIC_PACKAGES, STAGES, Build, StageRun, failed
+from annot_pipeline.report.croissant import croissant
+from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.report import report_html
+from annot_pipeline.signature import digest, settings_document, settings_hash, signature
+from annot_pipeline.storage.files import canonical_json, file_sha256
+from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.store import cannot_write
+from annot_pipeline.storage.tables import TableFile, read_table, write_table
+
+
+@dataclass(frozen=True)
+class Publication:
+    """What came of a build: the newest release, and whether this build published it."""
+
+    release: Release
+    published: bool
+
+
+def publish(build: Build) -> Publication:
+    """Publish the tables of a build.
+
+    Raises
+    ------
+    GateError
+        A gate failed: nothing is published.
+    StoreError
+        Gold cannot be written, or a table in the store is damaged.
+    """
+    runs = {stage.name: build.recorded(stage) for stage in STAGES}
+    error = failed(list(runs.values()))
+    if error:
+        raise error
+    releases = Releases(build.campaign.gold)
+    try:
+        with releases.publishing(lambda: build.progress("another build publishes; waiting")):
+            return _publish_if_new(build, runs, releases)
+    except OSError as cause:
+        raise cannot_write(build.campaign.gold, cause, "gold") from cause
+
+
+def _publish_if_new(
+    build: Build, runs: Mapping[str, StageRun], releases: Releases
+) -> Publication:
+    made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
+    exports = _sources(made, runs)
+    parent = releases.latest()
+    version_ = releases.next_version()
+    settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
+
+    def fill(folder: Path) -> dict[str, Any]:
+        tables = {name: _place(name, made.get(name), folder) for name in GOLD}
+        document = _manifest(build, runs, tables, exports, settings, version_, parent)
+        document["changes"] = _changes(build, folder, parent)
+        (folder / "README.md").write_text(data_card(document), encoding="utf-8")
+        (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
+        (folder / "report.html").write_text(
+            report_html(document, {name: read_table(folder / f"{name}.parquet") for name in (
+                "prevalence", "judges", "labels",
+            )}),
+            encoding="utf-8",
+        )  # fmt: skip
+        document["files"] = {
+            path.name: file_sha256(path) for path in sorted(folder.iterdir())
+        }
+        return document
+
+    if parent and not _is_new(parent, made, settings, exports):
+        build.progress(f"nothing new: {parent.version} stands")
+        return Publication(parent, published=False)
+    release = releases.publish(version_, fill)
+    build.progress(f"published {release.version}")
+    return Publication(release, published=True)
+
+
+def _is_new(
+    parent: Release,
+    made: Mapping[str, TableFile],
+    settings: str,
+    exports: Sequence[Mapping[str, Any]],
+) -> bool:
+    old = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
+    content = any(
+        old.get(name) != table.sha256
+        for name, table in made.items()
+        if name in GOLD and name != "lineage"
+    )
+    sources = {s["sha256"] for s in exports} != {s["sha256"] for s in parent.manifest["sources"]}
+    return content or sources or settings != parent.manifest["settings_hash"]
+
+
+def _place(name: str, table: TableFile | None, folder: Path) -> TableFile:
+    """A gold table in the release's folder; one that no stage makes is there, empty."""
+    target = folder / f"{name}.parquet"
+    if table is None:
+        return write_table(target, GOLD[name].empty())
+    shutil.copyfile(table.path, target)
+    if file_sha256(target) != table.sha256:
+        raise StoreError(
+            f"{table.path}: not the bytes that were written",
+            [Problem("", "the store is damaged", do=f"delete {table.path.parent} and build again")],
+        )
+    return TableFile(target, table.sha256, table.rows)
+
+
+def _sources(
+    made: Mapping[str, TableFile], runs: Mapping[str, StageRun]
+) -> list[dict[str, Any]]:
+    """Exports of this build, with what became of their records."""
+    facts = {
+        (row["source_order"], row["file_order"]): row
+        for row in runs["settle_judgments"].result.facts["files"]
+    }
+    ignored = {
+        (row["source_order"], row["file_order"]): json.loads(row["ignored"])
+        for row in read_table(made["record_files"].path).to_pylist()
+    }
+    rows = []
+    for export in read_table(made["exports"].path).to_pylist():
+        row = {
+            "kind": export["kind"],
+            "name": export["source_file"],
+            "sha256": export["source_sha256"],
+            "bytes": export["bytes"],
+        }
+        if export["kind"] == "judgments":
+            place = (export["source_order"], export["file_order"])
+            found = facts[place]
+            row["rows"] = found["rows_read"]
+            row["records"] = {
+                fate: found[fate]
+                for fate in ("rejected", "duplicate", "superseded", "control", "used")
+            }
+            row["ignored"] = ignored[place]
+        rows.append(row)
+    return rows
+
+
+def _manifest(
+    build: Build,
+    runs: Mapping[str, StageRun],
+    tables: Mapping[str, TableFile],
+    exports: Sequence[Mapping[str, Any]],
+    settings: str,
+    version_: str,
+    parent: Release | None,
+) -> dict[str, Any]:
+    campaign = build.campaign.settings
+    fits = read_table(runs["infer_labels"].result.tables["label_fits"].path).drop(["trace"])
+    return {
+        "campaign": campaign.campaign,
+        "version": version_,
+        "parent": parent
+        and {"version": parent.version, "manifest_sha256": parent.manifest_sha256},
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "schema_version": SCHEMA_VERSION,
+        "content_sha256": digest(
+            {name: table.sha256 for name, table in tables.items() if name != "lineage"}
+        ),
+        "code": {"annot-pipeline": __version__},
+        "packages": {name: version(name) for name in NUMERIC_PACKAGES}
+        | {"python": platform.python_version()},
+        "settings": settings_document(campaign) | {"privacy": campaign.privacy.model_dump()},
+        "settings_hash": settings,
+        "signature": signature(campaign),
+        "sources": list(exports),
+        "tables": [
+            {
+                "name": name,
+                "file": f"{name}.parquet",
+                "row": GOLD[name].row,
+                "key": list(GOLD[name].key),
+                "sha256": table.sha256,
+                "rows": table.rows,
+                "columns": [
+                    {
+                        "name": column.name,
+                        "type": str(column.type),
+                        "nullable": column.nullable,
+                        "description": column.description,
+                    }
+                    for column in GOLD[name].columns
+                ],
+            }
+            for name, table in tables.items()
+        ],
+        "checks": [gate.document() for run in runs.values() for gate in run.gates],
+        "convergence": fits.to_pylist(),
+        "runs": [
+            {
+                "stage": run.result.stage,
+                "run": run.result.run,
+                "code_version": run.result.code_version,
+                "key": run.result.key,
+                "outputs": {n: t.sha256 for n, t in run.result.tables.items()},
+            }
+            for run in runs.values()
+        ],
+        "facts": {
+            key: runs[stage].result.facts[key]
+            for stage, key in (
+                ("settle_judgments", "records"),
+                ("settle_judgments", "fates"),
+                ("settle_judgments", "rejections"),
+                ("settle_judgments", "kinds"),
+                ("settle_judgments", "guessed_tasks"),
+                ("infer_labels", "certain_share"),
+            )
+        },
+    }
+
+
+def _changes(build: Build, folder: Path, parent: Release | None) -> dict[str, Any] | None:
+    if parent is None:
+        return None
+    inputs = {
+        f"{age}_{table}": place / f"{table}.parquet"
+        for age, place in (("old", parent.folder), ("new", folder))
+        for table in ("lineage", "labels")
+    }
+    queries = Queries(build.campaign.settings.resources, build.store.spill)
+    changes: dict[str, Any] = queries.table("audit/changes", inputs).to_pylist()[0]
+    return changes

@@ -1,0 +1,135 @@
+"""report.html: the release at a glance, in one file that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+MOST_ROWS = 200
+"""Rows shown of a table; the whole table is in the release."""
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --ok: #2a7d46; --warn: #b26a00; --error: #b3261e }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 0 auto; padding: 1rem }
+table { border-collapse: collapse; width: 100% } .wide { overflow-x: auto }
+th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(--line) }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+.flow { display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; margin: .5rem 0 }
+.flow span { min-width: 2px } .used { background: #2a7d46 } .control { background: #3b6ea8 }
+.duplicate { background: #888 } .superseded { background: #b26a00 } .rejected { background: #b3261e }
+.pass { color: var(--ok) } .warn { color: var(--warn) } .error { color: var(--error) }
+code { overflow-wrap: anywhere }
+"""
+
+
+def report_html(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
+    """The report of a release.
+
+    Parameters
+    ----------
+    manifest
+        Of the release, without ``files``.
+    tables
+        ``prevalence``, ``judges`` and ``labels``.
+    """
+    title = f"{manifest['campaign']} {manifest['version']}"
+    body = [
+        f"<h1>{escape(title)}</h1>",
+        f"<p>Published {escape(manifest['created_at'])}. "
+        f"{len(manifest['sources'])} exports, {manifest['facts']['records']:,} records.</p>",
+        *_fates(manifest["facts"]["fates"]),
+        *_section("Rejected", _rejections(manifest["facts"]["rejections"])),
+        *_section("Gates", _gates(manifest["checks"])),
+        *_section("Tasks", _tasks(manifest)),
+        *_section("Prevalence", _rows(tables["prevalence"], (
+            "task", "label", "prevalence", "vote_share", "plurality_frequency", "support",
+            "plurality_agreement", "n_items", "n_certain",
+        ))),
+        *_section("Judges", _rows(tables["judges"], (
+            "task", "judge", "n_judgments", "verdict", "accuracy", "mean_class_accuracy",
+            "below_chance", "bias_label", "bias",
+        ))),
+        f"<h2>Method</h2><p><code>{escape(manifest['signature'])}</code></p>",
+    ]  # fmt: skip
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}'
+        '</title><meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<style>{STYLE}</style></head><body><main>\n" + "\n".join(body) + "\n</main></body></html>\n"
+    )
+
+
+def _fates(fates: Mapping[str, int]) -> list[str]:
+    total = max(sum(fates.values()), 1)
+    spans = "".join(
+        f'<span class="{fate}" style="flex: {count / total:.6f}" title="{count:,} {fate}"></span>'
+        for fate, count in fates.items()
+        if count
+    )
+    words = ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
+    return [
+        "<h2>What became of each record</h2>",
+        f'<div class="flow" role="img" aria-label="{words}">{spans}</div><p>{words}.</p>',
+    ]
+
+
+def _rejections(rows: Sequence[Mapping[str, Any]]) -> str:
+    return _table(
+        ("records", "reason", "as in"),
+        ((f"{row['records']:,}", row["reason"], row["example"]) for row in rows),
+    )
+
+
+def _gates(checks: Sequence[Mapping[str, Any]]) -> str:
+    order = {"error": 0, "warn": 1, "pass": 2}
+    rows = sorted(checks, key=lambda check: order[check["level"]])
+    lines = [
+        f'<tr><td class="{c["level"]}">{c["level"]}</td><td>{escape(c["name"])}</td>'
+        f"<td>{escape(c['question'])}: {c['value']:g}. {escape(c['detail'])} "
+        f"{escape(c['do'])}</td></tr>"
+        for c in rows
+    ]
+    head = "<tr><th>level</th><th>gate</th><th>what was found</th></tr>"
+    return f'<div class="wide"><table>{head}{"".join(lines)}</table></div>'
+
+
+def _tasks(manifest: Mapping[str, Any]) -> str:
+    certain = manifest["facts"]["certain_share"]
+    return _table(
+        ("task", "items", "judges", "judgments", "certain", "converged", "iterations"),
+        (
+            (
+                fit["task"], f"{fit['n_items']:,}", f"{fit['n_judges']:,}",
+                f"{fit['n_judgments']:,}", f"{certain[fit['task']]:.1%}",
+                "yes" if fit["converged"] else "no", fit["iterations"],
+            )
+            for fit in manifest["convergence"]
+        ),
+    )  # fmt: skip
+
+
+def _rows(table: pa.Table, columns: Sequence[str]) -> str:
+    shown = table.select(list(columns)).slice(0, MOST_ROWS).to_pylist()
+    more = table.num_rows - len(shown)
+    note = f"<p>{more:,} more rows are in the release.</p>" if more > 0 else ""
+    return _table(columns, ([_cell(row[c]) for c in columns] for row in shown)) + note
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    lines = ["<tr>" + "".join(f"<th>{escape(name)}</th>" for name in head) + "</tr>"]
+    lines += [
+        "<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows
+    ]
+    return f'<div class="wide"><table>{"".join(lines)}</table></div>' if len(lines) > 1 else ""
+
+
+def _section(title: str, content: str) -> list[str]:
+    return [f"<h2>{escape(title)}</h2>", content] if content else []

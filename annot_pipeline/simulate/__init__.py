@@ -1,0 +1,1 @@
+"""Campaigns with a known truth, made from a seed: what methods can be held against."""

@@ -1,0 +1,113 @@
+"""`annot validate`: reads everything and writes nothing, and says what a build would see."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow.compute as pc
+
+from annot_pipeline.config import (
+    CaptureExpression,
+    ConstantExpression,
+    Expression,
+    JoinExpression,
+    LoadedCampaign,
+)
+from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
+from annot_pipeline.storage.tables import read_table
+
+STAGES_NEEDED = ("archive_exports", "read_records", "settle_judgments")
+EXAMPLES = 3
+
+
+def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
+    """What each source maps to, what would be rejected and why, which gates would fail.
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read, or a mapping names a column that it lacks.
+    """
+    with tempfile.TemporaryDirectory(prefix="annot-validate-") as store:
+        settings = campaign.settings.model_copy(update={"store": store})
+        build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
+        runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
+        return _document(campaign, runs)
+
+
+def _document(campaign: LoadedCampaign, runs: dict[str, StageRun]) -> dict[str, Any]:
+    facts = runs["settle_judgments"].result.facts
+    files = read_table(runs["read_records"].result.tables["record_files"].path).to_pylist()
+    tasks = read_table(runs["settle_judgments"].result.tables["tasks"].path).to_pylist()
+    return {
+        "campaign": campaign.settings.campaign,
+        "sources": [
+            {
+                "path": source.path,
+                "format": source.format,
+                "files": sum(f["source_order"] == number for f in files),
+                "rows": sum(f["rows"] for f in files if f["source_order"] == number),
+                "records": sum(f["records"] for f in files if f["source_order"] == number),
+                "fields": _fields(
+                    source.fields,
+                    [Path(f["filename"]) for f in files if f["source_order"] == number],
+                ),
+            }
+            for number, source in enumerate(campaign.settings.sources)
+        ],
+        "tasks": [
+            {"task": t["task"], "kind": t["kind"], "guessed": t["guessed"], "labels": t["labels"]}
+            for t in tasks
+        ],
+        "records": facts["records"],
+        "fates": facts["fates"],
+        "rejections": facts["rejections"],
+        "look_alikes": facts["look_alikes"],
+        "gates": [gate.document() for run in runs.values() for gate in run.gates],
+    }
+
+
+def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, Any]]:
+    """Each field: its expression, how many records have it, how many values, a few of them."""
+    described = []
+    for name, expression in fields.items():
+        columns = [read_table(path, [name])[name] for path in paths]
+        values = [v for c in columns for v in pc.unique(c).to_pylist() if v is not None]
+        distinct = list(dict.fromkeys(values))
+        described.append(
+            {
+                "field": name,
+                "expression": expression_text(expression),
+                "filled": sum(len(c) - c.null_count for c in columns),
+                "distinct": len(distinct),
+                "examples": [str(v) for v in distinct[:EXAMPLES]],
+            }
+        )
+    return described
+
+
+def expression_text(expression: Expression) -> str:
+    """An expression in a few words."""
+    if isinstance(expression, ConstantExpression):
+        return f"always {expression.value!r}"
+    if isinstance(expression, CaptureExpression):
+        return f"path ~ {expression.capture}"
+    if isinstance(expression, JoinExpression):
+        return f" {expression.sep or '+'} ".join(map(expression_text, expression.join))
+    steps = [
+        f"{step} {value}"
+        for step, value in (
+            ("json", expression.json_path),
+            ("match", expression.match),
+            ("map", expression.map and f"{len(expression.map)} values"),
+            ("else", expression.otherwise),
+            ("time", expression.time),
+        )
+        if value is not None
+    ]
+    return " → ".join([expression.column, *steps])
+
+

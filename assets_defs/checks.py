@@ -1,0 +1,46 @@
+"""Asset checks: the gates, as Dagster shows and enforces them."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.gates import Gate, GateResult
+from assets_defs.keys import table_key
+
+
+def check_spec(campaign: LoadedCampaign, gate: Gate) -> dg.AssetCheckSpec:
+    """A gate as a check; one that can fail with an error blocks what is downstream."""
+    given = campaign.settings.gates.get(gate.name)
+    error = given.error if given and "error" in given.model_fields_set else gate.error
+    return dg.AssetCheckSpec(
+        gate.name,
+        asset=table_key(campaign, gate.table),
+        description=f"{gate.question[:1].upper()}{gate.question[1:]}. If it fails: {gate.do}.",
+        blocking=error is not None,
+    )
+
+
+def check_result(campaign: LoadedCampaign, gate: GateResult) -> dg.AssetCheckResult:
+    """How a gate went."""
+    metadata: dict[str, float | str] = {
+        name: value
+        for name, value in (
+            ("value", gate.value),
+            ("warn", gate.warn),
+            ("error", gate.error),
+            ("detail", gate.detail),
+            ("do", gate.do),
+        )
+        if value not in (None, "")
+    }
+    return dg.AssetCheckResult(
+        passed=gate.level == "pass",
+        asset_key=table_key(campaign, gate.table),
+        check_name=gate.name,
+        severity=(
+            dg.AssetCheckSeverity.ERROR if gate.level == "error" else dg.AssetCheckSeverity.WARN
+        ),
+        metadata=metadata,
+        description=str(gate),
+    )

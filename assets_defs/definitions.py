@@ -1,0 +1,49 @@
+"""Everything of one campaign, for a `Definitions` of its own or merged into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.pipeline import STAGES, Progress
+from assets_defs.automation import exports_sensor, nightly_job, nightly_schedule
+from assets_defs.release import release_asset
+from assets_defs.stages import stage_assets
+
+
+def build_definitions(campaign: str | Path, **overrides: Any) -> dg.Definitions:
+    """Assets, checks, job, schedule and sensor of a campaign.
+
+    Parameters
+    ----------
+    campaign
+        A campaign.yaml, or the folder that holds one.
+    **overrides
+        Top-level keys of campaign.yaml that replace the file's.
+
+    Raises
+    ------
+    annot_pipeline.errors.ConfigError
+        The campaign is not valid; all problems at once.
+    """
+    return definitions_of(load_campaign(campaign, overrides=overrides))
+
+
+def definitions_of(
+    campaign: LoadedCampaign, *, progress: Progress | None = None
+) -> dg.Definitions:
+    """The same for a campaign that is read already; ``progress`` hears what Dagster's log does."""
+    job = nightly_job(campaign)
+    return dg.Definitions(
+        assets=[
+            *(stage_assets(campaign, stage, progress) for stage in STAGES),
+            release_asset(campaign, progress),
+        ],
+        jobs=[job],
+        schedules=[nightly_schedule(campaign, job)],
+        sensors=[exports_sensor(campaign, job)],
+    )

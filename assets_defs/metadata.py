@@ -1,0 +1,82 @@
+"""Metadata: what a person wants to see of a table in Dagster."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import dagster as dg
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.pipeline import StageRun
+from annot_pipeline.report.data_card import escape
+from annot_pipeline.report.figures import convergence_svg
+from annot_pipeline.storage.tables import read_table
+
+INTERNAL = {
+    "exports": "The exports of this build, one row a file.",
+    "record_files": "Parsed exports, one row a file.",
+    "item_rows": "Rows of the item tables.",
+    "judgments": "Every record with its judgment id and fate; judges by their raw names.",
+    "tasks": "The tasks, their kinds and classes.",
+    "judge_figures": "What the label model says of judges.",
+    "label_fits": "How each task's fit ended.",
+}
+"""Tables of the store."""
+
+
+def table_description(table: str) -> str:
+    """What a row is, for people."""
+    return f"One row is {GOLD[table].row}." if table in GOLD else INTERNAL[table]
+
+
+def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
+    """Metadata of one table of a stage."""
+    file, facts = run.result.tables[table], run.result.facts
+    metadata: dict[str, Any] = {
+        "dagster/row_count": file.rows,
+        "bytes": file.path.stat().st_size,
+        "seconds": run.result.seconds,
+        "reused": run.result.reused,
+        "made_by_run": run.result.run,
+    }
+    if table in GOLD:
+        metadata["dagster/column_schema"] = _column_schema(table)
+    if table == "judgments":
+        metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
+        metadata["rejected"] = dg.MetadataValue.md(_rejections(facts["rejections"]))
+    elif table == "labels" and facts["tasks"]:
+        metadata["certain_share"] = float(
+            sum(facts["certain_share"].values()) / len(facts["certain_share"])
+        )
+    elif table == "label_fits":
+        metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
+        svg = convergence_svg(read_table(file.path).to_pylist())
+        image = base64.b64encode(svg.encode()).decode()
+        metadata["convergence"] = dg.MetadataValue.md(
+            f"![log posterior by iteration](data:image/svg+xml;base64,{image})"
+        )
+    return metadata
+
+
+def _column_schema(table: str) -> dg.TableSchema:
+    return dg.TableSchema(
+        [
+            dg.TableColumn(
+                column.name,
+                str(column.type),
+                column.description,
+                dg.TableColumnConstraints(
+                    nullable=column.nullable, unique=(column.name,) == GOLD[table].key
+                ),
+            )
+            for column in GOLD[table].columns
+        ]
+    )
+
+
+def _rejections(rows: list[dict[str, Any]]) -> str:
+    if not rows:
+        return "none"
+    lines = [f"| {r['records']:,} | {escape(r['reason'])} | {escape(r['example'])} |" for r in rows]
+    return "\n".join(["| records | reason | as in |", "|---|---|---|", *lines])

@@ -1,0 +1,46 @@
+"""The release asset: publishes the gold tables, if there is anything new."""
+
+from typing import Any
+
+import dagster as dg
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.pipeline import GOLD_MADE, Build, Progress
+from annot_pipeline.publish import publish
+from assets_defs.keys import release_key, table_key
+from assets_defs.stages import in_dagster
+
+
+def release_asset(
+    campaign: LoadedCampaign, progress: Progress | None
+) -> dg.AssetsDefinition:
+    """The release of a campaign; its data version is the hash of the published contents."""
+    settings = campaign.settings
+
+    @dg.asset(
+        key=release_key(campaign),
+        deps=[table_key(campaign, table) for table in GOLD_MADE],
+        description="The newest release: gold tables, manifest, data card, report. Published "
+        "when contents, settings or exports changed and no gate fails; else the last one stands.",
+        group_name=settings.campaign,
+        kinds={"parquet"},
+        owners=list(settings.owners),
+        code_version="1",
+    )
+    def release(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
+        build = Build(campaign, context.run.run_id, progress or context.log.info)
+        publication = in_dagster(lambda: publish(build))
+        manifest = publication.release.manifest
+        return dg.MaterializeResult(
+            metadata={
+                "version": publication.release.version,
+                "published": publication.published,
+                "path": dg.MetadataValue.path(publication.release.folder),
+                "report": dg.MetadataValue.path(publication.release.folder / "report.html"),
+                "rows": {table["name"]: table["rows"] for table in manifest["tables"]},
+                "changes": manifest["changes"] or {},
+            },
+            data_version=dg.DataVersion(manifest["content_sha256"]),
+        )
+
+    return release

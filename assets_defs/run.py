@@ -1,0 +1,72 @@
+"""Runs a campaign's job in this process: what `annot build` does."""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+import dagster as dg
+from dagster._core.errors import DagsterError
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import AnnotError, StoreError
+from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun, failed
+from annot_pipeline.publish import Publication
+from annot_pipeline.storage.releases import Releases
+from assets_defs.definitions import definitions_of
+
+
+def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Publication, Build]:
+    """Run the nightly job here and now.
+
+    With DAGSTER_HOME set, the run is recorded there as any other; else it leaves no trace
+    but its results.
+
+    Raises
+    ------
+    AnnotError
+        Whatever stopped the build, in words for the user.
+    """
+    definitions = definitions_of(campaign, progress=progress)
+    job = definitions.resolve_job_def(f"{campaign.settings.campaign}_nightly")
+    build = Build(campaign, str(uuid.uuid4()), progress)
+    with _instance() as instance:
+        try:
+            result = job.execute_in_process(
+                instance=instance,
+                run_id=build.run,
+                run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
+            )
+        except dg.Failure as failure:
+            if isinstance(failure.__cause__, AnnotError):
+                raise failure.__cause__ from None
+            raise
+        except DagsterError:
+            error = failed(_runs(build))
+            if error is None:
+                raise
+            raise error from None
+    release = Releases(campaign.gold).latest()
+    if release is None:
+        raise StoreError(f"{campaign.gold}: the release is gone")
+    events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")
+    published = bool(events[0].metadata["published"].value)
+    build.store.clean()
+    return Publication(release, published), build
+
+
+def _instance() -> dg.DagsterInstance:
+    if os.environ.get("DAGSTER_HOME"):
+        return dg.DagsterInstance.get()
+    return dg.DagsterInstance.ephemeral(settings={"telemetry": {"enabled": False}})
+
+
+def _runs(build: Build) -> list[StageRun]:
+    """Results of the stages that this build finished."""
+    runs = []
+    for stage in STAGES:
+        try:
+            runs.append(build.recorded(stage))
+        except StoreError:
+            break
+    return runs

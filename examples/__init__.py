@@ -1,0 +1,1 @@
+"""The bundled campaigns: one from a published table, one simulated with known truth."""

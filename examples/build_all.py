@@ -1,0 +1,130 @@
+"""Builds the bundled campaigns and holds them against what is known of them.
+
+Run by ``make build``, from the root of the repository: ``python -m examples.build_all``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from annot_pipeline import cli
+from annot_pipeline.simulate.labels import simulate_labels, write_label_campaign
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+CAMPAIGNS = ("anaesthetists", "simulated")
+
+PUBLISHED_PREVALENCE = {"1": 0.40, "2": 0.42, "3": 0.11, "4": 0.07}
+"""Dawid & Skene 1979, share of the patients in each class of fitness."""
+
+
+def main() -> int:
+    """Build both campaigns; the exit status is that of the first build that fails."""
+    print(f"writing simulated exports to {_shown(BUILD / 'simulated')}", flush=True)
+    write_label_campaign(simulate_labels(), BUILD / "simulated")
+    before = {name: latest_release(BUILD / name / "gold") for name in CAMPAIGNS}
+    for name in CAMPAIGNS:
+        campaign = _shown(ROOT / "examples" / name)
+        print(f"\nannot build {campaign}", flush=True)
+        status = cli.main(["build", campaign])
+        if status:
+            print(f"the {name} campaign was not built; see above", file=sys.stderr)
+            return status
+    releases = {name: _published(name) for name in CAMPAIGNS}
+    print()
+    for name, release in releases.items():
+        news = "nothing new, still" if release == before[name] else "published"
+        print(f"{name}: {news} {_shown(release)}")
+    print("\n".join(["", *prevalence_lines(releases["anaesthetists"])]))
+    print("\n".join(["", *accuracy_lines(releases["simulated"])]))
+    print("\n".join(["", *_next_steps()]))
+    return 0
+
+
+def latest_release(gold: Path) -> Path | None:
+    """Folder of the newest release, if there is one."""
+    pointer = gold / "latest.json"
+    if not pointer.is_file():
+        return None
+    version: str = json.loads(pointer.read_text(encoding="utf-8"))["version"]
+    return gold / version
+
+
+def prevalence_lines(release: Path) -> list[str]:
+    """The estimated share of each class beside the published one."""
+    rows = pq.read_table(release / "prevalence.parquet", columns=["label", "prevalence"])
+    estimated = {row["label"]: row["prevalence"] for row in rows.to_pylist()}
+    lines = ["anaesthetists, prevalence      " + "".join(f"{c:>8}" for c in PUBLISHED_PREVALENCE)]
+    for name, shares in (
+        ("this build", estimated),
+        ("Dawid & Skene 1979", PUBLISHED_PREVALENCE),
+    ):
+        digits = 4 if shares is estimated else 2
+        figures = "".join(f"{shares[label]:>8.{digits}f}" for label in PUBLISHED_PREVALENCE)
+        lines.append(f"  {name:<29}{figures}")
+    return lines
+
+
+def accuracy_lines(release: Path) -> list[str]:
+    """How often the majority and the model are right, over the items whose truth is known."""
+    truth = _column_by_item(release / "items.parquet", "truth")
+    columns = ["item", "label", "majority_label", "certain"]
+    labels = pq.read_table(release / "labels.parquet", columns=columns).to_pylist()
+    known = [row for row in labels if truth.get(row["item"]) is not None]
+    certain = [row for row in known if row["certain"]]
+    lines = [f"simulated, accuracy against the truth, {len(known):,} items"]
+    for name, rows, column in (
+        ("majority vote", known, "majority_label"),
+        ("Dawid-Skene", known, "label"),
+        (f"Dawid-Skene, {len(certain):,} certain items", certain, "label"),
+    ):
+        right = sum(row[column] == truth[row["item"]] for row in rows)
+        share = f"{right / len(rows):8.4f}" if rows else "     n/a"
+        lines.append(f"  {name:<37}{share}")
+    return lines
+
+
+def _column_by_item(path: Path, column: str) -> dict[str, Any]:
+    table = pq.read_table(path, columns=["item", column])
+    return dict(zip(table["item"].to_pylist(), table[column].to_pylist(), strict=True))
+
+
+def _published(name: str) -> Path:
+    """The release that a build which went through has left."""
+    release = latest_release(BUILD / name / "gold")
+    if release is None:
+        raise RuntimeError(f"annot build went through, but {name} has no release")
+    return release
+
+
+def _next_steps() -> list[str]:
+    simulated = _shown(ROOT / "examples" / "simulated")
+    report = latest_release(BUILD / "simulated" / "gold") or BUILD
+    return [
+        "next:",
+        f"  open {_shown(report / 'report.html')}",
+        f"  {_command('annot')} status {simulated}",
+        f"  {_command('annot')} releases {simulated}",
+        f"  {_command('annot')} validate {simulated}",
+        f"  {_command('dagster')} dev -w {_shown(ROOT / 'workspace.yaml')}",
+    ]
+
+
+def _command(name: str) -> str:
+    """A command as it can be typed here, whether or not the environment is activated."""
+    installed = Path(sys.executable).with_name(name)  # not resolved: .venv's python is a link
+    return _shown(installed) if installed.is_relative_to(ROOT) else name
+
+
+def _shown(path: Path) -> str:
+    return os.path.relpath(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,14 @@
+"""The bundled campaigns as one Dagster code location."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from assets_defs import build_definitions
+
+HERE = Path(__file__).parent
+
+defs = dg.Definitions.merge(
+    build_definitions(HERE / "anaesthetists"),
+    build_definitions(HERE / "simulated"),
+)

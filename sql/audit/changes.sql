@@ -1,0 +1,25 @@
+-- One row: what changed between two releases.
+-- Inputs: old_lineage, new_lineage, old_labels, new_labels.
+WITH old_used AS (
+    SELECT DISTINCT judgment_id FROM old_lineage WHERE fate IN ('used', 'control')
+),
+new_used AS (
+    SELECT DISTINCT judgment_id FROM new_lineage WHERE fate IN ('used', 'control')
+),
+corrected AS (
+    SELECT judgment_id FROM new_lineage WHERE fate = 'superseded'
+    EXCEPT
+    SELECT judgment_id FROM old_lineage WHERE fate = 'superseded'
+)
+SELECT
+    (SELECT count(*) FROM new_used ANTI JOIN old_used USING (judgment_id)) AS new_judgments,
+    (SELECT count(*) FROM corrected) AS corrected_judgments,
+    (SELECT count(*) FROM old_used ANTI JOIN new_used USING (judgment_id))
+        AS withdrawn_judgments,
+    (SELECT count(*) FROM new_labels ANTI JOIN old_labels USING (task, item)) AS new_labels,
+    (
+        SELECT count(*)
+        FROM new_labels AS n
+        JOIN old_labels AS o ON n.task = o.task AND n.item = o.item AND n.label <> o.label
+    ) AS changed_labels,
+    (SELECT count(*) FROM old_labels ANTI JOIN new_labels USING (task, item)) AS removed_labels
