@@ -151,7 +151,7 @@ PREVALENCE = Table(
         _count("label_order", "Place of the class in the task's class order, from 0"),
         _share("prevalence", "Share of items with this class, estimated by the model"),
         _share("vote_share", "Share of raw labels"),
-        _share("plurality_frequency", "Share of items whose most frequent label it is; ties split"),
+        _share("plurality_frequency", "Share of items whose majority_label it is"),
         _share("majority_frequency", "Share of items where more than half the labels are it"),
         _share(
             "support",

@@ -2,8 +2,8 @@
 
 Three simple estimates of prevalence stand side by side, for they differ and papers mix them
 (Passonneau & Carpenter 2013, section 7, Figure 2): the share of raw labels, the share of
-items whose most frequent label a class is (ties split), and the share of items where more
-than half of the labels are it. Ties of the majority label are broken by class order.
+items whose most frequent label a class is, and the share of items where more than half of
+the labels are it. Ties are broken by class order.
 """
 
 from __future__ import annotations
@@ -71,15 +71,14 @@ def count_votes(
     total = counts.sum(axis=1)
     most = counts.max(axis=1)
     tied = (counts == most[:, None]) & (most[:, None] > 0)
-    voted = total > 0
+    voted, majority = total > 0, counts.argmax(axis=1)
     n_voted = max(int(voted.sum()), 1)
-    ways = np.maximum(tied.sum(axis=1, keepdims=True), 1)
     return Votes(
         counts=counts,
-        majority=counts.argmax(axis=1),
+        majority=majority,
         majority_share=most / np.maximum(total, 1),
         tied=tied,
         vote_share=counts.sum(axis=0) / max(int(total.sum()), 1),
-        plurality_frequency=(tied / ways).sum(axis=0) / n_voted,
+        plurality_frequency=np.bincount(majority[voted], minlength=n_labels) / n_voted,
         majority_frequency=(counts * 2 > total[:, None]).sum(axis=0) / n_voted,
     )

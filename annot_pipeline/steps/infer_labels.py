@@ -148,7 +148,8 @@ def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
         return []
     task, label = index(kept["task"]), index(kept["label"])
     item, judge = index(kept["item"]), index(kept["judge"])
-    public = dict(zip(kept["judge"].to_pylist(), kept["judge_id"].to_pylist(), strict=True))
+    first_rows = np.unique(judge.codes, return_index=True)[1]
+    public = kept["judge_id"].cast(TEXT).take(pa.array(first_rows)).to_pylist()
     items, judges = index_pairs(task.codes, item.codes), index_pairs(task.codes, judge.codes)
     order = np.argsort(task.codes, kind="stable")
     row_ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
@@ -171,8 +172,8 @@ def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
             len(classes),
         )
         names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
-        raw = [judge.names[c] for c in judges.second[judge_ends[t] : judge_ends[t + 1]]]
-        found.append(_Task(name, names, [public[j] for j in raw], classes, codes))
+        shown = [public[c] for c in judges.second[judge_ends[t] : judge_ends[t + 1]]]
+        found.append(_Task(name, names, shown, classes, codes))
     return found
 
 

@@ -1,0 +1,103 @@
+"""Fixtures: real data beside the checkout, and campaigns built without Dagster."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.pipeline import STAGES, Build, StageRun
+from annot_pipeline.publish import Publication, publish
+from annot_pipeline.storage.tables import read_table
+
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def _fixed_judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
+    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """Real judgment data, which is not part of the repository."""
+    data = SHARED / "data"
+    if not data.is_dir():
+        pytest.skip("no ../shared/data: the real data is not part of the repository")
+    return data
+
+
+@pytest.fixture
+def shared_campaigns(shared_data: Path) -> Path:
+    return shared_data.parent / "campaigns"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A build that went through."""
+
+    runs: dict[str, StageRun]
+    publication: Publication
+
+    def table(self, name: str) -> pa.Table:
+        made = {n: t for run in self.runs.values() for n, t in run.result.tables.items()}
+        return read_table(made[name].path)
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+    def facts(self, stage: str) -> dict[str, Any]:
+        return dict(self.runs[stage].result.facts)
+
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each released table, by name."""
+        return {t["name"]: t["sha256"] for t in self.publication.release.manifest["tables"]}
+
+
+def build_file(path: Path, *sets: str) -> Built:
+    """Build a campaign file in this process, without Dagster."""
+    build = Build(load_campaign(path, sets=sets))
+    runs = {stage.name: build.run_stage(stage) for stage in STAGES}
+    return Built(runs, publish(build))
+
+
+Campaigns = Callable[..., Built]
+
+
+@pytest.fixture
+def build_campaign(tmp_path: Path) -> Campaigns:
+    """Builds a small campaign of one csv source from texts of exports.
+
+    ``build_campaign({"a.csv": "item,judge,label\\n..."}, tasks=[...])``; called again it
+    builds the same campaign again, so files can be added, changed and withdrawn.
+    """
+
+    def build(exports: dict[str, str], *sets: str, **settings: Any) -> Built:
+        folder = tmp_path / "campaign"
+        (folder / "exports").mkdir(parents=True, exist_ok=True)
+        for old in (folder / "exports").iterdir():
+            old.unlink()
+        for name, text in exports.items():
+            (folder / "exports" / name).write_text(text, encoding="utf-8", newline="")
+        document: dict[str, Any] = {
+            "campaign": "small",
+            "sources": [
+                {
+                    "path": "exports/*.csv",
+                    "format": "csv",
+                    "fields": {"item": "item", "judge": "judge", "label": "label"},
+                }
+            ],
+        } | settings
+        (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
+        return build_file(folder, *sets)
+
+    return build

@@ -1,0 +1,260 @@
+"""The bundled campaigns: the published table as printed, and what their builds must find."""
+
+import csv
+import gzip
+import json
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.pipeline import MAKER, STAGES, Build
+from annot_pipeline.simulate.labels import (
+    LabelSimulation,
+    SimulatedLabels,
+    simulate_labels,
+    write_label_campaign,
+)
+from annot_pipeline.storage.tables import read_table
+from examples import build_all
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+# Dawid & Skene 1979, Table 1: 45 patients in order, the three readings of observer 1, then
+# observers 2 to 5.
+TABLE_1 = """
+    111 1111, 333 4334, 112 2122, 222 3121, 222 3222, 222 3322, 112 2111, 333 3433, 222 2223,
+    232 2223, 444 4444, 222 3343, 111 1111, 222 3212, 121 1111, 111 2111, 111 1111, 111 1111,
+    222 2221, 222 1322, 222 2222, 222 2221, 222 3222, 221 2222, 111 1111, 111 1111, 232 2222,
+    111 1111, 111 1111, 112 1121, 111 1111, 333 3233, 111 1111, 222 2222, 222 3232, 433 4343,
+    221 2232, 232 3233, 333 3432, 111 1111, 111 1111, 121 2111, 232 2222, 121 1111, 222 2222
+"""
+
+
+def build(example: str, folder: Path, *sets: str) -> dict[str, pa.Table]:
+    """All tables of an example, made in another folder."""
+    sets = (f"store={folder / 'store'}", f"gold={folder / 'gold'}", *sets)
+    run = Build(load_campaign(EXAMPLES / example, sets=sets))
+    for stage in STAGES:
+        run.run_stage(stage)
+    return {
+        table: read_table(run.recorded(stage).result.tables[table].path)
+        for table, stage in MAKER.items()
+    }
+
+
+# --- anaesthetists -------------------------------------------------------------------------
+
+
+def test_ratings_are_those_of_the_published_table() -> None:
+    with (EXAMPLES / "anaesthetists/exports/ratings.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 315
+    found: dict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
+    for row in rows:
+        found[int(row["patient"])][row["observer"], row["rating"]] += 1
+    printed = [patient.split() for patient in TABLE_1.strip().split(",")]
+    assert len(printed) == 45
+    for patient, (first, others) in enumerate(printed, start=1):
+        given = [("1", r) for r in first] + [(str(o), r) for o, r in enumerate(others, start=2)]
+        assert found.pop(patient) == Counter(given), f"patient {patient}"
+    assert not found
+
+
+def test_readings_are_numbered() -> None:
+    with (EXAMPLES / "anaesthetists/exports/ratings.csv").open(encoding="utf-8") as file:
+        readings = Counter((row["observer"], row["reading"]) for row in csv.DictReader(file))
+    assert readings == dict.fromkeys(
+        [("1", "1"), ("1", "2"), ("1", "3"), ("2", "1"), ("3", "1"), ("4", "1"), ("5", "1")], 45
+    )
+
+
+def test_anaesthetists_give_the_published_figures(tmp_path: Path) -> None:
+    tables = build("anaesthetists", tmp_path)
+    # printed with two digits; then the digits that an independent implementation gives
+    prevalence = tables["prevalence"]["prevalence"].to_numpy()
+    np.testing.assert_allclose(prevalence, [0.40, 0.42, 0.11, 0.07], atol=0.005)
+    np.testing.assert_allclose(prevalence, [0.4000, 0.4216, 0.1118, 0.0667], atol=5e-5)
+    (fit,) = tables["label_fits"].to_pylist()
+    assert fit["converged"]
+    assert fit["log_likelihood"] == pytest.approx(-190.7310, abs=5e-5)
+    assert tables["judgments"]["fate"].to_pylist() == ["used"] * 315  # all three readings count
+
+
+# --- simulated -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def simulated() -> SimulatedLabels:
+    return simulate_labels()
+
+
+@pytest.fixture(scope="module")
+def simulated_tables(
+    simulated: SimulatedLabels, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, pa.Table]:
+    folder = tmp_path_factory.mktemp("simulated")
+    write_label_campaign(simulated, folder)
+    return build(
+        "simulated",
+        folder,
+        f"sources.0.path={folder / 'exports/night-*.csv'}",
+        f"sources.1.path={folder / 'exports/night-*.jsonl.gz'}",
+        f"items.0.path={folder / 'items.csv'}",
+    )
+
+
+def expected_fates(simulated: SimulatedLabels) -> list[str]:
+    """The fate of each row by the contract: the latest answer counts, then the later source."""
+    rows, json_night = simulated.rows, simulated.params.json_night
+    fates = ["rejected"] * len(rows)
+    answers: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for place in np.flatnonzero(rows.damage == "").tolist():
+        answers[int(rows.item[place]), int(rows.judge[place])].append(place)
+    for places in answers.values():
+        # the night in JSON Lines is the second source, so it comes after the csv nights
+        time, night = rows.submitted_at[places], rows.night[places]
+        *older, counts = np.array(places)[np.lexsort((night, night == json_night, time))].tolist()
+        fates[counts] = "used"
+        for place in older:
+            same = rows.label[place] == rows.label[counts]
+            fates[place] = "duplicate" if same else "superseded"
+    return fates
+
+
+def test_every_row_gets_the_fate_that_the_generator_meant(
+    simulated: SimulatedLabels, simulated_tables: dict[str, pa.Table]
+) -> None:
+    expected: dict[int, list[str]] = defaultdict(list)
+    for night, fate in zip(simulated.rows.night.tolist(), expected_fates(simulated), strict=True):
+        expected[night].append(fate)
+    found: dict[int, dict[int, str]] = defaultdict(dict)
+    for row in simulated_tables["lineage"].to_pylist():
+        name = Path(row["source_file"]).name
+        found[int(name.removeprefix("night-").split(".")[0])][row["source_row"]] = row["fate"]
+    for night, fates in expected.items():
+        assert found[night] == dict(enumerate(fates, start=1)), f"night {night}"
+    counted = Counter(fate for fates in expected.values() for fate in fates)
+    assert counted.keys() == {"rejected", "duplicate", "superseded", "used"}
+
+
+def test_exports_hold_every_kind_of_damage(simulated_tables: dict[str, pa.Table]) -> None:
+    lineage = simulated_tables["lineage"]
+    rejected = lineage.filter(pc.equal(lineage["fate"], "rejected"))
+    reasons = {reason.split(":")[0] for reason in rejected["reason"].to_pylist()}
+    assert reasons == {
+        "judge is blank",
+        "label is blank",
+        "label is not a declared class",
+        "malformed JSON",
+        "not UTF-8",
+        "not UTF-8 in column label; see options.encoding",
+        "ragged row",
+    }
+
+
+def test_dawid_skene_beats_the_majority_on_the_simulated_campaign(
+    simulated_tables: dict[str, pa.Table],
+) -> None:
+    labels = simulated_tables["labels"].join(simulated_tables["items"], "item").to_pylist()
+    assert len(labels) == 2000
+    majority = np.mean([row["majority_label"] == row["truth"] for row in labels])
+    model = np.mean([row["label"] == row["truth"] for row in labels])
+    certain = np.mean([row["label"] == row["truth"] for row in labels if row["certain"]])
+    assert majority + 0.05 < model < certain
+
+
+def test_the_simulated_campaign_has_two_formats_and_no_native_id() -> None:
+    campaign = load_campaign(EXAMPLES / "simulated")
+    assert [source.format for source in campaign.settings.sources] == ["csv", "jsonl"]
+    for source in campaign.settings.sources:
+        assert "native_id" not in source.fields  # a corrected answer keeps its id
+        assert "submitted_at" in source.fields
+    (task,) = campaign.settings.tasks
+    assert task.labels == LabelSimulation().classes
+
+
+# --- make build ----------------------------------------------------------------------------
+
+
+def test_both_campaigns_write_below_build() -> None:
+    for name in build_all.CAMPAIGNS:
+        campaign = load_campaign(EXAMPLES / name)
+        assert campaign.settings.campaign == name
+        assert campaign.store.resolve() == build_all.BUILD / name / "store"
+        assert campaign.gold.resolve() == build_all.BUILD / name / "gold"
+
+
+def test_build_all_stops_with_the_status_of_a_failed_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands: list[list[str]] = []
+
+    def fails(command: list[str]) -> int:
+        commands.append(command)
+        return 2
+
+    monkeypatch.setattr(build_all, "BUILD", tmp_path)
+    monkeypatch.chdir(build_all.ROOT)
+    monkeypatch.setattr("annot_pipeline.cli.main", fails)
+    assert build_all.main() == 2
+    assert [command[0] for command in commands] == ["build"]
+    assert "anaesthetists campaign was not built" in capsys.readouterr().err
+    packed = tmp_path / "simulated/exports/night-3.jsonl.gz"
+    assert json.loads(gzip.decompress(packed.read_bytes()).splitlines()[0])["item"]
+
+
+def test_build_all_says_what_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def publishes(command: list[str]) -> int:
+        _release(tmp_path / Path(command[1]).name / "gold")
+        return 0
+
+    monkeypatch.setattr(build_all, "BUILD", tmp_path)
+    monkeypatch.chdir(build_all.ROOT)
+    monkeypatch.setattr("annot_pipeline.cli.main", publishes)
+    assert build_all.main() == 0
+    first = capsys.readouterr().out
+    assert build_all.main() == 0
+    second = capsys.readouterr().out
+    assert "anaesthetists: published" in first
+    assert "simulated: nothing new, still" in second
+    assert "0.4000  0.4216  0.1118  0.0667" in first
+    assert "accuracy against the truth, 4 items" in first
+    figures = dict(re.findall(r"^  (.+?) {2,}(\d\.\d{4})$", first, re.MULTILINE))
+    assert figures["majority vote"] == "0.2500"
+    assert figures["Dawid-Skene"] == "0.7500"
+    assert figures["Dawid-Skene, 2 certain items"] == "1.0000"
+    for step in ("status", "releases", "validate"):
+        assert f"annot {step} examples/simulated\n" in first
+    assert "dagster dev -w workspace.yaml\n" in first
+
+
+def _release(gold: Path) -> None:
+    """A release with a few rows: five items, one of unknown truth."""
+    folder = gold / "v0001"
+    folder.mkdir(parents=True, exist_ok=True)
+    (gold / "latest.json").write_text('{"version": "v0001"}', encoding="utf-8")
+    tables: dict[str, dict[str, list[Any]]] = {
+        "prevalence": {
+            "label": ["4", "1", "2", "3"],
+            "prevalence": [0.06667, 0.39997, 0.42158, 0.11179],
+        },
+        "items": {"item": [*"edcba"], "truth": [None, "x", "x", "x", "x"]},
+        "labels": {
+            "item": [*"abcde"],
+            "label": ["x", "x", "x", "y", "x"],
+            "majority_label": ["x", "y", "y", "y", "x"],
+            "certain": [True, True, False, False, True],
+        },
+    }
+    for name, columns in tables.items():
+        pq.write_table(pa.table(columns), folder / f"{name}.parquet")
