@@ -7,6 +7,7 @@ of methods are the methods' own Params.
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +25,6 @@ from pydantic import (
     model_validator,
 )
 
-from annot_pipeline.contracts import KINDS
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams
 
 FieldName = Literal[
@@ -268,8 +268,6 @@ class TaskSettings(Section):
         return labels
 
 
-assert set(KINDS) == set(get_args(get_args(TaskSettings.model_fields["kind"].annotation)[0]))
-
 # --- settings of the stages ----------------------------------------------------------------
 
 
@@ -423,8 +421,8 @@ class LoadedCampaign:
 
     @property
     def store(self) -> Path:
-        return self.folder / self.settings.store
+        return Path(os.path.normpath(self.folder / self.settings.store))
 
     @property
     def gold(self) -> Path:
-        return self.folder / self.settings.gold
+        return Path(os.path.normpath(self.folder / self.settings.gold))

@@ -19,7 +19,6 @@ FATES = ("rejected", "duplicate", "superseded", "judge_failed", "control", "used
 CONTROLS = ("none", "ask_again", "bad_reference", "good_reference", "known_answer")
 VERDICTS = ("passed", "failed", "undetermined", "untested")
 PREFERENCES = ("a", "b", "tie")
-KINDS = ("categorical", "scalar", "pairwise", "ranking")
 ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
 
 TEXT, INT, REAL, FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()

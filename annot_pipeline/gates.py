@@ -208,8 +208,16 @@ def run_gates(
             level = "warn"
         results.append(
             GateResult(
-                gate.name, stage, gate.table, level, float(finding.value), warn, error,
-                gate.question, finding.detail, "" if level == "pass" else gate.do,
+                gate.name,
+                stage,
+                gate.table,
+                level,
+                float(finding.value),
+                warn,
+                error,
+                gate.question,
+                finding.detail,
+                "" if level == "pass" else gate.do,
             )  # fmt: skip
         )
     return results

@@ -212,7 +212,7 @@ class Build:
         self.store.record(self.run, result)
         gates = self.gates(stage, result)
         for gate in gates:
-            if gate.level != "pass":
+            if gate.level == "error" or (gate.level == "warn" and not result.reused):
                 self.progress(f"{gate.level}: {gate}")
         return StageRun(result, tuple(gates))
 
@@ -222,9 +222,7 @@ class Build:
         return StageRun(result, tuple(self.gates(stage, result)))
 
     def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
-        return run_gates(
-            stage.name, stage.outputs, result.facts, self.campaign.settings.gates
-        )
+        return run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
 
     def _stage_key(self, stage: Stage, inputs: Mapping[str, TableFile]) -> str:
         """Hash of all that can move the stage's bytes."""

@@ -62,9 +62,7 @@ def publish(build: Build) -> Publication:
         raise cannot_write(build.campaign.gold, cause, "gold") from cause
 
 
-def _publish_if_new(
-    build: Build, runs: Mapping[str, StageRun], releases: Releases
-) -> Publication:
+def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> Publication:
     made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
     exports = _sources(made, runs)
     parent = releases.latest()
@@ -83,9 +81,7 @@ def _publish_if_new(
             )}),
             encoding="utf-8",
         )  # fmt: skip
-        document["files"] = {
-            path.name: file_sha256(path) for path in sorted(folder.iterdir())
-        }
+        document["files"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
         return document
 
     if parent and not _is_new(parent, made, settings, exports):
@@ -126,9 +122,7 @@ def _place(name: str, table: TableFile | None, folder: Path) -> TableFile:
     return TableFile(target, table.sha256, table.rows)
 
 
-def _sources(
-    made: Mapping[str, TableFile], runs: Mapping[str, StageRun]
-) -> list[dict[str, Any]]:
+def _sources(made: Mapping[str, TableFile], runs: Mapping[str, StageRun]) -> list[dict[str, Any]]:
     """Exports of this build, with what became of their records."""
     facts = {
         (row["source_order"], row["file_order"]): row
@@ -173,8 +167,7 @@ def _manifest(
     return {
         "campaign": campaign.campaign,
         "version": version_,
-        "parent": parent
-        and {"version": parent.version, "manifest_sha256": parent.manifest_sha256},
+        "parent": parent and {"version": parent.version, "manifest_sha256": parent.manifest_sha256},
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "schema_version": SCHEMA_VERSION,
         "content_sha256": digest(

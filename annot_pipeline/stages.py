@@ -272,9 +272,7 @@ def _reads_path(source: Source) -> bool:
     return '"capture"' in source.model_dump_json()
 
 
-def _parse(
-    source: Source, kept: Path, name: str, campaign: str, target: Path, note: Path
-) -> None:
+def _parse(source: Source, kept: Path, name: str, campaign: str, target: Path, note: Path) -> None:
     """Write the records of one export; the note beside it is written last."""
     export = open_export(source, kept, name)
     rows_seen = records = 0
@@ -366,9 +364,7 @@ def settle_judgments(context: StageContext) -> Made:
     return Made({"judgments": settled, "tasks": tasks}, facts)
 
 
-def resolve_tasks(
-    names: pa.Table, settings: Sequence[TaskSettings]
-) -> tuple[pa.Table, list[str]]:
+def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa.Table, list[str]]:
     """What is known of each task: from the first pattern that matches, else from its answers."""
     answers: dict[str, dict[str, int]] = {}
     for row in names.to_pylist():

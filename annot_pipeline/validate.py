@@ -109,5 +109,3 @@ def expression_text(expression: Expression) -> str:
         if value is not None
     ]
     return " → ".join([expression.column, *steps])
-
-

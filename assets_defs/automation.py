@@ -33,9 +33,7 @@ def nightly_job(campaign: LoadedCampaign) -> "NightlyJob":
     )
 
 
-def nightly_schedule(
-    campaign: LoadedCampaign, job: "NightlyJob"
-) -> dg.ScheduleDefinition:
+def nightly_schedule(campaign: LoadedCampaign, job: "NightlyJob") -> dg.ScheduleDefinition:
     """The nightly schedule."""
     schedule = campaign.settings.schedule
     return dg.ScheduleDefinition(
@@ -46,9 +44,7 @@ def nightly_schedule(
     )
 
 
-def exports_sensor(
-    campaign: LoadedCampaign, job: "NightlyJob"
-) -> dg.SensorDefinition:
+def exports_sensor(campaign: LoadedCampaign, job: "NightlyJob") -> dg.SensorDefinition:
     """Asks for a build when exports are new or changed, by content, and have settled.
 
     A file that is still being written differs between two looks; only what is the same in

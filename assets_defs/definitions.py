@@ -33,9 +33,7 @@ def build_definitions(campaign: str | Path, **overrides: Any) -> dg.Definitions:
     return definitions_of(load_campaign(campaign, overrides=overrides))
 
 
-def definitions_of(
-    campaign: LoadedCampaign, *, progress: Progress | None = None
-) -> dg.Definitions:
+def definitions_of(campaign: LoadedCampaign, *, progress: Progress | None = None) -> dg.Definitions:
     """The same for a campaign that is read already; ``progress`` hears what Dagster's log does."""
     job = nightly_job(campaign)
     return dg.Definitions(

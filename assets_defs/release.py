@@ -11,9 +11,7 @@ from assets_defs.keys import release_key, table_key
 from assets_defs.stages import in_dagster
 
 
-def release_asset(
-    campaign: LoadedCampaign, progress: Progress | None
-) -> dg.AssetsDefinition:
+def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.AssetsDefinition:
     """The release of a campaign; its data version is the hash of the published contents."""
     settings = campaign.settings
 

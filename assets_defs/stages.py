@@ -49,16 +49,12 @@ def stage_assets(
     return assets
 
 
-def _materialized(
-    campaign: LoadedCampaign, run: StageRun, table: str
-) -> dg.MaterializeResult[Any]:
+def _materialized(campaign: LoadedCampaign, run: StageRun, table: str) -> dg.MaterializeResult[Any]:
     return dg.MaterializeResult(
         asset_key=table_key(campaign, table),
         metadata=stage_metadata(run, table),
         data_version=dg.DataVersion(run.result.tables[table].sha256),
-        check_results=[
-            check_result(campaign, gate) for gate in run.gates if gate.table == table
-        ],
+        check_results=[check_result(campaign, gate) for gate in run.gates if gate.table == table],
     )
 
 

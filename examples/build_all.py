@@ -14,7 +14,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from annot_pipeline import cli
-from annot_pipeline.simulate.labels import simulate_labels, write_label_campaign
+from annot_pipeline.simulate.label_exports import write_label_campaign
+from annot_pipeline.simulate.labels import simulate_labels
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"

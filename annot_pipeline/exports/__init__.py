@@ -1,7 +1,7 @@
 """Readers of export formats: bytes in, `RawRows` out.
 
 A new format is one module here and one line in `READERS`, and its name in `config.Format`.
-What does not belong here: what columns mean (steps.ingest) and where files lie (storage).
+What does not belong here: what columns mean (steps.read_records) and where files lie (storage).
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ def parse_json(text: str) -> Any:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Number):
-        return float(value.written) if not value.written.lstrip("-").isdigit() else int(
-            value.written
+        return (
+            float(value.written) if not value.written.lstrip("-").isdigit() else int(value.written)
         )
     raise TypeError(type(value).__name__)
 
@@ -125,8 +125,7 @@ def _emit(
     wanted = [n for n in export.columns if opening.wanted is None or n in opening.wanted]
     if rows:
         columns = {
-            name: pa.array([as_text(row.get(name)) for row in rows], pa.string())
-            for name in wanted
+            name: pa.array([as_text(row.get(name)) for row in rows], pa.string()) for name in wanted
         }
         yield RawRows(columns, np.array(numbers, np.int64), pa.nulls(len(rows), pa.string()))
     if problems:

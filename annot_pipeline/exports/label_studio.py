@@ -30,9 +30,7 @@ COLUMNS = (
 def read_label_studio(opening: Opening) -> Export:
     """Open a Label Studio JSON export; see `raw_rows.Export`."""
     tasks = _load(opening)
-    data_columns = dict.fromkeys(
-        f"data.{key}" for task in tasks for key in task.get("data") or {}
-    )
+    data_columns = dict.fromkeys(f"data.{key}" for task in tasks for key in task.get("data") or {})
     export = Export(iter(()), [*COLUMNS, *data_columns])
     export.ignored = dict(_ignored(tasks))
     export.chunks = _chunks(opening, tasks, export.columns)
@@ -100,9 +98,7 @@ def _answers(annotation: dict[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _chunks(
-    opening: Opening, tasks: list[dict[str, Any]], columns: list[str]
-) -> Iterator[RawRows]:
+def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -> Iterator[RawRows]:
     offered: dict[str, set[str]] = {}
     several: set[str] = set()
     types: dict[str, str] = {}
@@ -129,7 +125,10 @@ def _chunks(
     if cells:
         wanted = [c for c in columns if opening.wanted is None or c in opening.wanted]
         yield RawRows(
-            {c: pa.array([values.get(c) for _, _, values, _ in cells], pa.string()) for c in wanted},
+            {
+                c: pa.array([values.get(c) for _, _, values, _ in cells], pa.string())
+                for c in wanted
+            },
             np.array([r for r, _, _, _ in cells], np.int64),
             pa.array([problem for _, _, _, problem in cells], pa.string()),
             pa.array([cell for _, cell, _, _ in cells], pa.string()),

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -274,8 +274,7 @@ def _epoch(value: str) -> datetime | None:
 def _numeric_zone(value: str, pattern: str) -> tuple[str, str]:
     for name in re.findall(r"\b[A-Z]{3,4}\b", value):
         if name in ZONES:
-            zone = datetime.now(timezone(timedelta(hours=ZONES[name]))).strftime("%z")
-            return value.replace(name, zone, 1), pattern.replace("%Z", "%z")
+            return value.replace(name, f"{ZONES[name]:+03d}00", 1), pattern.replace("%Z", "%z")
     raise ValueError(value)
 
 

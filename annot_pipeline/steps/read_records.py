@@ -136,7 +136,9 @@ def _typed(name: str, array: pa.Array) -> Values:
         return for_each_value(array, _optional(lambda v: parse_time(v, name)), TIME)
     if name in FIELD_TYPES:
         whole = pa.types.is_integer(FIELD_TYPES[name])
-        return for_each_value(array, _optional(lambda v: _number(v, name, whole)), FIELD_TYPES[name])
+        return for_each_value(
+            array, _optional(lambda v: _number(v, name, whole)), FIELD_TYPES[name]
+        )
     for field, allowed in (("control", CONTROLS), ("preference", PREFERENCES)):
         if name == field:
             return for_each_value(array, _optional(lambda v: _one_of(v, name, allowed)))
@@ -225,5 +227,3 @@ def _cell(rows: RawRows, bindings: Bindings) -> pa.Array:
         return rows.cell if rows.cell is not None else pa.nulls(len(rows), pa.string())
     each = pa.repeat(",".join(named), len(rows))
     return each if rows.cell is None else pc.binary_join_element_wise(rows.cell, each, "#")
-
-

@@ -57,9 +57,9 @@ class Queries:
                     connection.read_parquet(str(source)).create_view(view)
                 else:
                     paths = [str(path) for path in source]
-                    connection.read_parquet(
-                        paths, union_by_name=True, filename=True
-                    ).create_view(view)
+                    connection.read_parquet(paths, union_by_name=True, filename=True).create_view(
+                        view
+                    )
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
             yield relation.to_arrow_reader(BATCH_ROWS)
 

@@ -66,7 +66,11 @@ class Release:
         if hashlib.sha256(data).hexdigest() != tables[name]["sha256"]:
             raise StoreError(
                 f"{path}: not the bytes that were published",
-                [Problem("", "the checksum differs from the manifest's", do="annot verify CAMPAIGN")],
+                [
+                    Problem(
+                        "", "the checksum differs from the manifest's", do="annot verify CAMPAIGN"
+                    )
+                ],
             )
         return pq.read_table(pa.BufferReader(data))
 

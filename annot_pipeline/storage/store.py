@@ -134,20 +134,28 @@ class Store:
                     return StageResult(**{**result.__dict__, "reused": note["reused"]})
         raise StoreError(
             f"{stage} has not run yet",
-            [Problem("", "its result is not in the store", do="materialize what is upstream first")],
+            [
+                Problem(
+                    "", "its result is not in the store", do="materialize what is upstream first"
+                )
+            ],
         )
 
     def clean(self) -> None:
         """Delete what killed builds left and what no kept run uses."""
-        for folder in (self.root, self.records, *self._folders("stages/*"), *self._folders("archive/*")):
+        for folder in (
+            self.root,
+            self.records,
+            *self._folders("stages/*"),
+            *self._folders("archive/*"),
+        ):
             remove_unfinished(folder)
         shutil.rmtree(self.spill, ignore_errors=True)
         runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
         for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
             shutil.rmtree(run)
         used = {
-            (note["stage"], note["key"])
-            for note in map(read_json, self.root.glob("runs/*/*.json"))
+            (note["stage"], note["key"]) for note in map(read_json, self.root.glob("runs/*/*.json"))
         }
         oldest = time.time() - UNUSED_AFTER
         for folder in self._folders("stages/*/*"):

@@ -1,10 +1,14 @@
--- One row is a distinct name that judgments use: of a task, a label, an item or a judge.
+-- One row is a distinct name in judgments that are not rejected: of a task, label, item, judge.
 -- Inputs: judgments.
-SELECT 'task' AS what, task AS name FROM judgments WHERE task IS NOT NULL GROUP BY task
+SELECT 'task' AS what, task AS name FROM judgments
+WHERE fate <> 'rejected' AND task IS NOT NULL GROUP BY task
 UNION ALL
-SELECT 'label', label FROM judgments WHERE label IS NOT NULL GROUP BY label
+SELECT 'label', label FROM judgments
+WHERE fate <> 'rejected' AND label IS NOT NULL GROUP BY label
 UNION ALL
-SELECT 'item', item FROM judgments WHERE item IS NOT NULL GROUP BY item
+SELECT 'item', item FROM judgments
+WHERE fate <> 'rejected' AND item IS NOT NULL GROUP BY item
 UNION ALL
-SELECT 'judge', judge FROM judgments WHERE judge IS NOT NULL GROUP BY judge
+SELECT 'judge', judge FROM judgments
+WHERE fate <> 'rejected' AND judge IS NOT NULL GROUP BY judge
 ORDER BY what, name

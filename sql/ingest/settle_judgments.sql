@@ -75,8 +75,8 @@ SELECT
     END AS fate,
     CASE
         WHEN i.reason IS NOT NULL THEN i.reason
-        WHEN NOT v.counts AND v.same_answer THEN 'the same answer stands in a later file'
-        WHEN NOT v.counts THEN 'a later file holds another answer'
+        WHEN NOT v.counts AND v.same_answer THEN 'the same answer stands in a file that takes precedence'
+        WHEN NOT v.counts THEN 'a file that takes precedence holds another answer'
         WHEN i.control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || i.control
     END AS reason,

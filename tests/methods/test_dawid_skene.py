@@ -52,9 +52,7 @@ def label_tables(draw, max_labels=5):
     items = draw(st.lists(st.integers(0, n_items - 1), min_size=n, max_size=n))
     judges = draw(st.lists(st.integers(0, n_judges - 1), min_size=n, max_size=n))
     labels = draw(st.lists(st.integers(0, k - 1), min_size=n, max_size=n))
-    return LabelCodes(
-        np.array(items), np.array(judges), np.array(labels), n_items, n_judges, k
-    )
+    return LabelCodes(np.array(items), np.array(judges), np.array(labels), n_items, n_judges, k)
 
 
 def fit(task: LabelCodes, **params):

@@ -24,12 +24,8 @@ def test_by_hand():
 
 def test_row_order_does_not_matter():
     order = np.random.default_rng(0).permutation(len(ITEMS))
-    shuffled = count_votes(
-        np.array(ITEMS)[order], np.array(LABELS)[order], n_items=4, n_labels=3
-    )
-    assert (
-        shuffled.counts == count_votes(ITEMS, LABELS, n_items=4, n_labels=3).counts
-    ).all()
+    shuffled = count_votes(np.array(ITEMS)[order], np.array(LABELS)[order], n_items=4, n_labels=3)
+    assert (shuffled.counts == count_votes(ITEMS, LABELS, n_items=4, n_labels=3).counts).all()
 
 
 def test_refuses_codes_outside_their_range():

@@ -14,12 +14,12 @@ import pytest
 
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.methods.dawid_skene import dawid_skene
+from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import (
     DAMAGES,
     ExportRows,
     LabelSimulation,
     simulate_labels,
-    write_label_campaign,
 )
 
 SMALL = LabelSimulation(n_items=200, n_judges=12)

@@ -1,0 +1,192 @@
+"""What the columns of a sample hold: how many values, which, numbers or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.guess import names
+from annot_pipeline.steps.read_records import NUMBER
+
+
+class Column:
+    """One column of a sample.
+
+    Parameters
+    ----------
+    name
+        As the reader gives it.
+    expression
+        As campaign.yaml says it: the name, or a mapping for a value inside a cell.
+    values
+        ``(n,)`` strings.
+    """
+
+    def __init__(self, name: str, expression: Any, values: pa.ChunkedArray) -> None:
+        self.name = name
+        self.expression = expression
+        blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(values), ""), True)
+        self.filled: pa.ChunkedArray = values.filter(pc.invert(blank))
+        self.n_blank: int = len(values) - len(self.filled)
+
+    @cached_property
+    def counts(self) -> dict[str, int]:
+        """Value to how often it stands there; the most frequent first."""
+        pairs = [(c["values"], c["counts"]) for c in pc.value_counts(self.filled).to_pylist()]
+        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+    @property
+    def n_distinct(self) -> int:
+        return len(self.counts)
+
+    @property
+    def is_unique(self) -> bool:
+        return self.n_blank == 0 and self.n_distinct == len(self.filled) > 0
+
+    @cached_property
+    def numbers(self) -> dict[float, int]:
+        """The values that are numbers, with their counts."""
+        found: dict[float, int] = {}
+        for value, count in self.counts.items():
+            if NUMBER.fullmatch(value):
+                found[float(value)] = found.get(float(value), 0) + count
+        return found
+
+    @cached_property
+    def numeric_share(self) -> float:
+        """Share of the values there are that are numbers."""
+        return sum(self.numbers.values()) / max(len(self.filled), 1)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are numbers only, and all of them whole."""
+        return self.numeric_share == 1 and all(number.is_integer() for number in self.numbers)
+
+    @property
+    def low(self) -> float:
+        return min(self.numbers)
+
+    @property
+    def high(self) -> float:
+        return max(self.numbers)
+
+    @property
+    def is_row_number(self) -> bool:
+        """Whether the values are 0, 1, 2... or 1, 2, 3...: they say nothing but the place."""
+        return (
+            self.is_unique
+            and self.is_whole
+            and self.low in (0, 1)
+            and self.high - self.low + 1 == self.n_distinct
+        )
+
+    @cached_property
+    def mean_length(self) -> float:
+        return float(pc.mean(pc.utf8_length(self.filled)).as_py() or 0)
+
+
+class Sheet:
+    """The sampled rows of files with the same columns.
+
+    Parameters
+    ----------
+    parts
+        One table of strings a file.
+    expressions
+        Column name to how campaign.yaml says it, where that is not the name.
+    """
+
+    def __init__(
+        self, parts: Sequence[pa.Table], expressions: Mapping[str, Any] | None = None
+    ) -> None:
+        self.parts = list(parts)
+        self.table: pa.Table = pa.concat_tables(parts, promote_options="default")
+        self.names: list[str] = self.table.column_names
+        self._expressions = dict(expressions or {})
+        self._columns: dict[str, Column] = {}
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def __getitem__(self, name: str) -> Column:
+        if name not in self._columns:
+            expression = self._expressions.get(name, name)
+            self._columns[name] = Column(name, expression, self.table.column(name))
+        return self._columns[name]
+
+    def part(self, place: int) -> Sheet:
+        """The rows of one file."""
+        return Sheet([self.parts[place]], self._expressions)
+
+    def is_unique(self, name: str) -> bool:
+        """Whether no value stands twice in one file."""
+        return all(Column(name, name, part.column(name)).is_unique for part in self.parts)
+
+    def combinations(self, *columns: str) -> int:
+        """How many different rows there are of some columns, nulls left out."""
+        chosen = self.table.select(list(dict.fromkeys(columns))).drop_null()
+        return int(chosen.group_by(chosen.column_names).aggregate([]).num_rows)
+
+    def pairs(self, first: str, second: str) -> list[tuple[str, str]]:
+        """The different pairs of values of two columns, sorted."""
+        chosen = self.table.select([first, second]).drop_null()
+        rows = chosen.group_by([first, second]).aggregate([])
+        return sorted(zip(rows[first].to_pylist(), rows[second].to_pylist(), strict=True))
+
+    def determines(self, column: str, other: str) -> bool:
+        """Whether a value of a column always comes with the same value of another."""
+        return self.combinations(column, other) <= self.combinations(column)
+
+
+class Choice:
+    """The columns of a sheet that nothing is mapped to yet.
+
+    Parameters
+    ----------
+    sheet
+        The sheet.
+    left
+        Names of these columns; shared with `among`.
+    """
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        left: list[str] | None = None,
+        offers: Callable[[str], bool] = lambda name: True,
+    ) -> None:
+        self.sheet = sheet
+        self.left = list(sheet.names) if left is None else left
+        self._offers = offers
+
+    def among(self, offers: Callable[[str], bool]) -> Choice:
+        """The same choice, restricted to columns of certain names."""
+        return Choice(self.sheet, self.left, offers)
+
+    def offered(self) -> list[Column]:
+        """All columns that can be chosen, in the order of the file."""
+        return [self.sheet[name] for name in self.left if self._offers(name)]
+
+    def of(self, role: str) -> list[Column]:
+        """Columns whose name says a role, the likeliest first; not those mostly blank."""
+        found = [
+            (names.roles(column.name)[role], place, column)
+            for place, column in enumerate(self.offered())
+            if role in names.roles(column.name)
+        ]
+        return [c for _, _, c in sorted(found, key=lambda f: f[:2]) if len(c.filled) > c.n_blank]
+
+    def take(
+        self, role: str, fits: Callable[[Column], bool] = lambda column: True
+    ) -> Column | None:
+        """The likeliest column of a role that fits; it is not offered again."""
+        found = next(filter(fits, self.of(role)), None)
+        return self.claim(found) if found else None
+
+    def claim(self, column: Column) -> Column:
+        self.left.remove(column.name)
+        return column

@@ -1,0 +1,54 @@
+"""Columns of exports without a header line that their contents give away."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from annot_pipeline.guess.columns import Column, Sheet
+
+APPRAISE = (
+    "username", "system", "itemId", "itemType", "srcLang", "trgLang", "score", "timeStart",
+    "timeEnd",
+)  # fmt: skip
+APPRAISE_DOCUMENTS = (*APPRAISE[:7], "docId", "isDocScore", *APPRAISE[7:])
+APPRAISE_ITEM_TYPES = frozenset({"TGT", "BAD", "REF", "CHK", "SRC"})
+
+
+def known_layout(table: pa.Table) -> tuple[str, ...] | None:
+    """The columns of a known tool's export; None if it is not known."""
+    columns = [Column(name, name, table.column(name)) for name in table.column_names]
+    for layout in (APPRAISE, APPRAISE_DOCUMENTS):
+        if len(columns) == len(layout):
+            found = dict(zip(layout, columns, strict=True))
+            if (
+                APPRAISE_ITEM_TYPES.issuperset(found["itemType"].counts)
+                and found["score"].numeric_share == 1
+                and found["timeEnd"].numeric_share == 1
+            ):
+                return layout
+    return None
+
+
+def by_contents(sheet: Sheet) -> dict[str, str]:
+    """Judge, item and answer among columns whose names say nothing; {} if it is not clear.
+
+    A judge answers an item once, so judge and item together tell the rows apart better than
+    either does with the answer; and judges are fewer than items.
+    """
+    columns = [sheet[name] for name in sheet.names]
+    repeating = [c for c in columns if 1 < c.n_distinct < len(c.filled) and not c.n_blank]
+    if len(repeating) != 3:
+        return {}
+    apart = {
+        answer.name: sheet.combinations(*(c.name for c in repeating if c is not answer))
+        for answer in repeating
+    }
+    best, second, _ = sorted(apart, key=apart.__getitem__, reverse=True)
+    judge, item = sorted(
+        (c for c in repeating if c.name != best), key=lambda column: column.n_distinct
+    )
+    if apart[best] < 0.9 * len(sheet) or apart[best] == apart[second]:
+        return {}
+    if judge.n_distinct == item.n_distinct:
+        return {}
+    return {"judge": judge.name, "item": item.name, "answer": best}

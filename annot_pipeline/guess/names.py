@@ -1,0 +1,154 @@
+"""Usual column names of exports, and what they stand for."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+ROLES: dict[str, tuple[str, ...]] = {
+    "judge": (
+        "judge", "worker", "annotator", "rater", "observer", "coder", "labeler", "labeller",
+        "completedby", "evaluator", "assessor", "reviewer", "grader", "marker", "scorer", "voter",
+        "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
+        "labeledby", "ratedby", "createdby", "person", "expert", "subject", "email",
+    ),
+    "truth": (
+        "truth", "groundtruth", "gold", "goldlabel", "golden", "goldstandard", "truelabel",
+        "trueclass", "truevalue", "correct", "correctanswer", "correctlabel", "expected",
+        "expectedanswer", "expertlabel", "target",
+    ),
+    "native_id": (
+        "assignmentid", "annotationid", "judgmentid", "judgementid", "responseid", "answerid",
+        "submissionid", "ratingid", "voteid", "labelid", "uuid", "guid", "rowid", "id",
+    ),
+    "hit": ("hitid", "hit"),
+    "status": ("assignmentstatus",),
+    "submitted_at": (
+        "submittedat", "submittime", "submitted", "completedat", "finishedat", "timeend",
+        "endtime", "createdat", "createdtime", "timestamp", "datetime", "updatedat", "date", "time",
+    ),
+    "seconds": (
+        "seconds", "leadtime", "duration", "durationseconds", "worktimeinseconds", "elapsed",
+        "elapsedseconds", "elapsedtime", "responsetime", "reactiontime", "timespent", "timetaken",
+    ),
+    "position": ("position", "presentationorder", "trialindex"),
+    "control": ("itemtype", "controltype", "control", "type", "tst"),
+    "source_language": ("src", "srclang", "sourcelang", "sourcelanguage"),
+    "target_language": ("trg", "tgt", "trglang", "tgtlang", "targetlang", "targetlanguage"),
+    "system": ("system", "sys", "model", "engine", "generator"),
+    "segment": (
+        "segment", "segmentid", "seg", "sid", "mrid", "prompt", "promptid", "sourceid", "srcindex",
+        "input",
+    ),
+    "item": (
+        "item", "unit", "instance", "example", "sample", "record", "object", "patient", "case",
+        "stimulus", "document", "doc", "article", "sentence", "tweet", "post", "comment",
+        "image", "picture", "photo", "video", "audio", "file", "filename", "url", "imageurl",
+        "question", "orig", "origid", "taskid", "unitid", "pair", "pairid", "inputhash",
+        "taskhash", "index", "idx", "key", "id", "task", "text",
+    ),
+    "task": (
+        "task", "taskname", "fromname", "criterion", "aspect", "dimension", "attribute",
+        "question", "subtask",
+    ),
+    "answer": (
+        "label", "answer", "response", "annotation", "choice", "class", "category", "rating",
+        "vote", "judgment", "judgement", "score", "rawscore", "verdict", "decision", "grade",
+        "selected", "selection", "stance", "sentiment", "result", "opinion", "points", "slider",
+        "code", "tag", "value",
+    ),
+    "preference": (
+        "preference", "preferred", "winner", "better", "best", "choice", "label", "answer",
+        "response", "vote", "judgment", "judgement", "verdict", "decision", "result",
+    ),
+    "ranking": ("ranking", "rankingid"),
+    "text": (
+        "text", "sentence", "sent", "content", "headline", "output", "hypothesis", "translation",
+        "body", "comment", "tweet", "title",
+    ),
+    "source": ("source", "src", "sourcetext", "input", "prompt", "premise"),
+    "reference": ("reference", "ref", "referencetext"),
+}  # fmt: skip
+"""Canonical field (or other role) to names, the likeliest first; letters and digits only."""
+
+PAIRS: tuple[tuple[str, str], ...] = (
+    ("itema", "itemb"), ("item1", "item2"), ("systema", "systemb"), ("system1", "system2"),
+    ("modela", "modelb"), ("model1", "model2"), ("left", "right"), ("optiona", "optionb"),
+    ("candidatea", "candidateb"), ("responsea", "responseb"), ("outputa", "outputb"),
+    ("modelx", "modely"), ("systemx", "systemy"),
+)  # fmt: skip
+"""Names of the two sides of a comparison."""
+
+RANK_PAIRS = (("system1rank", "system2rank"), ("ranka", "rankb"), ("rank1", "rank2"))
+
+SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider"})
+"""An answer of such a name is a number on a scale, however few different ones there are."""
+
+ID_ENDINGS = frozenset({"id", "ids", "name", "hash", "key", "code", "no", "nr", "num", "number"})
+"""``worker_id`` and ``worker_name`` name a worker."""
+
+TOO_GENERAL = frozenset(
+    {"id", "time", "date", "text", "code", "value", "file", "type", "key", "index", "user", "case"}
+)
+"""Say something as a whole name, nothing as the end of one (``lifetime``, ``country code``)."""
+
+NO_ANSWER = frozenset({"z", "confidence", "trust", "mean", "avg", "average", "std", "agreement"})
+TRUTH_WORDS = frozenset({"gold", "golden", "truth", "true", "correct", "expected", "expert"})
+
+_PREFIX = re.compile(r"(input|answer|data)\.", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_A-Za-z]+")
+
+
+def words(name: str) -> list[str]:
+    """The words of a column name, small: ``Input.sysId`` is sys, id."""
+    return [word.lower() for word in _WORD.findall(_PREFIX.sub("", name, count=1))]
+
+
+def plain(name: str) -> str:
+    """A column name as the tables here spell it."""
+    return "".join(words(name))
+
+
+def bare(name: str) -> str:
+    """The same without ``id`` and the like at the end."""
+    return "".join(_without_id(words(name)))
+
+
+@lru_cache(maxsize=4096)
+def roles(name: str) -> dict[str, int]:
+    """What a column name may stand for, to its place in the order of likelihood.
+
+    The whole name is looked up first, then its end, then both without ``id`` and the like; the
+    first that says anything counts, so that ``task_id`` is an item although ``task`` is a task.
+    """
+    found = words(name)
+    shorter = _without_id(found)
+    singular = [*found[:-1], "id"] if found[-1:] == ["ids"] else found
+    for tier, spelling in enumerate([*_spellings(singular), *_spellings(shorter)]):
+        matches = {
+            role: tier * 100 + names.index(spelling)
+            for role, names in ROLES.items()
+            if spelling in names and not _excluded(role, found)
+        }
+        if matches:
+            return matches
+    return {}
+
+
+def _without_id(parts: list[str]) -> list[str]:
+    parts = list(parts)
+    while len(parts) > 1 and parts[-1] in ID_ENDINGS:
+        parts.pop()
+    return parts
+
+
+def _spellings(parts: list[str]) -> list[str]:
+    """The whole name, then its ends, longest first."""
+    ends = ["".join(parts[start:]) for start in range(1, len(parts))]
+    return ["".join(parts), *(e for e in ends if len(e) >= 4 and e not in TOO_GENERAL)]
+
+
+def _excluded(role: str, parts: list[str]) -> bool:
+    if role in ("answer", "preference"):
+        return bool((NO_ANSWER | TRUTH_WORDS) & set(parts))
+    return False

@@ -1,0 +1,86 @@
+"""Rows that hold several judgments in numbered columns: sys1 ... sys5, quality1 ... quality5."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.answers import Answer, answer_in
+from annot_pipeline.guess.columns import Choice, Column, Sheet
+
+_NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
+Numbers = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class NumberedRow:
+    """How a row's judgments are named: ``each``, what was judged, the answer.
+
+    Parameters
+    ----------
+    each
+        The ``each`` section of the source.
+    field, things
+        ``system`` or ``item``, and the columns that name them.
+    answer
+        With an expression that holds ``{i}``.
+    columns
+        Names of all columns used.
+    """
+
+    each: dict[str, str]
+    field: str
+    things: Column
+    answer: Answer
+    columns: list[str]
+
+
+def numbered_row(sheet: Sheet, choice: Choice) -> NumberedRow | None:
+    """Columns of the same numbers of which one family names things and another answers."""
+    families: dict[str, list[int]] = {}
+    for name in choice.left:
+        match = _NUMBERED.fullmatch(name)
+        if match and match[2] == str(int(match[2])):
+            families.setdefault(match[1], []).append(int(match[2]))
+    found = [
+        (field, stem)
+        for field in ("system", "item")
+        for stem in families
+        if field in names.roles(stem) and len(families[stem]) > 1
+    ]
+    for field, stem in found:
+        numbers = tuple(sorted(families[stem]))
+        if numbers != tuple(range(numbers[0], numbers[-1] + 1)):
+            continue
+        others = [s for s, n in families.items() if s != stem and tuple(sorted(n)) == numbers]
+        answer = _answer(sheet, others, numbers)
+        if answer:
+            used = [f"{s}{i}" for s in (stem, answer.columns[0]) for i in numbers]
+            return NumberedRow(
+                {"i": f"{numbers[0]}..{numbers[-1]}"}, field, _family(sheet, stem, numbers),
+                answer, used,
+            )  # fmt: skip
+    return None
+
+
+def _answer(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
+    """The family that answers: one so named, else scores, else labels."""
+    ranked: list[tuple[bool, bool, int]] = []
+    answers: list[Answer] = []
+    for stem in stems:
+        column = _family(sheet, stem, numbers)
+        answer = answer_in(column, None) if len(column.filled) > column.n_blank else None
+        if answer and column.n_distinct > 1 and "truth" not in names.roles(stem):
+            ranked.append(("answer" not in names.roles(stem), answer.kind != "scalar", len(ranked)))
+            answers.append(replace(answer, columns=[stem]))
+    return answers[min(ranked)[2]] if ranked else None
+
+
+def _family(sheet: Sheet, stem: str, numbers: Numbers) -> Column:
+    """The values of all columns of a family as one column."""
+    chunks = [c for i in numbers for c in sheet.table.column(f"{stem}{i}").chunks]
+    name = stem + "{i}"
+    return Column(name, name, pa.chunked_array(chunks, pa.string()))

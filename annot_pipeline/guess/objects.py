@@ -1,0 +1,120 @@
+"""What was judged (items, or systems on segments), in which task, and which are controls."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.columns import Choice, Column, Sheet
+
+Line = tuple[str, Any, str]
+"""Canonical field, expression, what it rests on."""
+
+MOST_TASKS = 50
+CONTROL_VALUES: dict[str, frozenset[str]] = {
+    "none": frozenset({"none", "system", "sys", "tgt", "ordinary", "normal", "regular", "no"}),
+    "ask_again": frozenset({"repeat", "repeated", "askagain", "again", "duplicate"}),
+    "bad_reference": frozenset({"bad", "badref", "badreference", "cal", "qc", "degraded"}),
+    "good_reference": frozenset({"ref", "reference", "goodref", "goodreference"}),
+    "known_answer": frozenset({"gold", "known", "knownanswer", "test", "testquestion", "check"}),
+}
+"""How exports say what kind of control an item is."""
+
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w{2,4})?")
+
+
+def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
+    """The likeliest item column: one whose values several judges met, if there is one."""
+
+    def met_by_several(column: Column) -> bool:
+        met = sheet.combinations(column.name, judge.name)
+        if names.bare(column.name) == "task" and 2 * met < len(sheet):
+            return False  # judges answered it again and again: it is a task
+        return met > column.n_distinct > 1
+
+    candidates = choice.of("item")
+    shared = [column for column in candidates if met_by_several(column)]
+    varied = [column for column in candidates if column.n_distinct > 1]
+    found = (shared or varied or candidates or [None])[0]
+    return choice.claim(found) if found else None
+
+
+def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
+    """Lines for item, system and segment; [] if nothing says what was judged."""
+    system = next((c for c in choice.of("system") if c.n_distinct > 1), None)
+    segment = next(iter(choice.of("segment")), None)
+    if system and segment:
+        choice.claim(system)
+        choice.claim(segment)
+        return [
+            ("system", system.expression, f"{system.n_distinct:,} different"),
+            ("segment", segment.expression, f"{segment.n_distinct:,} different"),
+        ]
+    item = find_item(sheet, choice, judge)
+    if system and item and not sheet.determines(item.name, system.name):
+        choice.claim(system)
+        return [
+            ("system", system.expression, f"{system.n_distinct:,} different"),
+            (
+                "segment",
+                item.expression,
+                f"{item.n_distinct:,} different, each with several systems",
+            ),
+        ]
+    if not item:
+        item, segment = choice.take("segment"), None
+    if not item:
+        return []
+    met = sheet.combinations(item.name, judge.name) / item.n_distinct
+    lines = [("item", item.expression, f"{item.n_distinct:,} different, {met:.3g} judges each")]
+    for field, column in (("system", system), ("segment", segment)):
+        if column and sheet.determines(item.name, column.name):
+            choice.claim(column)
+            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+    return lines
+
+
+def find_task(choice: Choice) -> tuple[list[Line], list[str]]:
+    """The task's line, and the names of the tasks; nothing if no column says them."""
+    source = next(filter(_is_language, choice.of("source_language")), None)
+    target = next(filter(_is_language, choice.of("target_language")), None)
+    if source and target:
+        join = {
+            "join": [choice.claim(source).expression, choice.claim(target).expression],
+            "sep": "-",
+        }
+        tasks = ["-".join(pair) for pair in choice.sheet.pairs(source.name, target.name)]
+        return [("task", join, ", ".join(tasks[:10]))], tasks
+    task = choice.take("task", lambda c: c.n_blank == 0 and c.n_distinct <= MOST_TASKS)
+    if not task:
+        return [], []
+    tasks = sorted(task.counts)
+    evidence = f"{task.n_distinct:,} different: {', '.join(tasks[:10])}"
+    return [("task", task.expression, evidence)], tasks
+
+
+def _is_language(column: Column) -> bool:
+    return column.n_distinct <= MOST_TASKS and all(map(_LANGUAGE.fullmatch, column.counts))
+
+
+def find_control(choice: Choice) -> list[Line]:
+    """The control's line, where all values of a column are known kinds of control."""
+    for column in choice.of("control"):
+        known = {value: _control(value) for value in column.counts}
+        kinds = set(known.values())
+        if None in kinds or "none" not in kinds or len(kinds) < 2:
+            continue
+        choice.claim(column)
+        inner = column.expression
+        expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": known}
+        if column.n_blank:
+            expression["else"] = "none"
+        seen = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
+        return [("control", expression, seen)]
+    return []
+
+
+def _control(value: str) -> str | None:
+    written = "".join(c for c in value.casefold() if c.isalnum())
+    return next((kind for kind, known in CONTROL_VALUES.items() if written in known), None)

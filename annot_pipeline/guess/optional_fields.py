@@ -1,0 +1,103 @@
+"""Fields that a judgment can do without: mapped only where no value would be rejected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.objects import Line, find_control
+from annot_pipeline.steps.expressions import Rejection, parse_time
+
+TIMES: tuple[str | None, ...] = (
+    None,  # ISO 8601, or seconds or milliseconds since 1970
+    "%a %b %d %H:%M:%S %Z %Y",
+    "%m/%d/%Y %H:%M:%S", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%d/%m/%Y %H:%M",
+    "%m/%d/%Y %I:%M:%S %p", "%m/%d/%y %H:%M", "%d.%m.%Y %H:%M:%S", "%d.%m.%Y %H:%M",
+    "%Y/%m/%d %H:%M:%S", "%m/%d/%Y", "%d/%m/%Y", "%d.%m.%Y", "%Y/%m/%d",
+)  # fmt: skip
+"""How times are written; the first pattern that reads all of them is taken."""
+
+TIMES_TRIED = 5_000
+
+
+def optional_lines(
+    choice: Choice, answer_kind: str, truths: dict[str, int], item: Column | None
+) -> list[Line]:
+    """Lines for the fields that are there and can be read.
+
+    Parameters
+    ----------
+    choice
+        What is left of the columns.
+    answer_kind
+        Kind of the task.
+    truths
+        The labels that are answered, for a truth to be one of them; empty for scores.
+    item
+        The column of items, if one column says them.
+    """
+    sheet = choice.sheet
+    lines = _truth(choice, answer_kind, truths, item) + find_control(choice)
+    for field in ("hit", "status"):
+        column = choice.take(field)
+        if column:
+            lines.append((field, column.expression, f"{column.n_distinct:,} different"))
+    own = choice.take("native_id", lambda c: sheet.is_unique(c.name) and not c.is_row_number)
+    if own:
+        lines.append(("native_id", own.expression, "another one in every row"))
+    position = choice.take("position", lambda c: c.is_whole)
+    if position:
+        evidence = f"{position.low:g} to {position.high:g}"
+        lines.append(("position", position.expression, evidence))
+    return lines + time_lines(choice)
+
+
+def time_lines(choice: Choice) -> list[Line]:
+    """When it was submitted, and how long it took."""
+    lines: list[Line] = []
+    for column in choice.of("submitted_at"):
+        pattern = _pattern(column)
+        if pattern:
+            choice.claim(column)
+            lines.append(("submitted_at", *pattern))
+            break
+    took = choice.take("seconds", lambda c: c.numeric_share == 1 and c.low >= 0)
+    if took:
+        evidence = f"{took.low:g} to {took.high:g}"
+        lines.append(("seconds", took.expression, evidence))
+    return lines
+
+
+def _pattern(column: Column) -> tuple[Any, str] | None:
+    """The expression that reads a column's times, and what it rests on."""
+    values = list(column.counts)[:TIMES_TRIED]
+    for pattern in TIMES:
+        try:
+            times = [parse_time(value, "submitted_at", pattern) for value in values]
+        except Rejection:
+            continue
+        evidence = f"{min(times):%Y-%m-%d} to {max(times):%Y-%m-%d}"
+        if pattern is None:
+            return column.expression, evidence
+        inner = column.expression
+        return (inner if isinstance(inner, dict) else {"column": inner}) | {
+            "time": pattern
+        }, evidence
+    return None
+
+
+def _truth(
+    choice: Choice, answer_kind: str, labels: dict[str, int], item: Column | None
+) -> list[Line]:
+    """A truth is the same in all rows of an item, and something that can be answered."""
+    sheet: Sheet = choice.sheet
+    for column in choice.of("truth"):
+        if item and not sheet.determines(item.name, column.name):
+            continue
+        if labels and not labels.keys() & column.counts.keys():
+            continue
+        if answer_kind == "scalar" and column.numeric_share < 1:
+            continue
+        choice.claim(column)
+        return [("truth", column.expression, f"{column.n_distinct:,} different")]
+    return []

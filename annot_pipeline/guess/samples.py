@@ -1,0 +1,248 @@
+"""Opens an export without knowing how: format, encoding, delimiter, quotes, header.
+
+Reading itself is the readers' business; here are only the questions which reader, with which
+options, and how much of the file is looked at.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.errors import InputError
+from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.tabular import DELIMITERS
+from annot_pipeline.guess import names
+from annot_pipeline.guess.columns import Column, Sheet
+from annot_pipeline.guess.layouts import known_layout
+
+ROWS_READ = 200_000
+"""Rows of a file that statistics come from."""
+
+BYTES_READ = 256 << 20
+"""The same, in memory: rows can be long."""
+
+ROWS_TRIED = 1_000
+"""Rows that delimiter and header are found with."""
+
+BYTES_TRIED = 8 << 20
+"""Bytes that format and encoding are found with."""
+
+
+class Unusable(Exception):
+    """A file that no reader makes rows of; the text says why."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The first rows of an export, as its reader gives them.
+
+    Parameters
+    ----------
+    path
+        The export.
+    format, options
+        As campaign.yaml says them.
+    table
+        The rows that can be read, all columns strings.
+    unreadable
+        Why other rows cannot be read, with their number.
+    is_whole
+        Whether these are all rows of the file.
+    """
+
+    path: Path
+    format: str
+    options: dict[str, Any] = field(default_factory=dict)
+    table: pa.Table = None
+    unreadable: Counter[str] = field(default_factory=Counter)
+    is_whole: bool = True
+
+
+def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
+    """The first rows of an export.
+
+    Raises
+    ------
+    Unusable
+        Nothing to read, or nothing that a reader knows.
+    """
+    try:
+        head = _head(path)
+        format_ = _format(path, head)
+        if format_ == "csv":
+            sample = _read_delimited(path, head, limit)
+        else:
+            sample = _read(Sample(path, format_), limit)
+    except InputError as error:
+        raise Unusable("; ".join(p.what for p in error.problems) or error.title) from None
+    except (OSError, EOFError) as error:
+        raise Unusable(f"cannot be read ({error})") from None
+    if not sample.table.num_rows:
+        why = ", ".join(f"{n:,} x {reason}" for reason, n in sample.unreadable.most_common(3))
+        raise Unusable(f"no row can be read: {why}" if why else "holds no rows")
+    return sample
+
+
+def _head(path: Path) -> bytes:
+    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    with opened(path, "rb") as file:
+        head: bytes = file.read(BYTES_TRIED)
+    return head
+
+
+def _format(path: Path, head: bytes) -> str:
+    ending = "".join(Path(path.name.lower().removesuffix(".gz")).suffixes[-1:])
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:4]
+    if start == b"PAR1":
+        return "parquet"
+    if start[:2] == b"\x1f\x8b":
+        raise Unusable("is gzipped, but its name does not end in .gz")
+    if start == b"PK\x03\x04":
+        raise Unusable("is a zip or Excel file; export it as csv")
+    if not start:
+        raise Unusable("is empty")
+    if ending not in (".csv", ".tsv", ".tab"):
+        if start[:1] == b"{":
+            return "jsonl"
+        if start[:1] == b"[":
+            return "label_studio"
+        if start[:1] == b"<":
+            raise Unusable("is XML or HTML")
+    if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise Unusable("is not text")
+    return "csv"
+
+
+def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
+    encoding = _encoding(head)
+    plain = Sample(path, "csv", {} if encoding == "utf-8" else {"encoding": encoding})
+    delimiter, columns = _delimiter(plain)
+    tried = replace(plain, options={"delimiter": delimiter, **plain.options})
+    header = _missing_header(tried, columns)
+    options = {} if delimiter == "," else {"delimiter": delimiter}
+    options |= plain.options | ({} if header is None else {"columns": list(header)})
+    sample = _read_quoted(replace(plain, options=options), limit)
+    return replace(sample, format="mturk") if _is_mturk(sample.table.column_names) else sample
+
+
+def _encoding(head: bytes) -> str:
+    """UTF-8, unless a byte order mark or what UTF-8 cannot read says otherwise."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
+    n_bad = text.count("\ufffd")
+    if 2 * n_bad <= sum(not c.isascii() for c in text):
+        return "utf-8"  # some bytes may be broken; their rows are rejected
+    try:
+        head.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _delimiter(sample: Sample) -> tuple[str, int]:
+    """The delimiter that leaves the fewest rows ragged, then makes the most columns."""
+    best, best_rank = (",", 1), (1.0, -1)
+    for delimiter in (*DELIMITERS, " "):
+        tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+        columns = len(READERS["csv"](_opening(tried)).columns)
+        if columns < 2 or (delimiter == " " and best[1] > 1):
+            continue
+        read = _read_quoted(tried, ROWS_TRIED)
+        n_bad = read.unreadable.total()
+        rank = (n_bad / max(n_bad + read.table.num_rows, 1), -columns)
+        if rank < best_rank:
+            best, best_rank = (delimiter, columns), rank
+    return best
+
+
+def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
+    """Names for the columns of a file whose first row is data already; None if it is a header."""
+    numbered = tuple(f"c{place}" for place in range(1, n_columns + 1))
+    options = sample.options | {"columns": numbered}
+    table = _read_quoted(replace(sample, options=options), ROWS_TRIED).table
+    if table.num_rows < 2:
+        return None
+    is_header = is_data = 0
+    for name in numbered:
+        first = (table.column(name)[0].as_py() or "").strip()
+        rest = Column(name, name, table.column(name).slice(1))
+        if not first or not len(rest.filled):
+            continue
+        is_number = Column(name, name, pa.chunked_array([[first]])).numeric_share == 1
+        known = bool(names.roles(first))
+        if rest.numeric_share > 0.9:
+            is_data += is_number
+            is_header += not is_number
+        else:
+            is_data += first in rest.counts and not known
+        is_header += known and first not in rest.counts
+    if is_data <= is_header:
+        return None
+    return known_layout(table) or numbered
+
+
+def _is_mturk(columns: Sequence[str]) -> bool:
+    nested = any(name.startswith(("Input.", "Answer.")) for name in columns)
+    return nested and {"HITId", "WorkerId"} <= set(columns)
+
+
+def _read_quoted(sample: Sample, limit: int) -> Sample:
+    """Read with quotes, or without where that spares more rows."""
+    try:
+        quoted = _read(sample, limit)
+        if not quoted.unreadable:
+            return quoted
+    except InputError:
+        quoted = None
+    try:
+        bare = _read(replace(sample, options=sample.options | {"quote": ""}), limit)
+    except InputError:
+        bare = None
+    if bare is None or (quoted and quoted.unreadable.total() <= bare.unreadable.total()):
+        return quoted or _read(sample, limit)
+    return bare
+
+
+def _opening(sample: Sample) -> Opening:
+    options = dict(sample.options)
+    header = options.pop("columns", None)
+    return Opening(
+        sample.path, sample.path.name, header=tuple(header) if header else None, **options
+    )
+
+
+def _read(sample: Sample, limit: int) -> Sample:
+    """The first rows, as the reader of the format gives them with these options."""
+    export = READERS[sample.format](_opening(sample))
+    tables: list[pa.Table] = []
+    unreadable: Counter[str] = Counter()
+    n_rows = n_bytes = 0
+    is_whole = True
+    for chunk in export.chunks:
+        if n_rows >= limit or n_bytes >= BYTES_READ:
+            is_whole = False
+            break
+        unreadable.update(r.partition(":")[0] for r in chunk.problem.to_pylist() if r)
+        table = pa.table(chunk.columns) if chunk.columns else pa.table({})
+        table = table.filter(pc.is_null(chunk.problem)).slice(0, limit - n_rows)
+        is_whole = is_whole and n_rows + len(chunk) <= limit
+        n_rows += len(chunk)
+        n_bytes += table.nbytes
+        tables.append(table)
+    whole = pa.concat_tables(tables, promote_options="default") if tables else pa.table({})
+    return replace(sample, table=whole, unreadable=unreadable, is_whole=is_whole)
+
+
+def sheet_of(samples: Sequence[Sample], expressions: dict[str, Any] | None = None) -> Sheet:
+    """The rows of several samples with the same columns."""
+    return Sheet([sample.table for sample in samples], expressions)

@@ -1,0 +1,129 @@
+"""The expression grammar, one rule after the other, with values worked out by hand."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pydantic import TypeAdapter
+
+from annot_pipeline.config import Expression, Source
+from annot_pipeline.steps.expressions import Rejection, combinations, evaluate, parse_time
+
+PARSE = TypeAdapter(Expression)
+
+
+def values(expression, columns, *, bindings=None, path="exports/a.csv", field="label"):
+    """(values, reasons) of an expression over columns given as lists."""
+    arrays = {name: pa.array(column, pa.string()) for name, column in columns.items()}
+    n = len(next(iter(arrays.values()))) if arrays else 1
+    result = evaluate(
+        PARSE.validate_python(expression), arrays, n,
+        bindings=bindings or {}, path=path, field=field,
+    )  # fmt: skip
+    reasons = result.reasons.to_pylist() if result.reasons is not None else [None] * n
+    return result.array.to_pylist(), reasons
+
+
+def test_a_column_is_taken_as_written():
+    assert values("a", {"a": [" x ", "", None, "1.0"]})[0] == [" x ", "", None, "1.0"]
+
+
+def test_a_constant():
+    assert values({"value": "rte"}, {"a": ["x", "y"]})[0] == ["rte", "rte"]
+
+
+def test_capture_reads_the_path():
+    expression = {"capture": r"(?P<label>[a-z]+)\.csv"}
+    assert values(expression, {"a": ["x"]}, path="in/yes.csv")[0] == ["yes"]
+    got, reasons = values(expression, {"a": ["x"]}, path="in/7")
+    assert got == [None]
+    assert reasons == ["label is not in the path: 'in/7'"]
+
+
+def test_join_is_null_where_a_part_is():
+    expression = {"join": ("a", {"value": "-"}, "b"), "sep": "/"}
+    assert values(expression, {"a": ["x", None], "b": ["1", "2"]})[0] == ["x/-/1", None]
+
+
+def test_match_takes_group_1_and_rejects_what_does_not_match():
+    expression = {"column": "a", "match": r"^i(\d+)$"}
+    got, reasons = values(expression, {"a": ["i12", "j1", None]})
+    assert got == ["12", None, None]
+    assert reasons == [None, "label has no match: 'j1'", "label has no match: ''"]
+
+
+def test_map_exact_then_patterns_in_order_then_else():
+    expression = {
+        "column": "a",
+        "map": {"y": "yes", "~^n": "no", "~^no.$": "never", "~.*": "other"},
+    }
+    assert values(expression, {"a": ["y", "nope", "z"]})[0] == ["yes", "no", "other"]
+    with_else = {"column": "a", "map": {"y": "yes"}, "else": "no"}
+    assert values(with_else, {"a": ["y", "z", None]})[0] == ["yes", "no", "no"]
+
+
+def test_json_path_into_objects_and_lists_then_map():
+    cell = '[{"task0": {"model": "A", "n": 1.50}, "on": true, "none": null}]'
+    for path, expected in (
+        ("0.task0.model", "A"), ("0.task0.n", "1.50"), ("0.on", "true"), ("0.none", None),
+        ("0.task9", None), ("3.x", None), ("0.task0", '{"model":"A","n":"1.50"}'),
+    ):  # fmt: skip
+        assert values({"column": "c", "json": path}, {"c": [cell]})[0] == [expected]
+    got, reasons = values({"column": "c", "json": "0"}, {"c": ["{bad"]})
+    assert (got, reasons) == ([None], ["label is not JSON: '{bad'"])
+    mapped = {"column": "c", "json": "0.task0.model", "map": {"B": "b"}, "else": "x"}
+    assert values(mapped, {"c": [cell]})[0] == ["x"]
+
+
+def test_each_is_substituted_everywhere_and_leaves_regex_braces_alone():
+    source = Source.model_validate(
+        {
+            "path": "a", "format": "csv", "each": {"i": "2..3", "k": ("a", "b")},
+            "fields": {"judge": "w", "item": "x", "label": "y"},
+        }
+    )  # fmt: skip
+    bindings = combinations(source)
+    assert len(bindings) == 4
+    assert bindings[1] == {"{i}": "2", "{i.index}": "0", "{k}": "b", "{k.index}": "1"}
+    packed = {"column": "s", "match": r"^(?:[^#]*#){{k.index}}([^#]*)#"}
+    assert values(packed, {"s": ["10#20#"]}, bindings=bindings[1])[0] == ["20"]
+    assert values("q{i}", {"q2": ["x"], "q3": ["y"]}, bindings=bindings[2])[0] == ["y"]
+    digits = {"column": "s", "match": r"{i}_(\d{1,2})"}
+    assert values(digits, {"s": ["2_77"]}, bindings=bindings[0])[0] == ["77"]
+
+
+def test_a_judge_is_not_named_in_reasons():
+    _, reasons = values({"column": "a", "match": "x(.)"}, {"a": ["ann@b.c"]}, field="judge")
+    assert reasons == ["judge has no match"]
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [
+        ("2024-03-11T22:53:22.843711Z", None, datetime(2024, 3, 11, 22, 53, 22, 843711, UTC)),
+        ("2024-03-11 22:53:22", None, datetime(2024, 3, 11, 22, 53, 22, tzinfo=UTC)),
+        ("2024-03-11T22:53:22+02:00", None, datetime(2024, 3, 11, 20, 53, 22, tzinfo=UTC)),
+        ("1667500000.5", None, datetime(2022, 11, 3, 18, 26, 40, 500000, UTC)),
+        ("1667500000500", None, datetime(2022, 11, 3, 18, 26, 40, 500000, UTC)),
+        ("04/26/2017 20:02:14", "%m/%d/%Y %H:%M:%S", datetime(2017, 4, 26, 20, 2, 14, tzinfo=UTC)),
+        (
+            "Tue Mar 03 18:24:41 PST 2015", "%a %b %d %H:%M:%S %Z %Y",
+            datetime(2015, 3, 4, 2, 24, 41, tzinfo=UTC),
+        ),
+    ],
+)  # fmt: skip
+def test_times_are_kept_in_utc(text, pattern, expected):
+    assert parse_time(text, "submitted_at", pattern) == expected
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2024-13-01", "12"])
+def test_what_is_no_time_is_rejected(text):
+    with pytest.raises(Rejection, match="submitted_at is not a time"):
+        parse_time(text, "submitted_at")
+
+
+def test_an_unknown_zone_is_rejected():
+    with pytest.raises(Rejection, match="not a time"):
+        parse_time("Tue Mar 03 18:24:41 XYZ 2015", "t", "%a %b %d %H:%M:%S %Z %Y")
