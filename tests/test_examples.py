@@ -16,12 +16,8 @@ import pytest
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import MAKER, STAGES, Build
-from annot_pipeline.simulate.labels import (
-    LabelSimulation,
-    SimulatedLabels,
-    simulate_labels,
-    write_label_campaign,
-)
+from annot_pipeline.simulate.label_exports import write_label_campaign
+from annot_pipeline.simulate.labels import LabelSimulation, SimulatedLabels, simulate_labels
 from annot_pipeline.storage.tables import read_table
 from examples import build_all
 

@@ -1,0 +1,129 @@
+"""Picks the column, or the columns, that hold the answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.answers import Answer, answer_in
+from annot_pipeline.guess.columns import Choice, Column
+
+MTURK_ANSWER = "Answer."
+
+
+class NotJudgments(Exception):
+    """Rows that cannot be read as judgments; the text says what is missing.
+
+    Parameters
+    ----------
+    what
+        What is missing.
+    looked_for
+        Column names that would have been understood.
+    """
+
+    def __init__(self, what: str, looked_for: tuple[str, ...] = ()) -> None:
+        super().__init__(what)
+        self.looked_for = looked_for
+
+
+def pick_answer(
+    choice: Choice, judge: Column, item: Column | None, *, by_prefix: bool
+) -> tuple[Answer, dict[str, Any], list[str]]:
+    """The answer, ``each`` if a row holds several, and what to know about it.
+
+    Raises
+    ------
+    NotJudgments
+        No column holds one answer a row.
+    """
+    sheet = choice.sheet
+    truth = next(iter(choice.of("truth")), None)
+    if by_prefix:
+        named = [
+            column
+            for column in choice.among(lambda name: name.startswith(MTURK_ANSWER)).offered()
+            if len(column.filled) > column.n_blank
+        ]
+    else:
+        named = choice.of("answer")
+    found = [(c, answer) for c in named if (answer := answer_in(c, truth))]
+    if item:  # a column that says the same in all rows of an item was given, not answered
+        found = [f for f in found if not sheet.determines(item.name, f[0].name)] or found
+    notes: list[str] = []
+    if not found and not by_prefix:
+        found = _only_candidate(choice, judge, item, truth)
+        notes = [f"{column.name} is the only column that looks like an answer" for column, _ in found]
+    if not found:
+        raise NotJudgments(_why_none(named), names.ROLES["answer"])
+    if by_prefix and len(found) > 1:
+        return _one_task_each(choice, found)
+    column, answer = found[0]
+    choice.claim(column)
+    if len(found) > 1:
+        others = ", ".join(other.name for other, _ in found[1:])
+        notes.append(f"another answer? copy the source, with a task of its own, for {others}")
+    return answer, {}, notes
+
+
+def _only_candidate(
+    choice: Choice, judge: Column, item: Column | None, truth: Column | None
+) -> list[tuple[Column, Answer]]:
+    """The one column left whose values differ within items and within judges, if it is one."""
+    found = []
+    for column in choice.offered():
+        if column.n_distinct < 2 or column.is_unique or len(column.filled) <= column.n_blank:
+            continue
+        given = any(
+            choice.sheet.determines(other.name, column.name) for other in (judge, item) if other
+        )
+        answer = None if given or names.roles(column.name) else answer_in(column, truth)
+        if answer:
+            found.append((column, answer))
+    return found if len(found) == 1 else []
+
+
+def _why_none(named: list[Column]) -> str:
+    what = "no column says what was answered"
+    if named:
+        seen = ", ".join(
+            f"{c.name} ({c.n_distinct:,} different, {c.mean_length:,.0f} characters on average)"
+            for c in named[:5]
+        )
+        what += f"; free text or several answers in a cell: {seen}"
+    return what
+
+
+def _one_task_each(
+    choice: Choice, found: list[tuple[Column, Answer]]
+) -> tuple[Answer, dict[str, Any], list[str]]:
+    """Several questions of one kind become tasks, by ``each``."""
+    first = found[0][1]
+    same = [
+        (column, answer)
+        for column, answer in found
+        if answer.kind == first.kind and isinstance(column.expression, str)
+    ]
+    others = [column.name for column, _ in found if column not in [c for c, _ in same]]
+    notes = [f"also answers, but of another kind: {', '.join(others)}"] if others else []
+    if len(same) < 2:
+        choice.claim(found[0][0])
+        return first, {}, notes
+    for column, _ in same:
+        choice.claim(column)
+    field, _, _ = first.fields[0]
+    evidence = "; ".join(f"{c.name}: {answer.fields[0][2]}" for c, answer in same[:5])
+    labels: dict[str, int] = {}
+    for _, answer in same:
+        for label, count in answer.labels.items():
+            labels[label] = labels.get(label, 0) + count
+    scales = {answer.scale for _, answer in same}
+    whole = replace(
+        first,
+        fields=[(field, MTURK_ANSWER + "{question}", evidence)],
+        scale=first.scale if len(scales) == 1 else None,
+        labels=labels,
+    )
+    each = {"question": [column.name.removeprefix(MTURK_ANSWER) for column, _ in same]}
+    return whole, each, notes

@@ -1,0 +1,216 @@
+"""Which column is which canonical field: names say what is likely, contents whether it can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.answer_columns import NotJudgments, pick_answer
+from annot_pipeline.guess.answers import Answer, answer_in, comparison
+from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.layouts import by_contents
+from annot_pipeline.guess.numbered import numbered_row
+from annot_pipeline.guess.objects import Line, find_item, find_task, what_was_judged
+from annot_pipeline.guess.optional_fields import optional_lines, time_lines
+
+ORDER = (
+    "task", "judge", "item", "item_a", "item_b", "system", "system_a", "system_b", "segment",
+    "label", "score", "preference", "rank_a", "rank_b", "ranking", "truth", "control", "hit",
+    "position", "native_id", "status", "submitted_at", "seconds", "hit_seconds",
+)  # fmt: skip
+"""In which lines are written."""
+
+SHOWN_COLUMNS = 40
+
+
+@dataclass
+class Mapping:
+    """The fields of a source, and what is known of its tasks.
+
+    Parameters
+    ----------
+    lines
+        Field, expression and evidence.
+    answer
+        What is answered.
+    judge, item
+        The columns of judges and, where one column says it, of items.
+    each
+        The source's ``each``.
+    tasks
+        Names of tasks; empty where no column says them.
+    notes
+        What people should know.
+    """
+
+    lines: list[Line]
+    answer: Answer
+    judge: Column
+    item: Column | None = None
+    each: dict[str, Any] = field(default_factory=dict)
+    tasks: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def has(self, name: str) -> bool:
+        return any(line[0] == name for line in self.lines)
+
+    def with_lines(self, *lines: Line) -> Mapping:
+        """The same with some lines replaced or added, in the usual order."""
+        fields = {line[0]: line for line in (*self.lines, *lines)}
+        return replace(self, lines=sorted(fields.values(), key=lambda f: ORDER.index(f[0])))
+
+
+def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
+    """Map the columns of a sample.
+
+    Raises
+    ------
+    NotJudgments
+        No column says who judged, what was judged, or what was answered.
+    """
+    choice = Choice(sheet)
+    if format_ == "label_studio":
+        return _label_studio(choice)
+    meant = by_contents(sheet) if _is_nameless(sheet) else {}
+    judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice)
+    compared = comparison(sheet, choice)
+    if compared:
+        mapping = _compared(choice, judge, compared)
+    elif meant:
+        mapping = _as_meant(choice, judge, meant)
+    elif format_ != "mturk" and not choice.of("answer") and numbered_row(sheet, choice):
+        mapping = _numbered(choice, judge)
+    else:
+        mapping = _ordinary(choice, judge, format_)
+    per_row = "hit_seconds" if mapping.each else "seconds"
+    labels = dict(mapping.answer.labels) if mapping.answer.kind == "categorical" else {}
+    lines = optional_lines(choice, mapping.answer.kind, labels, mapping.item)
+    lines = [(per_row if f == "seconds" else f, expression, why) for f, expression, why in lines]
+    mapping.notes += _left_over(choice)
+    return mapping.with_lines(_judge_line(judge), *mapping.answer.fields, *lines)
+
+
+def _is_nameless(sheet: Sheet) -> bool:
+    return all(name == f"c{place}" for place, name in enumerate(sheet.names, start=1))
+
+
+def _judge(choice: Choice) -> Column:
+    judge = choice.take("judge", lambda c: not c.is_unique) or choice.take("judge")
+    if judge is None:
+        raise NotJudgments("no column says who judged", names.ROLES["judge"])
+    return judge
+
+
+def _judge_line(column: Column) -> Line:
+    each = len(column.filled) / max(column.n_distinct, 1)
+    evidence = f"{column.n_distinct:,} different, {each:,.3g} rows each on average"
+    return ("judge", column.expression, evidence)
+
+
+def _left_over(choice: Choice) -> list[str]:
+    left = [
+        f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
+        for c in choice.offered()
+    ]
+    more = len(left) - SHOWN_COLUMNS
+    shown = ", ".join(left[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return [f"not mapped: {shown}"] if left else []
+
+
+def _compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
+    """Rows that say which of two is better."""
+    for name in answer.columns:
+        choice.claim(choice.sheet[name])
+    segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
+    lines: list[Line] = []
+    if segment:
+        lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
+    else:  # nothing that the two worked on: they are what was judged
+        fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
+        answer = replace(answer, fields=fields)
+    task, tasks = find_task(choice)
+    ranking = choice.take("ranking")
+    if ranking:
+        lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
+    return Mapping([*task, *lines], answer, judge, tasks=tasks)
+
+
+def _as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
+    """Columns without names, by what they hold."""
+    item, answer = choice.sheet[meant["item"]], choice.sheet[meant["answer"]]
+    found = answer_in(answer, None)
+    if found is None:
+        raise NotJudgments("no column says what was answered")
+    evidence = f"{choice.claim(item).n_distinct:,} different"
+    choice.claim(answer)
+    notes = ["the file has no header: who, what and the answer are told by contents alone"]
+    return Mapping([("item", item.expression, evidence)], found, judge, item, notes=notes)
+
+
+def _numbered(choice: Choice, judge: Column) -> Mapping:
+    """Rows with several judgments in numbered columns."""
+    row = numbered_row(choice.sheet, choice)
+    if row is None:
+        raise NotJudgments("no column says what was answered", names.ROLES["answer"])
+    for name in row.columns:
+        choice.claim(choice.sheet[name])
+    lines = [
+        (row.field, row.things.expression, f"{row.things.n_distinct:,} different"),
+        ("position", {"value": "{i}"}, ""),
+    ]
+    if row.field == "system":
+        segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
+        if segment is None:
+            raise NotJudgments("no column says what the systems worked on", names.ROLES["segment"])
+        lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
+    task, tasks = find_task(choice)
+    return Mapping([*task, *lines], row.answer, judge, each=row.each, tasks=tasks)
+
+
+def _ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
+    """Rows that hold one judgment, or one of each question."""
+    sheet, is_mturk = choice.sheet, format_ == "mturk"
+    shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
+    lines = what_was_judged(sheet, shown, judge)
+    if not lines and is_mturk:
+        hit = sheet["HITId"]
+        lines = [("item", hit.expression, f"{hit.n_distinct:,} different; the HIT is the item")]
+    if not lines:
+        raise NotJudgments("no column says what was judged", names.ROLES["item"])
+    said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
+    item = said[0] if said else None
+    answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
+    task, tasks = find_task(shown)
+    if each:
+        task, tasks = [("task", {"value": "{question}"}, "one task a question")], each["question"]
+    return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)
+
+
+def _label_studio(choice: Choice) -> Mapping:
+    """The reader's own columns."""
+    sheet = choice.sheet
+    judge, item, label, task = (
+        choice.claim(sheet[name]) for name in ("completed_by", "task_id", "choice", "from_name")
+    )
+    if not judge.counts or not label.counts:
+        missing = "who judged (completed_by)" if label.counts else "a choice that was made"
+        raise NotJudgments(f"no annotation says {missing}")
+    answer = answer_in(label, None) or Answer("categorical", [], [])
+    tasks = sorted(task.counts)
+    shown = f"{len(tasks):,} different: {', '.join(tasks[:10])}"
+    met = sheet.combinations(item.name, judge.name) / item.n_distinct
+    lines: list[Line] = [
+        ("task", task.expression, shown),
+        ("item", item.expression, f"{item.n_distinct:,} different, {met:.3g} judges each"),
+        ("label", label.expression, answer.fields[0][2] if answer.fields else ""),
+    ]
+    own = choice.claim(sheet["annotation_id"])
+    if own.counts:
+        lines.append(("native_id", own.expression, f"{own.n_distinct:,} different"))
+    times = choice.among(lambda name: name in ("created_at", "lead_time"))
+    lines += time_lines(times)
+    left = ", ".join(name for name in choice.left if sheet[name].counts)
+    mapping = Mapping(lines, replace(answer, kind="categorical"), judge, item, tasks=tasks)
+    mapping.notes.append(f"not mapped: {left}")
+    return mapping.with_lines(_judge_line(judge))
