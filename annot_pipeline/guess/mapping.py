@@ -7,7 +7,7 @@ from typing import Any
 
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answer_columns import NotJudgments, pick_answer
-from annot_pipeline.guess.answers import Answer, answer_in, comparison
+from annot_pipeline.guess.answers import Answer, answer_in, comparison, labels_seen
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.layouts import by_contents
 from annot_pipeline.guess.numbered import numbered_row
@@ -174,8 +174,10 @@ def _ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
     shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
     lines = what_was_judged(sheet, shown, judge)
     if not lines and is_mturk:
-        hit = sheet["HITId"]
-        lines = [("item", hit.expression, f"{hit.n_distinct:,} different; the HIT is the item")]
+        inputs = [column for column in shown.offered() if column.counts]
+        shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
+        evidence = f"{shown_item.n_distinct:,} different"
+        lines = [("item", shown_item.expression, evidence)]
     if not lines:
         raise NotJudgments("no column says what was judged", names.ROLES["item"])
     said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
@@ -190,27 +192,25 @@ def _ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
 def _label_studio(choice: Choice) -> Mapping:
     """The reader's own columns."""
     sheet = choice.sheet
-    judge, item, label, task = (
-        choice.claim(sheet[name]) for name in ("completed_by", "task_id", "choice", "from_name")
+    judge, item, label, task, own = (
+        choice.claim(sheet[name])
+        for name in ("completed_by", "task_id", "choice", "from_name", "annotation_id")
     )
-    if not judge.counts or not label.counts:
-        missing = "who judged (completed_by)" if label.counts else "a choice that was made"
-        raise NotJudgments(f"no annotation says {missing}")
-    answer = answer_in(label, None) or Answer("categorical", [], [])
+    if not label.counts:
+        raise NotJudgments("no annotation holds a choice")
+    if not judge.counts:
+        raise NotJudgments("no annotation says who judged (completed_by)")
+    answer = Answer(
+        "categorical", [("label", label.expression, labels_seen(label))], [], labels=label.counts
+    )
     tasks = sorted(task.counts)
-    shown = f"{len(tasks):,} different: {', '.join(tasks[:10])}"
-    met = sheet.combinations(item.name, judge.name) / item.n_distinct
+    met = sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1)
     lines: list[Line] = [
-        ("task", task.expression, shown),
+        ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
         ("item", item.expression, f"{item.n_distinct:,} different, {met:.3g} judges each"),
-        ("label", label.expression, answer.fields[0][2] if answer.fields else ""),
+        ("native_id", own.expression, f"{own.n_distinct:,} different"),
+        *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
     ]
-    own = choice.claim(sheet["annotation_id"])
-    if own.counts:
-        lines.append(("native_id", own.expression, f"{own.n_distinct:,} different"))
-    times = choice.among(lambda name: name in ("created_at", "lead_time"))
-    lines += time_lines(times)
-    left = ", ".join(name for name in choice.left if sheet[name].counts)
-    mapping = Mapping(lines, replace(answer, kind="categorical"), judge, item, tasks=tasks)
-    mapping.notes.append(f"not mapped: {left}")
-    return mapping.with_lines(_judge_line(judge))
+    left = ", ".join(column.name for column in choice.offered() if column.counts)
+    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=[f"not mapped: {left}"])
+    return mapping.with_lines(_judge_line(judge), *answer.fields)

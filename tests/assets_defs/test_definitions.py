@@ -205,6 +205,7 @@ def test_overrides_replace_top_level_keys(campaign, tmp_path):
 @pytest.mark.filterwarnings(  # dagster's own reading of defs.yaml
     "ignore:.*parse_obj_as:pydantic.warnings.PydanticDeprecatedSince20"
 )
+@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
 def test_the_component_builds_the_same_definitions(campaign):
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(

@@ -1,0 +1,145 @@
+"""Files that belong together: one source for a glob, tasks and judges told by file names."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.guess.columns import Column, Sheet
+from annot_pipeline.guess.samples import Sample
+from annot_pipeline.storage.archive import find_exports, natural_key
+
+SHARED_ITEMS = 0.5
+"""Files of which more than this share of items is in other files, too, number items anew."""
+
+LARGEST_LOCAL_JUDGE = 10_000
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files of one folder, format and columns."""
+
+    samples: tuple[Sample, ...]
+    folder: Path
+
+    def __post_init__(self) -> None:
+        ordered = sorted(self.samples, key=lambda sample: natural_key(sample.path.name))
+        object.__setattr__(self, "samples", tuple(ordered))
+
+    @property
+    def paths(self) -> list[Path]:
+        return [sample.path for sample in self.samples]
+
+    @property
+    def first(self) -> Sample:
+        return self.samples[0]
+
+    @property
+    def pattern(self) -> str | None:
+        """The glob, relative to the campaign, that matches these files and no others."""
+        if len(self.samples) == 1:
+            return escaped(self.paths[0], self.folder)
+        prefix, suffix = name_frame(self.paths)
+        for start, end in ((prefix, suffix), ("", suffix), ("", self.paths[0].suffix)):
+            name = f"{glob.escape(start)}*{glob.escape(end)}"
+            pattern = f"{escaped(self.paths[0].parent, self.folder)}/{name}".removeprefix("./")
+            if matches(self.folder, pattern) == set(self.paths):
+                return pattern
+        return None
+
+    def split(self) -> list[Group]:
+        """One group a file."""
+        return [Group((sample,), self.folder) for sample in self.samples]
+
+
+def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
+    """Files of one folder with the same format, options and columns, together."""
+    found: dict[Any, list[Sample]] = {}
+    for sample in samples:
+        columns = () if sample.format == "label_studio" else tuple(sample.table.column_names)
+        key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns)
+        found.setdefault(key, []).append(sample)
+    return [Group(tuple(together), folder) for together in found.values()]
+
+
+def escaped(path: Path, folder: Path) -> str:
+    """A path relative to the campaign, as a glob that matches it alone."""
+    return glob.escape(Path(os.path.relpath(path, folder)).as_posix())
+
+
+def matches(folder: Path, pattern: str) -> set[Path]:
+    """Files that a build would find."""
+    try:
+        found = find_exports(folder, pattern, latest=False, where="")
+    except ConfigError:
+        return set()
+    return {Path(os.path.abspath(export.path)) for export in found}
+
+
+def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
+    """What file names have in common before and after the part that differs, in whole words."""
+    all_names = [path.name for path in paths]
+    prefix = os.path.commonprefix(all_names)
+    suffix = os.path.commonprefix([name[::-1] for name in all_names])[::-1]
+    shortest = min(map(len, all_names))
+    suffix = suffix[max(0, len(prefix) + len(suffix) - shortest) :]
+    start = max((m.end() for m in re.finditer(r"[-_. ]", prefix)), default=0)
+    end = re.search(r"[-_. ]", suffix)
+    return prefix[:start], suffix[end.start() :] if end else ""
+
+
+def words_in_names(paths: Sequence[Path]) -> list[str] | None:
+    """The parts of file names that differ, if they are words; None for numbers and dates."""
+    prefix, suffix = name_frame(paths)
+    parts = [path.name[len(prefix) : len(path.name) - len(suffix)] for path in paths]
+    without_digits = {re.sub(r"[\d\W_]+", "", part) for part in parts}
+    return parts if len(without_digits) == len(parts) > 1 and "" not in without_digits else None
+
+
+def items_restart(sheet: Sheet, item: str) -> bool:
+    """Whether the same item ids stand in several files."""
+    found = [set(Column(item, item, part.column(item)).counts) for part in sheet.parts]
+    files = Counter(value for values in found for value in values)
+    return any(
+        sum(files[value] > 1 for value in values) > SHARED_ITEMS * len(values)
+        for values in found
+        if values
+    )
+
+
+def judges_restart(sheet: Sheet, judge: Column) -> bool:
+    """Whether judges are small numbers that mean another person in every file."""
+    if not judge.is_whole or judge.high > LARGEST_LOCAL_JUDGE:
+        return False
+    parts = [Column(judge.name, judge.name, p.column(judge.name)) for p in sheet.parts]
+    return all(
+        p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct for p in parts if p.counts
+    )
+
+
+def captured(paths: Sequence[Path], field: str) -> dict[str, str]:
+    """The expression that takes the differing part of the file name."""
+    prefix, suffix = name_frame(paths)
+    return {"capture": f"{re.escape(prefix)}(?P<{field}>[^/]+){re.escape(suffix)}$"}
+
+
+def contents_clash(sheet: Sheet, item: str) -> bool:
+    """Whether an item id of a nested format shows something else in another file."""
+    shown = [name for name in sheet.names if name.startswith("data.")]
+    first: dict[str, Any] = {}
+    for part in sheet.parts:
+        columns = [name for name in shown if name in part.column_names]
+        here = {}
+        for row in part.select([item, *columns]).to_pylist():
+            here[row.pop(item)] = row
+        if any(first.get(value, row) != row for value, row in here.items()):
+            return True
+        first |= here
+    return False
