@@ -76,12 +76,17 @@ class GateResult:
     def document(self) -> dict[str, Any]:
         return asdict(self)
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """The figure and its limit, without what stands behind it."""
         limit = self.error if self.level == "error" else self.warn
         text = f"{self.name}: {self.question} is {_figure(self.value)}"
         if limit is not None and self.level != "pass":
             text += f", allowed is {_figure(limit)}"
-        return text + (f"; {self.detail}" if self.detail else "")
+        return text
+
+    def __str__(self) -> str:
+        return self.headline + (f"; {self.detail}" if self.detail else "")
 
 
 def _named(names: Sequence[str]) -> Finding:

@@ -213,7 +213,7 @@ class Build:
         gates = self.gates(stage, result)
         for gate in gates:
             if gate.level == "error" or (gate.level == "warn" and not result.reused):
-                self.progress(f"{gate.level}: {gate}")
+                self.progress(f"{gate.level}: {gate.headline}")
         return StageRun(result, tuple(gates))
 
     def recorded(self, stage: Stage) -> StageRun:

@@ -54,7 +54,9 @@ def pick_answer(
     notes: list[str] = []
     if not found and not by_prefix:
         found = _only_candidate(choice, judge, item, truth)
-        notes = [f"{column.name} is the only column that looks like an answer" for column, _ in found]
+        notes = [
+            f"{column.name} is the only column that looks like an answer" for column, _ in found
+        ]
     if not found:
         raise NotJudgments(_why_none(named), names.ROLES["answer"])
     if by_prefix and len(found) > 1:

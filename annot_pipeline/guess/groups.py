@@ -120,7 +120,9 @@ def judges_restart(sheet: Sheet, judge: Column) -> bool:
         return False
     parts = [Column(judge.name, judge.name, p.column(judge.name)) for p in sheet.parts]
     return all(
-        p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct for p in parts if p.counts
+        p.is_whole and p.low in (0, 1) and p.high - p.low < 2 * p.n_distinct
+        for p in parts
+        if p.counts
     )
 
 

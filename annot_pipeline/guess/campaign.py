@@ -1,0 +1,181 @@
+"""From export files to the text of a campaign.yaml."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.guess.answer_columns import NotJudgments
+from annot_pipeline.guess.document import write_campaign
+from annot_pipeline.guess.groups import Group, group_samples
+from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
+from annot_pipeline.guess.samples import ROWS_READ, Sample, Unusable, read_sample
+from annot_pipeline.guess.sources import SourceGuess, guess_sources, name_tasks
+from annot_pipeline.storage.archive import natural_key
+
+ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet")
+"""Of the files that a folder is searched for, also with .gz."""
+
+ROWS_IN_ALL = 4_000_000
+"""Rows looked at over all files; many files are each looked at less."""
+
+FEWEST_ROWS = 2_000
+SHOWN_NAMES, SHOWN_COLUMNS, SHOWN_FILES = 12, 40, 20
+
+EXAMPLE = """\
+write campaign.yaml by hand; this is the least that it says:
+campaign: mine
+sources:
+  - path: exports/*.csv
+    format: csv
+    fields: {judge: COLUMN, item: COLUMN, label: COLUMN}
+score: COLUMN stands for label where numbers on a scale are given; {value: NAME} and
+{capture: "(?P<judge>[^/]+)\\\\.csv$"} take who judged from campaign.yaml or the file's name;
+then annot validate says what would be rejected"""
+
+
+@dataclass
+class _Found:
+    """What became of the files."""
+
+    sources: list[SourceGuess] = field(default_factory=list)
+    tables: list[ItemTable] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+
+
+def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
+    """Look at exports and write a campaign.yaml for them.
+
+    Parameters
+    ----------
+    exports
+        Files, or folders: their files that look like exports, and those of their subfolders if
+        there are no judgments among them.
+    folder
+        Where campaign.yaml will lie; its paths start there.
+
+    Returns
+    -------
+    str
+        The text of campaign.yaml.
+
+    Raises
+    ------
+    ConfigError
+        A path does not exist, or no file holds judgments that can be recognised.
+    """
+    missing = [str(path) for path in exports if not path.exists()]
+    if missing or not exports:
+        problem = Problem("", "no such file or folder", values=tuple(missing))
+        raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
+    root = folder.resolve()
+    found = _Found()
+    for deep in (False, True):
+        files = list(dict.fromkeys(_files(exports, root, deep=deep)))
+        if files:
+            found = _look_at(files, root)
+        if found.sources:
+            name = _campaign_name(exports)
+            sources = name_tasks(found.sources, name)
+            return write_campaign(name, sources, found.tables, found.left_out)
+    if not found.problems:
+        found.problems.append(
+            Problem(
+                ", ".join(map(str, exports)),
+                "no file here looks like an export",
+                allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
+            )
+        )
+    shown = found.problems[:SHOWN_FILES]
+    raise ConfigError(
+        "no campaign can be guessed from these exports", [*shown, Problem("", "", do=EXAMPLE)]
+    )
+
+
+def _files(exports: Sequence[Path], root: Path, *, deep: bool) -> Iterator[Path]:
+    """The files to look at, with the name that the user gave them."""
+    for export in exports:
+        place = export.parent.resolve() / export.name if export.is_file() else export.resolve()
+        if place.is_file():
+            yield place
+            continue
+        below = sorted(
+            place.rglob("*") if deep else place.iterdir(), key=lambda p: natural_key(str(p))
+        )
+        for path in below:
+            inside = path.relative_to(place).parts
+            own = any(path.is_relative_to(root / name) for name in ("store", "gold"))
+            hidden = any(part.startswith(".") for part in inside)
+            ending = path.name.lower().removesuffix(".gz")
+            if ending.endswith(ENDINGS) and not own and not hidden and path.is_file():
+                yield path
+
+
+def _look_at(files: Sequence[Path], root: Path) -> _Found:
+    found = _Found()
+    samples: list[Sample] = []
+    limit = min(ROWS_READ, max(FEWEST_ROWS, ROWS_IN_ALL // len(files)))
+    for path in files:
+        try:
+            samples.append(read_sample(path, limit))
+        except Unusable as error:
+            _leave_out(found, _shown([path], root), str(error))
+    others: list[tuple[Group, NotJudgments]] = []
+    for group in group_samples(samples, root):
+        try:
+            found.sources += guess_sources(group)
+        except NotJudgments as error:
+            others.append((group, error))
+    judged = frozenset().union(*(source.items for source in found.sources))
+    for group, error in others:
+        where = _shown(group.paths, root)
+        table = guess_item_table(group, judged) if found.sources else ""
+        if isinstance(table, ItemTable):
+            found.tables.append(table)
+            continue
+        columns = group.first.table.column_names
+        _leave_out(found, where, f"{error}; {table}", columns, error.looked_for)
+    return found
+
+
+def _leave_out(
+    found: _Found,
+    where: str,
+    why: str,
+    columns: Sequence[str] = (),
+    looked_for: Sequence[str] = (),
+) -> None:
+    """Note a file that no entry takes: in the document, or in the error if there is none."""
+    why = why.removesuffix("; ")
+    names = ", ".join(columns[:SHOWN_COLUMNS])
+    more = len(columns) - SHOWN_COLUMNS
+    names += f" and {more} more" if more > 0 else ""
+    found.left_out.append((where, f"{why} (columns: {names})" if columns else why))
+    found.problems.append(
+        Problem(
+            where,
+            f"{why}; its columns: {names}" if columns else why,
+            allowed=f"names such as {', '.join(looked_for[:SHOWN_NAMES])}" if looked_for else "",
+        )
+    )
+
+
+def _shown(paths: Sequence[Path], root: Path) -> str:
+    first = Path(os.path.relpath(paths[0], root)).as_posix()
+    return first if len(paths) == 1 else f"{first} and {len(paths) - 1} more like it"
+
+
+def _campaign_name(exports: Sequence[Path]) -> str:
+    """A name from the one folder or file given, else from the folder of the first file."""
+    first = exports[0].resolve()
+    named = first if len(exports) == 1 or first.is_dir() else first.parent
+    stem = named.name.lower()
+    if named.is_file():
+        stem = re.sub(r"(\.(gz|txt|csv|tsv|tab|jsonl|ndjson|json|parquet))+$", "", stem)
+    name = re.sub(r"[^a-z0-9]+", "_", stem).strip("_").lstrip("0123456789_")
+    return name or "campaign"

@@ -1,0 +1,168 @@
+"""The text of campaign.yaml: every line with what it rests on."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from annot_pipeline.guess.groups import Group
+from annot_pipeline.guess.item_tables import ItemTable
+from annot_pipeline.guess.objects import Line
+from annot_pipeline.guess.sources import SourceGuess, Task
+
+WIDTH = 140
+"""Longest comment; a longer one is cut."""
+
+SHOWN_LABELS = 20
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+_READ_OTHERWISE = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+
+
+def write_campaign(
+    name: str,
+    sources: Sequence[SourceGuess],
+    tables: Sequence[ItemTable],
+    left_out: Sequence[tuple[str, str]],
+) -> str:
+    """The whole document.
+
+    Parameters
+    ----------
+    name
+        The campaign's name.
+    sources, tables
+        The entries.
+    left_out
+        Files that are in no entry, each with the reason.
+    """
+    blocks = [
+        "# Written by annot init: a guess from the exports, beside each line what it rests on.\n"
+        "# Read it, mend it, then: annot validate, which says what would be rejected and why.\n",
+        _aligned(
+            [
+                (f"campaign: {name}", "names assets and, where nothing else does, the task"),
+                ("store: store", "working state, relative to this file"),
+                ("gold: gold", "releases"),
+            ]
+        ),
+        "sources:\n" + "".join(map(_source, sources)),
+        "items:\n" + "".join(map(_table, tables)) if tables else "",
+        "tasks:\n" + "".join(_tasks(sources)),
+        _comments("Left out:", [f"{file}: {why}" for file, why in left_out]),
+    ]
+    return "\n".join(block for block in blocks if block)
+
+
+def flow(value: Any) -> str:
+    """A value as YAML on one line."""
+    if isinstance(value, str):
+        return scalar(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{scalar(k)}: {flow(v)}" for k, v in value.items()) + "}"
+    return "[" + ", ".join(map(flow, value)) + "]"
+
+
+def scalar(text: str) -> str:
+    """A string as YAML: plain where that is safe, else in double quotes."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _READ_OTHERWISE:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def comment(text: str) -> str:
+    """Text on one line that cannot end the comment."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+
+
+def _escaped(character: str) -> str:
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+def _aligned(lines: Iterable[tuple[str, str]]) -> str:
+    """Lines with their comments in one column, unless a line is long."""
+    pairs = [(text, comment(why)) for text, why in lines]
+    width = max((len(text) for text, why in pairs if why and len(text) <= 50), default=0)
+    return "".join(f"{text.ljust(width)}  # {why}\n" if why else f"{text}\n" for text, why in pairs)
+
+
+def _comments(title: str, lines: Sequence[str]) -> str:
+    return "".join(f"# {line}\n" for line in (title, *map(comment, lines))) if lines else ""
+
+
+def _source(source: SourceGuess) -> str:
+    each = flow(source.mapping.each)
+    more = [(f"    each: {each}", "a row holds several judgments")] if source.mapping.each else []
+    return _entry(source.group, source.path, more, source.mapping.lines, source.mapping.notes)
+
+
+def _table(table: ItemTable) -> str:
+    return _entry(table.group, table.path, [], table.lines, table.notes)
+
+
+def _entry(
+    group: Group,
+    path: str,
+    more: list[tuple[str, str]],
+    fields: Sequence[Line],
+    notes: Sequence[str],
+) -> str:
+    head = [
+        (f"  - path: {scalar(path)}", _files(group)),
+        (f"    format: {group.first.format}", ""),
+    ]
+    if group.first.options:
+        head.append((f"    options: {flow(group.first.options)}", ""))
+    head += [*more, ("    fields:", "")]
+    lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
+    return _aligned(head) + _aligned(lines) + "".join(f"    # {comment(n)}\n" for n in notes)
+
+
+def _files(group: Group) -> str:
+    """How much was looked at, and what of it cannot be read."""
+    n_files, n_rows = len(group.samples), sum(s.table.num_rows for s in group.samples)
+    partly = [sample for sample in group.samples if not sample.is_whole]
+    text = f"{n_files:,} files, " if n_files > 1 else ""
+    text += f"the first {n_rows:,} rows were looked at" if partly else f"{n_rows:,} rows"
+    bad = sum((sample.unreadable for sample in group.samples[1:]), group.first.unreadable.copy())
+    return text + "".join(f"; {count:,} not read: {why}" for why, count in bad.most_common(3))
+
+
+def _tasks(sources: Sequence[SourceGuess]) -> list[str]:
+    """One entry for all tasks if they are alike, else one a task."""
+    tasks = {task.name: task for source in sources for task in source.tasks}
+    kinds = {(task.kind, task.scale) for task in tasks.values()}
+    if len(kinds) == 1:
+        labels: Counter[str] = Counter()
+        for source in sources:
+            labels.update(source.mapping.answer.labels)
+        [(kind, scale)] = kinds
+        return [_task("*", Task("*", kind, scale, labels))]
+    return [_task(glob.escape(name or "*"), task) for name, task in tasks.items()]
+
+
+def _task(pattern: str, task: Task) -> str:
+    lines = [(f"  - name: {scalar(pattern)}", "every task" if pattern == "*" else "")]
+    seen = ""
+    if task.labels:
+        ordered = sorted(task.labels.items(), key=lambda pair: (-pair[1], pair[0]))
+        seen = ", ".join(f"{label} ({n:,})" for label, n in ordered[:SHOWN_LABELS])
+        more = len(ordered) - SHOWN_LABELS
+        seen = f"labels seen: {seen}" + (f" and {more} more" if more > 0 else "")
+    lines.append((f"    kind: {task.kind}", seen))
+    if task.scale:
+        low, high = task.scale
+        lines.append(
+            (f"    scale: [{low:g}, {high:g}]", "the usual one that holds all scores seen")
+        )
+    elif task.kind == "scalar":
+        lines.append(
+            ("    # scale: [low, high]", "no usual one holds all scores; one rejects the rest")
+        )
+    return _aligned(lines)
