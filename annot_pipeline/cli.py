@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annot_pipeline import __version__
 from annot_pipeline.errors import AnnotError, ConfigError, Problem
+from annot_pipeline.version import __version__
 
 if TYPE_CHECKING:
     from annot_pipeline.config import LoadedCampaign

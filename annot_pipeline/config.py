@@ -66,6 +66,7 @@ class ColumnExpression(Section):
 
     @property
     def is_plain(self) -> bool:
+        """Whether the column is taken as written (but for ``time``)."""
         return self.json_path is None and self.match is None and self.map is None
 
     @model_validator(mode="after")
@@ -176,7 +177,9 @@ class ReadOptions(Section):
         try:
             "".encode(name)
         except LookupError:
-            raise ValueError(f"unknown encoding {name!r}; common: utf-8, latin-1, cp1252, utf-16")
+            raise ValueError(
+                f"unknown encoding {name!r}; common: utf-8, latin-1, cp1252, utf-16"
+            ) from None
         return name
 
 
@@ -366,7 +369,7 @@ def _section_of(params: type) -> type[Section]:
         params.__name__,
         __base__=Section,
         __doc__=params.__doc__,
-        __validators__={"check": model_validator(mode="after")(check)},
+        __validators__={"check": model_validator(mode="after")(check)},  # type: ignore[dict-item]
         **fields,
     )
 
@@ -405,6 +408,7 @@ class Campaign(Section):
 
     @property
     def dawid_skene_params(self) -> DawidSkeneParams:
+        """The section as the method takes it."""
         return DawidSkeneParams(**self.dawid_skene.model_dump())  # type: ignore[attr-defined]
 
 
@@ -417,12 +421,15 @@ class LoadedCampaign:
 
     @property
     def folder(self) -> Path:
+        """Where relative paths start."""
         return self.file.parent
 
     @property
     def store(self) -> Path:
+        """Folder of the working state."""
         return Path(os.path.normpath(self.folder / self.settings.store))
 
     @property
     def gold(self) -> Path:
+        """Folder of the releases."""
         return Path(os.path.normpath(self.folder / self.settings.gold))

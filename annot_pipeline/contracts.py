@@ -57,10 +57,8 @@ class Table:
         schema = pa.schema(fields, {"table": self.name, "row": self.row, "key": ",".join(self.key)})
         object.__setattr__(self, "schema", schema)
 
-    def column(self, name: str) -> Column:
-        return next(c for c in self.columns if c.name == name)
-
     def empty(self) -> pa.Table:
+        """The table without rows."""
         return self.schema.empty_table()
 
     def of(self, columns: dict[str, pa.Array | Iterable[object]]) -> pa.Table:

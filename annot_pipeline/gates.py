@@ -74,6 +74,7 @@ class GateResult:
     do: str
 
     def document(self) -> dict[str, Any]:
+        """As the manifest holds it."""
         return asdict(self)
 
     @property
@@ -106,6 +107,10 @@ def _rejected(facts: Facts) -> Finding:
 def _below_chance(facts: Facts) -> Finding:
     named = _named(facts["judges_below_chance"])
     return Finding(named.value / max(facts["judges"], 1), named.detail)
+
+
+def _violations_of(table: str) -> Callable[[Facts], Finding]:
+    return lambda facts: _named(facts.get("violations", {}).get(table, []))
 
 
 GATES: tuple[Gate, ...] = (
@@ -182,8 +187,7 @@ GATES: tuple[Gate, ...] = (
             f"contract_{table}", "", table,
             f"number of ways in which {table} breaks its contract",
             "this is a defect of the pipeline; please report it",
-            lambda f, table=table: _named(f.get("violations", {}).get(table, [])),  # type: ignore[misc]
-            error=0,
+            _violations_of(table), error=0,
         )
         for table in GOLD
     ),

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline import __version__, stages
+from annot_pipeline import stages
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import GateError, Problem
@@ -27,6 +27,7 @@ from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.store import StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.version import __version__
 
 Progress = Callable[[str], None]
 NUMERIC_PACKAGES = ("numpy", "scipy", "pyarrow", "duckdb")
@@ -180,7 +181,7 @@ class Build:
 
     campaign: LoadedCampaign
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
-    progress: Progress = lambda message: None
+    progress: Progress = lambda _: None
 
     def __post_init__(self) -> None:
         check_gate_names(self.campaign.settings.gates)
@@ -188,6 +189,7 @@ class Build:
 
     @cached_property
     def key(self) -> bytes:
+        """The key of the judges' pseudonyms."""
         return judge_key(self.campaign.settings.privacy, self.campaign.store)
 
     def run_stage(self, stage: Stage) -> StageRun:
@@ -222,6 +224,7 @@ class Build:
         return StageRun(result, tuple(self.gates(stage, result)))
 
     def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
+        """How the gates of a stage go with the levels of this campaign."""
         return run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
 
     def _stage_key(self, stage: Stage, inputs: Mapping[str, TableFile]) -> str:

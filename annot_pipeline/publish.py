@@ -16,7 +16,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline import __version__
 from annot_pipeline.contracts import GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import NUMERIC_PACKAGES, STAGES, Build, StageRun, failed
@@ -30,6 +29,7 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import TableFile, read_table, write_table
+from annot_pipeline.version import __version__
 
 
 @dataclass(frozen=True)

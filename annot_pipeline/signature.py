@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from annot_pipeline import __version__
 from annot_pipeline.config import Campaign
+from annot_pipeline.version import __version__
 
 MOVING = (
     "campaign", "sources", "items", "tasks", "quality", "standardize", "dawid_skene", "easl",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -42,7 +42,7 @@ from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.tables import TableFile, write_table
 
-Rows = pa.Table | pa.RecordBatchReader
+Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 
 EXPORTS = pa.schema(
     [
@@ -104,6 +104,7 @@ class StageContext:
 
     @property
     def queries(self) -> Queries:
+        """SQL with the campaign's limits."""
         return Queries(self.campaign.settings.resources, self.store.spill)
 
 
@@ -149,7 +150,11 @@ def archive_exports(context: StageContext) -> Made:
     """Find the inputs of this build and keep their bytes."""
     settings, folder = context.campaign.settings, context.campaign.folder
     rows = []
-    for kind, sources in (("judgments", settings.sources), ("items", settings.items)):
+    listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
+        ("judgments", settings.sources),
+        ("items", settings.items),
+    ]
+    for kind, sources in listed:
         for source_order, source in enumerate(sources):
             where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
             latest = isinstance(source, Source) and source.files == "latest"
@@ -166,7 +171,9 @@ def archive_exports(context: StageContext) -> Made:
 def read_exports(context: StageContext) -> Made:
     """Parse the exports that were not parsed before with the same mapping."""
     settings, campaign = context.campaign.settings, context.campaign.settings.campaign
-    files, items, parsed = [], [], 0
+    files: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+    parsed = 0
     for export in context.read("exports").to_pylist():
         place = export["source_order"]
         kept = archived(context.store.archive, export["source_sha256"])
@@ -217,7 +224,9 @@ def present_exports(campaign: LoadedCampaign) -> list[tuple[int, str, str]]:
         An export is missing or cannot be read.
     """
     found = []
-    for number, source in enumerate((*campaign.settings.sources, *campaign.settings.items)):
+    settings = campaign.settings
+    sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
+    for number, source in enumerate(sources):
         latest = isinstance(source, Source) and source.files == "latest"
         for export in find_exports(campaign.folder, source.path, latest=latest, where=source.path):
             found.append((number, export.relative, file_sha256(export.path)))

@@ -6,7 +6,6 @@ import os
 import uuid
 
 import dagster as dg
-from dagster._core.errors import DagsterError
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, StoreError
@@ -41,7 +40,7 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             if isinstance(failure.__cause__, AnnotError):
                 raise failure.__cause__ from None
             raise
-        except DagsterError:
+        except dg.DagsterError:
             error = failed(_runs(build))
             if error is None:
                 raise

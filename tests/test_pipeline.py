@@ -318,7 +318,7 @@ def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign):
     assert again.publication.release.version == "v0001"
 
 
-def test_judges_are_pseudonyms_everywhere(build_campaign, tmp_path):
+def test_judges_are_pseudonyms_everywhere(build_campaign):
     rows = [f"i{i},ann@example.invalid,{'yes' if i % 2 else 'no'}" for i in range(9)]
     built = build_campaign(
         {"a.csv": export([*rows, ",ann@example.invalid,x"])}, "gates.rejected_share.error=1"

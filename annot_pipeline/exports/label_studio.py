@@ -12,6 +12,7 @@ import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -98,18 +99,37 @@ def _answers(annotation: dict[str, Any]) -> dict[str, list[str]]:
     return found
 
 
-def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -> Iterator[RawRows]:
+@dataclass(frozen=True)
+class _Question:
+    """A question of the project (a control named ``name``), as the file's answers show it."""
+
+    name: str
+    type: str
+    offered: tuple[str, ...]
+    several: bool
+
+
+def _questions(tasks: list[dict[str, Any]]) -> list[_Question]:
+    """The questions that somebody answered with choices, in order of their names."""
+    types: dict[str, str] = {}
     offered: dict[str, set[str]] = {}
     several: set[str] = set()
-    types: dict[str, str] = {}
-    for task in tasks:
-        for annotation in task["annotations"]:
-            for name, chosen in _answers(annotation).items():
-                offered.setdefault(name, set()).update(chosen)
-                if len(set(chosen)) > 1:
-                    several.add(name)
-            for result in _results(annotation):
-                types[str(result.get("from_name"))] = str(result.get("type"))
+    for annotation in (a for task in tasks for a in task["annotations"]):
+        for result in _results(annotation):
+            if _choices(result) is not None:
+                types[str(result.get("from_name"))] = result["type"]
+        for name, chosen in _answers(annotation).items():
+            offered.setdefault(name, set()).update(chosen)
+            if len(set(chosen)) > 1:
+                several.add(name)
+    return [
+        _Question(name, types[name], tuple(sorted(offered[name])), name in several)
+        for name in sorted(offered)
+    ]
+
+
+def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -> Iterator[RawRows]:
+    questions = _questions(tasks)
     cells: list[tuple[int, str, dict[str, str | None], str | None]] = []
     row = 0
     for place, task in enumerate(tasks):
@@ -117,11 +137,10 @@ def _chunks(opening: Opening, tasks: list[dict[str, Any]], columns: list[str]) -
             row += 1
             shared = _shared(task, annotation)
             pointer = f"/{place}/annotations/{number}"
-            for answer, problem in _cells(annotation, offered, several, opening.multilabel):
+            for answer, problem in _cells(annotation, questions, opening.multilabel):
                 name = answer.get("from_name")
                 cell = pointer if name is None else f"{pointer}#{name}"
-                kind = types.get((name or "").partition(":")[0]) or types.get(name or "")
-                cells.append((row, cell, shared | answer | {"type": kind}, problem))
+                cells.append((row, cell, shared | answer, problem))
     if cells:
         wanted = [c for c in columns if opening.wanted is None or c in opening.wanted]
         yield RawRows(
@@ -153,7 +172,7 @@ def _shared(task: dict[str, Any], annotation: dict[str, Any]) -> dict[str, str |
 
 
 def _cells(
-    annotation: dict[str, Any], offered: dict[str, set[str]], several: set[str], multilabel: str
+    annotation: dict[str, Any], questions: list[_Question], multilabel: str
 ) -> Iterator[tuple[dict[str, str | None], str | None]]:
     """(columns of one answer, why it is no judgment)."""
     if annotation.get("was_cancelled"):
@@ -163,15 +182,17 @@ def _cells(
     if not answers:
         yield {}, "empty annotation: no choice was made"
         return
-    for name in sorted(offered):
+    for question in questions:
+        name, type_ = question.name, question.type
         chosen = sorted(set(answers.get(name, ())))
         if not chosen:
-            yield {"from_name": name}, f"no answer to {name}"
-        elif name not in several:
-            yield {"from_name": name, "choice": chosen[0]}, None
+            yield {"from_name": name, "type": type_}, f"no answer to {name}"
+        elif not question.several:
+            yield {"from_name": name, "type": type_, "choice": chosen[0]}, None
         elif multilabel == "set":
-            yield {"from_name": name, "choice": json.dumps(chosen, ensure_ascii=False)}, None
+            label = json.dumps(chosen, ensure_ascii=False)
+            yield {"from_name": name, "type": type_, "choice": label}, None
         else:
-            for choice in sorted(offered[name]):
-                answer = "yes" if choice in chosen else "no"
-                yield {"from_name": f"{name}:{choice}", "choice": answer}, None
+            for choice in question.offered:
+                label = "yes" if choice in chosen else "no"
+                yield {"from_name": f"{name}:{choice}", "type": type_, "choice": label}, None

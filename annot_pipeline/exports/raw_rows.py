@@ -85,6 +85,7 @@ class Opening:
 
     @property
     def gzipped(self) -> bool:
+        """Whether the export is read through gzip."""
         return self.name.lower().endswith(".gz")
 
     def broken(self, what: str, do: str) -> InputError:

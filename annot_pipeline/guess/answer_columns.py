@@ -12,7 +12,7 @@ from annot_pipeline.guess.columns import Choice, Column
 MTURK_ANSWER = "Answer."
 
 
-class NotJudgments(Exception):
+class NoJudgmentsError(Exception):
     """Rows that cannot be read as judgments; the text says what is missing.
 
     Parameters
@@ -35,7 +35,7 @@ def pick_answer(
 
     Raises
     ------
-    NotJudgments
+    NoJudgmentsError
         No column holds one answer a row.
     """
     sheet = choice.sheet
@@ -58,7 +58,7 @@ def pick_answer(
             f"{column.name} is the only column that looks like an answer" for column, _ in found
         ]
     if not found:
-        raise NotJudgments(_why_none(named), names.ROLES["answer"])
+        raise NoJudgmentsError(_why_none(named), names.ROLES["answer"])
     if by_prefix and len(found) > 1:
         return _one_task_each(choice, found)
     column, answer = found[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.storage.archive import natural_key
 
 MOST_LABELS = 20
 """Numbers with more different values are scores."""
@@ -88,7 +89,8 @@ def answer_in(column: Column, truth: Column | None) -> Answer | None:
 
 
 def labels_seen(column: Column) -> str:
-    shown = ", ".join(list(column.counts)[:10])
+    """How many labels there are, and the most frequent."""
+    shown = ", ".join(sorted(list(column.counts)[:10], key=natural_key))
     return f"{column.n_distinct:,} different: {shown}" + (", ..." * (column.n_distinct > 10))
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.guess.answer_columns import NotJudgments
+from annot_pipeline.guess.answer_columns import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
 from annot_pipeline.guess.groups import Group, group_samples
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
-from annot_pipeline.guess.samples import ROWS_READ, Sample, Unusable, read_sample
+from annot_pipeline.guess.samples import ROWS_READ, Sample, UnusableError, read_sample
 from annot_pipeline.guess.sources import SourceGuess, guess_sources, name_tasks
 from annot_pipeline.storage.archive import natural_key
 
@@ -123,23 +123,23 @@ def _look_at(files: Sequence[Path], root: Path) -> _Found:
     for path in files:
         try:
             samples.append(read_sample(path, limit))
-        except Unusable as error:
+        except UnusableError as error:
             _leave_out(found, _shown([path], root), str(error))
-    others: list[tuple[Group, NotJudgments]] = []
+    others: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
             found.sources += guess_sources(group)
-        except NotJudgments as error:
+        except NoJudgmentsError as error:
             others.append((group, error))
-    judged = frozenset().union(*(source.items for source in found.sources))
-    for group, error in others:
-        where = _shown(group.paths, root)
-        table = guess_item_table(group, judged) if found.sources else ""
+    judged: frozenset[str] = frozenset().union(*(source.items for source in found.sources))
+    for group, missing in others:
+        table = guess_item_table(group, judged) if found.sources else None
         if isinstance(table, ItemTable):
             found.tables.append(table)
             continue
+        why = f"{missing}; nor is it an item table: {table}" if table else str(missing)
         columns = group.first.table.column_names
-        _leave_out(found, where, f"{error}; {table}", columns, error.looked_for)
+        _leave_out(found, _shown(group.paths, root), why, columns, missing.looked_for)
     return found
 
 
@@ -151,7 +151,6 @@ def _leave_out(
     looked_for: Sequence[str] = (),
 ) -> None:
     """Note a file that no entry takes: in the document, or in the error if there is none."""
-    why = why.removesuffix("; ")
     names = ", ".join(columns[:SHOWN_COLUMNS])
     more = len(columns) - SHOWN_COLUMNS
     names += f" and {more} more" if more > 0 else ""

@@ -41,10 +41,12 @@ class Column:
 
     @property
     def n_distinct(self) -> int:
+        """How many different values there are."""
         return len(self.counts)
 
     @property
     def is_unique(self) -> bool:
+        """Whether every row has another value, and none is blank."""
         return self.n_blank == 0 and self.n_distinct == len(self.filled) > 0
 
     @cached_property
@@ -68,10 +70,12 @@ class Column:
 
     @property
     def low(self) -> float:
+        """The smallest number."""
         return min(self.numbers)
 
     @property
     def high(self) -> float:
+        """The largest number."""
         return max(self.numbers)
 
     @property
@@ -86,6 +90,7 @@ class Column:
 
     @cached_property
     def mean_length(self) -> float:
+        """Characters a value has on average."""
         return float(pc.mean(pc.utf8_length(self.filled)).as_py() or 0)
 
 
@@ -157,7 +162,7 @@ class Choice:
         self,
         sheet: Sheet,
         left: list[str] | None = None,
-        offers: Callable[[str], bool] = lambda name: True,
+        offers: Callable[[str], bool] | None = None,
     ) -> None:
         self.sheet = sheet
         self.left = list(sheet.names) if left is None else left
@@ -169,7 +174,7 @@ class Choice:
 
     def offered(self) -> list[Column]:
         """All columns that can be chosen, in the order of the file."""
-        return [self.sheet[name] for name in self.left if self._offers(name)]
+        return [self.sheet[name] for name in self.left if not self._offers or self._offers(name)]
 
     def of(self, role: str) -> list[Column]:
         """Columns whose name says a role, the likeliest first; not those mostly blank."""
@@ -180,13 +185,17 @@ class Choice:
         ]
         return [c for _, _, c in sorted(found, key=lambda f: f[:2]) if len(c.filled) > c.n_blank]
 
-    def take(
-        self, role: str, fits: Callable[[Column], bool] = lambda column: True
-    ) -> Column | None:
+    def take(self, role: str, fits: Callable[[Column], bool] | None = None) -> Column | None:
         """The likeliest column of a role that fits; it is not offered again."""
-        found = next(filter(fits, self.of(role)), None)
+        found = next((c for c in self.of(role) if not fits or fits(c)), None)
         return self.claim(found) if found else None
 
     def claim(self, column: Column) -> Column:
+        """Take a column, so that it is not offered again."""
         self.left.remove(column.name)
         return column
+
+
+def rounded(number: float) -> str:
+    """A mean as comments show it."""
+    return f"{number:,.1f}".removesuffix(".0")

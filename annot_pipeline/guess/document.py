@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import re
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,11 +14,11 @@ from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.sources import SourceGuess, Task
 
-WIDTH = 140
-"""Longest comment; a longer one is cut."""
+WIDTH, LONGEST_NOTE, LINE = 120, 2_000, 100
+"""Longest comment beside a line and of its own (longer ones are cut), and its lines."""
 
 SHOWN_LABELS = 20
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
+_PLAIN = re.compile(r"(\.{1,2}/)*[A-Za-z_][A-Za-z0-9_./*-]*")
 _READ_OTHERWISE = frozenset({"true", "false", "null", "yes", "no", "on", "off", "y", "n"})
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
@@ -73,10 +74,10 @@ def scalar(text: str) -> str:
     return '"' + "".join(map(_escaped, text)) + '"'
 
 
-def comment(text: str) -> str:
+def comment(text: str, longest: int = WIDTH) -> str:
     """Text on one line that cannot end the comment."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+    return line if len(line) <= longest else line[: longest - 3] + "..."
 
 
 def _escaped(character: str) -> str:
@@ -88,12 +89,26 @@ def _escaped(character: str) -> str:
 def _aligned(lines: Iterable[tuple[str, str]]) -> str:
     """Lines with their comments in one column, unless a line is long."""
     pairs = [(text, comment(why)) for text, why in lines]
-    width = max((len(text) for text, why in pairs if why and len(text) <= 50), default=0)
+    width = max((len(text) for text, why in pairs if why and len(text) <= 40), default=0)
     return "".join(f"{text.ljust(width)}  # {why}\n" if why else f"{text}\n" for text, why in pairs)
 
 
 def _comments(title: str, lines: Sequence[str]) -> str:
-    return "".join(f"# {line}\n" for line in (title, *map(comment, lines))) if lines else ""
+    return f"# {title}\n" + "".join(map(_wrapped, lines)) if lines else ""
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """A comment of several lines."""
+    return (
+        textwrap.fill(
+            comment(text, LONGEST_NOTE),
+            LINE,
+            initial_indent=f"{indent}# ",
+            subsequent_indent=f"{indent}#   ",
+            break_on_hyphens=False,
+        )
+        + "\n"
+    )
 
 
 def _source(source: SourceGuess) -> str:
@@ -121,7 +136,7 @@ def _entry(
         head.append((f"    options: {flow(group.first.options)}", ""))
     head += [*more, ("    fields:", "")]
     lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
-    return _aligned(head) + _aligned(lines) + "".join(f"    # {comment(n)}\n" for n in notes)
+    return _aligned(head) + _aligned(lines) + "".join(_wrapped(n, "    ") for n in notes)
 
 
 def _files(group: Group) -> str:

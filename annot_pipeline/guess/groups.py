@@ -35,10 +35,12 @@ class Group:
 
     @property
     def paths(self) -> list[Path]:
+        """The files, in natural order."""
         return [sample.path for sample in self.samples]
 
     @property
     def first(self) -> Sample:
+        """What stands for all: format and options are the same."""
         return self.samples[0]
 
     @property
@@ -86,13 +88,19 @@ def matches(folder: Path, pattern: str) -> set[Path]:
 def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
     """What file names have in common before and after the part that differs, in whole words."""
     all_names = [path.name for path in paths]
-    prefix = os.path.commonprefix(all_names)
-    suffix = os.path.commonprefix([name[::-1] for name in all_names])[::-1]
+    prefix = _common_start(all_names)
+    suffix = _common_start([name[::-1] for name in all_names])[::-1]
     shortest = min(map(len, all_names))
     suffix = suffix[max(0, len(prefix) + len(suffix) - shortest) :]
     start = max((m.end() for m in re.finditer(r"[-_. ]", prefix)), default=0)
     end = re.search(r"[-_. ]", suffix)
     return prefix[:start], suffix[end.start() :] if end else ""
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    first, last = min(texts), max(texts)
+    same = (place for place, c in enumerate(first) if last[place : place + 1] != c)
+    return first[: next(same, len(first))]
 
 
 def words_in_names(paths: Sequence[Path]) -> list[str] | None:

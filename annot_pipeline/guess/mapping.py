@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.answer_columns import NotJudgments, pick_answer
+from annot_pipeline.guess.answer_columns import NoJudgmentsError, pick_answer
 from annot_pipeline.guess.answers import Answer, answer_in, comparison, labels_seen
-from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.columns import Choice, Column, Sheet, rounded
 from annot_pipeline.guess.layouts import by_contents
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.objects import Line, find_item, find_task, what_was_judged
@@ -53,6 +53,7 @@ class Mapping:
     notes: list[str] = field(default_factory=list)
 
     def has(self, name: str) -> bool:
+        """Whether a field is mapped."""
         return any(line[0] == name for line in self.lines)
 
     def with_lines(self, *lines: Line) -> Mapping:
@@ -66,7 +67,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
 
     Raises
     ------
-    NotJudgments
+    NoJudgmentsError
         No column says who judged, what was judged, or what was answered.
     """
     choice = Choice(sheet)
@@ -98,13 +99,13 @@ def _is_nameless(sheet: Sheet) -> bool:
 def _judge(choice: Choice) -> Column:
     judge = choice.take("judge", lambda c: not c.is_unique) or choice.take("judge")
     if judge is None:
-        raise NotJudgments("no column says who judged", names.ROLES["judge"])
+        raise NoJudgmentsError("no column says who judged", names.ROLES["judge"])
     return judge
 
 
 def _judge_line(column: Column) -> Line:
-    each = len(column.filled) / max(column.n_distinct, 1)
-    evidence = f"{column.n_distinct:,} different, {each:,.3g} rows each on average"
+    each = rounded(len(column.filled) / max(column.n_distinct, 1))
+    evidence = f"{column.n_distinct:,} different, {each} rows each on average"
     return ("judge", column.expression, evidence)
 
 
@@ -141,7 +142,7 @@ def _as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
     item, answer = choice.sheet[meant["item"]], choice.sheet[meant["answer"]]
     found = answer_in(answer, None)
     if found is None:
-        raise NotJudgments("no column says what was answered")
+        raise NoJudgmentsError("no column says what was answered")
     evidence = f"{choice.claim(item).n_distinct:,} different"
     choice.claim(answer)
     notes = ["the file has no header: who, what and the answer are told by contents alone"]
@@ -152,7 +153,7 @@ def _numbered(choice: Choice, judge: Column) -> Mapping:
     """Rows with several judgments in numbered columns."""
     row = numbered_row(choice.sheet, choice)
     if row is None:
-        raise NotJudgments("no column says what was answered", names.ROLES["answer"])
+        raise NoJudgmentsError("no column says what was answered", names.ROLES["answer"])
     for name in row.columns:
         choice.claim(choice.sheet[name])
     lines = [
@@ -162,7 +163,9 @@ def _numbered(choice: Choice, judge: Column) -> Mapping:
     if row.field == "system":
         segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
         if segment is None:
-            raise NotJudgments("no column says what the systems worked on", names.ROLES["segment"])
+            raise NoJudgmentsError(
+                "no column says what the systems worked on", names.ROLES["segment"]
+            )
         lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
     task, tasks = find_task(choice)
     return Mapping([*task, *lines], row.answer, judge, each=row.each, tasks=tasks)
@@ -179,7 +182,7 @@ def _ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
         evidence = f"{shown_item.n_distinct:,} different"
         lines = [("item", shown_item.expression, evidence)]
     if not lines:
-        raise NotJudgments("no column says what was judged", names.ROLES["item"])
+        raise NoJudgmentsError("no column says what was judged", names.ROLES["item"])
     said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
     item = said[0] if said else None
     answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
@@ -197,17 +200,17 @@ def _label_studio(choice: Choice) -> Mapping:
         for name in ("completed_by", "task_id", "choice", "from_name", "annotation_id")
     )
     if not label.counts:
-        raise NotJudgments("no annotation holds a choice")
+        raise NoJudgmentsError("no annotation holds a choice")
     if not judge.counts:
-        raise NotJudgments("no annotation says who judged (completed_by)")
+        raise NoJudgmentsError("no annotation says who judged (completed_by)")
     answer = Answer(
         "categorical", [("label", label.expression, labels_seen(label))], [], labels=label.counts
     )
     tasks = sorted(task.counts)
-    met = sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1)
+    met = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
     lines: list[Line] = [
         ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
-        ("item", item.expression, f"{item.n_distinct:,} different, {met:.3g} judges each"),
+        ("item", item.expression, f"{item.n_distinct:,} different, {met} judges each"),
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
         *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
     ]

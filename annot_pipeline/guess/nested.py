@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import ColumnExpression
 from annot_pipeline.guess.columns import Sheet
-from annot_pipeline.steps.expressions import Rejection, evaluate
+from annot_pipeline.steps.expressions import evaluate
 
 CELLS_LOOKED_AT = 20
 VALUES_OFFERED = 40
@@ -31,11 +31,7 @@ def unfold(sheet: Sheet) -> Sheet:
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
     if not expressions:
         return sheet
-    try:
-        parts = [_with_values(part, expressions) for part in sheet.parts]
-    except Rejection:
-        return sheet
-    return Sheet(parts, expressions)
+    return Sheet([_with_values(part, expressions) for part in sheet.parts], expressions)
 
 
 def _object(cell: str) -> Any:

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.columns import Choice, Column, Sheet, rounded
 
 Line = tuple[str, Any, str]
 """Canonical field, expression, what it rests on."""
@@ -36,7 +36,7 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
     candidates = choice.of("item")
     shared = [column for column in candidates if met_by_several(column)]
     varied = [column for column in candidates if column.n_distinct > 1]
-    found = (shared or varied or candidates or [None])[0]
+    found = next(iter(shared or varied or candidates), None)
     return choice.claim(found) if found else None
 
 
@@ -66,8 +66,8 @@ def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
         item, segment = choice.take("segment"), None
     if not item:
         return []
-    met = sheet.combinations(item.name, judge.name) / item.n_distinct
-    lines = [("item", item.expression, f"{item.n_distinct:,} different, {met:.3g} judges each")]
+    met = rounded(sheet.combinations(item.name, judge.name) / item.n_distinct)
+    lines = [("item", item.expression, f"{item.n_distinct:,} different, {met} judges each")]
     for field, column in (("system", system), ("segment", segment)):
         if column and sheet.determines(item.name, column.name):
             choice.claim(column)

@@ -6,7 +6,7 @@ from typing import Any
 
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.objects import Line, find_control
-from annot_pipeline.steps.expressions import Rejection, parse_time
+from annot_pipeline.steps.expressions import RejectionError, parse_time
 
 TIMES: tuple[str | None, ...] = (
     None,  # ISO 8601, or seconds or milliseconds since 1970
@@ -74,7 +74,7 @@ def _pattern(column: Column) -> tuple[Any, str] | None:
     for pattern in TIMES:
         try:
             times = [parse_time(value, "submitted_at", pattern) for value in values]
-        except Rejection:
+        except RejectionError:
             continue
         evidence = f"{min(times):%Y-%m-%d} to {max(times):%Y-%m-%d}"
         if pattern is None:

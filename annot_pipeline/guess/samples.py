@@ -37,7 +37,7 @@ BYTES_TRIED = 8 << 20
 """Bytes that format and encoding are found with."""
 
 
-class Unusable(Exception):
+class UnusableError(Exception):
     """A file that no reader makes rows of; the text says why."""
 
 
@@ -72,7 +72,7 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
 
     Raises
     ------
-    Unusable
+    UnusableError
         Nothing to read, or nothing that a reader knows.
     """
     try:
@@ -83,12 +83,12 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
         else:
             sample = _read(Sample(path, format_), limit)
     except InputError as error:
-        raise Unusable("; ".join(p.what for p in error.problems) or error.title) from None
+        raise UnusableError("; ".join(p.what for p in error.problems) or error.title) from None
     except (OSError, EOFError) as error:
-        raise Unusable(f"cannot be read ({error})") from None
+        raise UnusableError(f"cannot be read ({error})") from None
     if not sample.table.num_rows:
         why = ", ".join(f"{n:,} x {reason}" for reason, n in sample.unreadable.most_common(3))
-        raise Unusable(f"no row can be read: {why}" if why else "holds no rows")
+        raise UnusableError(f"no row can be read: {why}" if why else "holds no rows")
     return sample
 
 
@@ -105,20 +105,20 @@ def _format(path: Path, head: bytes) -> str:
     if start == b"PAR1":
         return "parquet"
     if start[:2] == b"\x1f\x8b":
-        raise Unusable("is gzipped, but its name does not end in .gz")
+        raise UnusableError("is gzipped, but its name does not end in .gz")
     if start == b"PK\x03\x04":
-        raise Unusable("is a zip or Excel file; export it as csv")
+        raise UnusableError("is a zip or Excel file; export it as csv")
     if not start:
-        raise Unusable("is empty")
+        raise UnusableError("is empty")
     if ending not in (".csv", ".tsv", ".tab"):
         if start[:1] == b"{":
             return "jsonl"
         if start[:1] == b"[":
             return "label_studio"
         if start[:1] == b"<":
-            raise Unusable("is XML or HTML")
+            raise UnusableError("is XML or HTML")
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise Unusable("is not text")
+        raise UnusableError("is not text")
     return "csv"
 
 

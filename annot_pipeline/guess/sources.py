@@ -67,7 +67,7 @@ def guess_sources(group: Group) -> list[SourceGuess]:
 
     Raises
     ------
-    NotJudgments
+    NoJudgmentsError
         The files hold no judgments.
     """
     sheet = _sheet(group)

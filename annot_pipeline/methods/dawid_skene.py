@@ -106,9 +106,8 @@ class LabelCodes:
             if codes.shape != self.items.shape or codes.ndim != 1:
                 raise ValueError("items, judges and labels must be 1-d and of one length")
             if codes.size and not 0 <= codes.min() <= codes.max() < size:
-                raise ValueError(
-                    f"{name} holds codes {codes.min()} to {codes.max()}, allowed are 0 to {size - 1}"
-                )
+                found = f"{codes.min()} to {codes.max()}"
+                raise ValueError(f"{name} holds codes {found}, allowed are 0 to {size - 1}")
 
 
 @dataclass(frozen=True)

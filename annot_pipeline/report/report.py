@@ -19,7 +19,8 @@ th, td { text-align: left; padding: .25rem .6rem; border-bottom: 1px solid var(-
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .flow { display: flex; height: 1.6rem; border-radius: .3rem; overflow: hidden; margin: .5rem 0 }
 .flow span { min-width: 2px } .used { background: #2a7d46 } .control { background: #3b6ea8 }
-.duplicate { background: #888 } .superseded { background: #b26a00 } .rejected { background: #b3261e }
+.duplicate { background: #888 } .superseded { background: #b26a00 }
+.rejected { background: #b3261e }
 .pass { color: var(--ok) } .warn { color: var(--warn) } .error { color: var(--error) }
 code { overflow-wrap: anywhere }
 """

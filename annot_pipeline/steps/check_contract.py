@@ -44,7 +44,9 @@ def _column(values: pa.ChunkedArray, column: Column) -> list[str]:
 
 def _key(table: pa.Table, contract: Table) -> list[str]:
     """Rows must stand in the order of the key, and a unique key must not repeat."""
-    later = equal = None  # of each row and the next: is the next one later, or equal so far
+    n_pairs = table.num_rows - 1
+    later = pa.repeat(False, n_pairs)  # of each row and the next: is the next one later,
+    equal = pa.repeat(True, n_pairs)  # or equal in all columns so far
     for name in contract.key:
         values = table[name].combine_chunks()
         if pa.types.is_dictionary(values.type):
@@ -58,10 +60,10 @@ def _key(table: pa.Table, contract: Table) -> list[str]:
             pc.fill_null(pc.equal(first, second), False),
             pc.and_(first.is_null(), second.is_null()),
         )
-        later = ahead if later is None else pc.or_(later, pc.and_(equal, ahead))
-        equal = same if equal is None else pc.and_(equal, same)
+        later = pc.or_(later, pc.and_(equal, ahead))
+        equal = pc.and_(equal, same)
     found = []
-    unsorted = len(later) - (pc.sum(pc.or_(later, equal)).as_py() or 0)
+    unsorted = n_pairs - (pc.sum(pc.or_(later, equal)).as_py() or 0)
     if unsorted:
         found.append(f"{unsorted} rows are out of the order of {', '.join(contract.key)}")
     repeated = pc.sum(equal).as_py() or 0

@@ -37,7 +37,7 @@ ZONES = {
 """Zone names in hours from UTC: %Z alone knows only the machine's own zone."""
 
 
-class Rejection(ValueError):
+class RejectionError(ValueError):
     """A value that no rule covers; the text is the record's reason."""
 
 
@@ -52,7 +52,7 @@ class Values:
 def combinations(source: Source) -> list[Bindings]:
     """The ``each`` combinations of a source, in order; one empty one without ``each``."""
     names = list(source.each)
-    found = []
+    found: list[Bindings] = []
     for places in itertools.product(*(range(len(source.each[name])) for name in names)):
         bindings: dict[str, str] = {}
         for name, place in zip(names, places, strict=True):
@@ -126,7 +126,7 @@ T = TypeVar("T")
 def for_each_value(
     array: pa.Array, function: Callable[[str | None], T], type_: pa.DataType | None = None
 ) -> Values:
-    """Apply a function to every distinct value; `Rejection` becomes a reason."""
+    """Apply a function to every distinct value; `RejectionError` becomes a reason."""
     encoded = array.dictionary_encode(null_encoding="encode")
     values: list[T | None] = []
     reasons: list[str | None] = []
@@ -134,7 +134,7 @@ def for_each_value(
         try:
             values.append(function(value))
             reasons.append(None)
-        except Rejection as rejection:
+        except RejectionError as rejection:
             values.append(None)
             reasons.append(str(rejection))
     taken = pa.array(values, type_ or pa.string()).take(encoded.indices)
@@ -187,7 +187,7 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
         try:
             found: Any = json.loads(value, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
-            raise Rejection(f"{field} is not JSON: {shorten(value)}") from None
+            raise RejectionError(f"{field} is not JSON: {shorten(value)}") from None
         for key in path.split("."):
             if isinstance(found, list) and key.isdigit() and int(key) < len(found):
                 found = found[int(key)]
@@ -219,7 +219,7 @@ def _lookup_step(
 
     def missed(value: str | None) -> str:
         if otherwise is None:
-            raise Rejection(f"{field} has no match" + _detail(field, value))
+            raise RejectionError(f"{field} has no match" + _detail(field, value))
         return otherwise
 
     def step(value: str | None) -> str | None:
@@ -248,7 +248,7 @@ def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
 
     Raises
     ------
-    Rejection
+    RejectionError
         Not a time, or a zone name that is not in `ZONES`.
     """
     try:
@@ -261,7 +261,7 @@ def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
         parsed = parsed.replace(tzinfo=parsed.tzinfo or UTC)
         return parsed.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise Rejection(f"{field} is not a time" + _detail(field, value)) from None
+        raise RejectionError(f"{field} is not a time" + _detail(field, value)) from None
 
 
 def _epoch(value: str) -> datetime | None:

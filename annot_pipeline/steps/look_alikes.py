@@ -13,7 +13,7 @@ from annot_pipeline.errors import shorten
 
 LATIN_TWINS = str.maketrans(
     "АВЕЅІЈКМНОРСТХУаеѕіјорсухԁһԛԝ"  # Cyrillic  # noqa: RUF001
-    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανικρτυχγ",  # Greek  # noqa: RUF001
+    "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανικρτυχγ",  # Greek
     "ABESIJKMHOPCTXYaesijopcyxdhqwABEZHIKMNOPTYXoavikptuxy",
 )
 """Letters of other scripts that look like Latin ones."""

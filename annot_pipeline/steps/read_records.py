@@ -7,8 +7,8 @@ not known here; that is `sql/ingest/settle_judgments.sql`.
 from __future__ import annotations
 
 import re
-from functools import reduce
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import TypeVar
 
 import numpy as np
@@ -21,10 +21,10 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import RawRows
 from annot_pipeline.steps.expressions import (
     Bindings,
-    Rejection,
+    RejectionError,
     Values,
-    combinations,
     columns_used,
+    combinations,
     evaluate,
     first_reason,
     for_each_value,
@@ -50,6 +50,7 @@ FIELD_TYPES: dict[str, pa.DataType] = {
 
 ANSWERS = (("label",), ("score",), ("preference",), ("rank",), ("rank_a", "rank_b"))
 """What can be an answer; a record needs one that is complete."""
+ALLOWED = {"control": CONTROLS, "preference": PREFERENCES}
 T = TypeVar("T")
 WHO_AND_WHAT = ("task", "judge", "item", "item_a", "item_b")
 
@@ -139,9 +140,8 @@ def _typed(name: str, array: pa.Array) -> Values:
         return for_each_value(
             array, _optional(lambda v: _number(v, name, whole)), FIELD_TYPES[name]
         )
-    for field, allowed in (("control", CONTROLS), ("preference", PREFERENCES)):
-        if name == field:
-            return for_each_value(array, _optional(lambda v: _one_of(v, name, allowed)))
+    if name in ALLOWED:
+        return for_each_value(array, _optional(lambda v: _one_of(v, name, ALLOWED[name])))
     return Values(array)
 
 
@@ -151,18 +151,18 @@ def _optional(function: Callable[[str], T]) -> Callable[[str | None], T | None]:
 
 def _number(value: str, field: str, whole: bool) -> float | int:
     if not NUMBER.fullmatch(value):
-        raise Rejection(f"{field} is not a number: {shorten(value)}")
+        raise RejectionError(f"{field} is not a number: {shorten(value)}")
     number = float(value)
     if whole and not number.is_integer():
-        raise Rejection(f"{field} is not a whole number: {shorten(value)}")
+        raise RejectionError(f"{field} is not a whole number: {shorten(value)}")
     if not np.isfinite(number):
-        raise Rejection(f"{field} is too large: {shorten(value)}")
+        raise RejectionError(f"{field} is too large: {shorten(value)}")
     return int(number) if whole else number
 
 
 def _one_of(value: str, field: str, allowed: Sequence[str]) -> str:
     if value not in allowed:
-        raise Rejection(f"{field} is not one of {', '.join(allowed)}: {shorten(value)}")
+        raise RejectionError(f"{field} is not one of {', '.join(allowed)}: {shorten(value)}")
     return value
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
@@ -91,10 +90,6 @@ def archive_file(path: Path, archive: Path) -> tuple[str, int]:
 def archived(archive: Path, sha256: str) -> Path:
     """Where the bytes with this digest are kept."""
     return archive / sha256[:2] / sha256
-
-
-def bytes_sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 def _glob(folder: Path, pattern: str) -> list[Path]:

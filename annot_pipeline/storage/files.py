@@ -69,6 +69,7 @@ def write_json(path: Path, document: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
+    """Read a JSON document."""
     return json.loads(path.read_bytes())
 
 

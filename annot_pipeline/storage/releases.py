@@ -45,6 +45,7 @@ class Release:
 
     @property
     def manifest_sha256(self) -> str:
+        """Digest of the manifest's bytes, which a child release names."""
         return file_sha256(self.folder / MANIFEST)
 
     def table(self, name: str) -> pa.Table:

@@ -37,6 +37,7 @@ class StageResult:
     reused: bool = False
 
     def document(self) -> dict[str, Any]:
+        """As it is kept beside the tables."""
         return {
             "stage": self.stage,
             "key": self.key,
@@ -59,14 +60,17 @@ class Store:
 
     @property
     def archive(self) -> Path:
+        """Raw bytes of exports, by SHA-256."""
         return self.root / "archive"
 
     @property
     def records(self) -> Path:
+        """Parsed exports."""
         return self.root / "records"
 
     @property
     def spill(self) -> Path:
+        """Where SQL puts what does not fit into memory."""
         return self.root / "spill"
 
     def prepare(self) -> None:

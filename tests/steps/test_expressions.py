@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from annot_pipeline.config import Expression, Source
-from annot_pipeline.steps.expressions import Rejection, combinations, evaluate, parse_time
+from annot_pipeline.steps.expressions import RejectionError, combinations, evaluate, parse_time
 
 PARSE = TypeAdapter(Expression)
 
@@ -120,10 +120,10 @@ def test_times_are_kept_in_utc(text, pattern, expected):
 
 @pytest.mark.parametrize("text", ["yesterday", "2024-13-01", "12"])
 def test_what_is_no_time_is_rejected(text):
-    with pytest.raises(Rejection, match="submitted_at is not a time"):
+    with pytest.raises(RejectionError, match="submitted_at is not a time"):
         parse_time(text, "submitted_at")
 
 
 def test_an_unknown_zone_is_rejected():
-    with pytest.raises(Rejection, match="not a time"):
+    with pytest.raises(RejectionError, match="not a time"):
         parse_time("Tue Mar 03 18:24:41 XYZ 2015", "t", "%a %b %d %H:%M:%S %Z %Y")
