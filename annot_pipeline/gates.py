@@ -227,7 +227,7 @@ def run_gates(
                 gate.question,
                 finding.detail,
                 "" if level == "pass" else gate.do,
-            )  # fmt: skip
+            )
         )
     return results
 
