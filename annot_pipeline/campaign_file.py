@@ -10,7 +10,9 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.reader import ReaderError
 
 from annot_pipeline.config import (
     TAG,
@@ -22,6 +24,15 @@ from annot_pipeline.config import (
 from annot_pipeline.errors import ConfigError, Problem, shorten
 
 FILE_NAME = "campaign.yaml"
+DEEPEST = 30
+MISSING, MEANT = "is missing", "did you mean "
+SHAPES = {
+    "tuple_type": "is not a list",
+    "dict_type": "is not a mapping of settings",
+    "model_type": "is not a mapping of settings",
+    "too_short": "is empty",
+}
+"""What kinds of pydantic's errors say to somebody who writes YAML."""
 
 
 def load_campaign(
@@ -51,20 +62,59 @@ def load_campaign(
             f"{path}: no campaign file",
             [Problem("", f"{file} does not exist", do="annot init EXPORT... writes one")],
         )
-    data = _parse(file.read_text(encoding="utf-8"), str(file))
+    data = _parse(_text(file), str(file))
     if not isinstance(data, dict):
-        raise ConfigError(f"{file} is not a mapping of settings")
+        what = "is empty" if data is None else "holds no settings"
+        raise ConfigError(
+            f"{file} {what}",
+            [
+                Problem(
+                    "", "settings look like `campaign: NAME`", do="annot init EXPORT... writes them"
+                )
+            ],
+        )
     data.update(overrides or {})
     for assignment in sets:
         _set(data, assignment)
     return LoadedCampaign(_validated(data, str(file)), file.resolve())
 
 
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        problem = Problem(f"line {line}", "not text in UTF-8", do="save the file as UTF-8")
+        raise ConfigError(f"{file} is not UTF-8", [problem]) from None
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be read", [Problem("", str(error.strerror))]) from None
+
+
 def _parse(text: str, name: str) -> Any:
     try:
         return YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        raise ConfigError(f"{name} is not YAML", [Problem("", str(error).strip())]) from None
+    except (YAMLError, ValueError, LookupError, AttributeError, RecursionError) as error:
+        raise ConfigError(f"{name} is not YAML", [_not_yaml(error, text)]) from None
+
+
+def _not_yaml(error: Exception, text: str) -> Problem:
+    """What the parser found, where, and what to do about the usual mistakes."""
+    if isinstance(error, ReaderError):
+        where = f"line {text.count(chr(10), 0, error.position) + 1}"
+        return Problem(where, "a control character", do="delete it, or write it as an escape")
+    if not isinstance(error, MarkedYAMLError):
+        return Problem("", f"a value cannot be read ({error})", do="put it in quotes")
+    mark, start = error.problem_mark or error.context_mark, error.context_mark
+    where = f"line {mark.line + 1}" if mark else ""
+    what = " ".join(str(error.problem or error.context).split())
+    if isinstance(error, DuplicateKeyError):
+        key = what.removeprefix("found duplicate key ").partition(" with value ")[0]
+        return Problem(where, f"the key {key} is given twice", do="keep one of the two")
+    if "'\\t'" in what:
+        return Problem(where, "a tab where no tab may stand", do="indent with blanks")
+    if start and mark and start.line != mark.line and error.context:
+        what += f", {error.context} that starts in line {start.line + 1}"
+    return Problem(where, what, do="check quotes, brackets and indentation up to this line")
 
 
 def _set(data: dict[str, Any], assignment: str) -> None:
@@ -105,7 +155,9 @@ def _validated(data: dict[str, Any], name: str) -> Campaign:
 
 def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
     """Keys and values that YAML reads as something other than what was written."""
-    if isinstance(value, dict):
+    if len(path) > DEEPEST:
+        yield Problem(".".join(path[:3]), "is nested too deeply; does an alias hold itself?")
+    elif isinstance(value, dict):
         for key, inner in value.items():
             if not isinstance(key, str):
                 yield Problem(
@@ -130,12 +182,18 @@ def _frozen(value: Any) -> Any:
 def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
     """One problem a mistake: a list is not also too short because its elements are wrong."""
     paths = [detail["loc"] for detail in details]
-    return [
+    problems = [
         _problem(detail)
         for detail in details
         if detail["type"] != "too_short"
         or not any(p != detail["loc"] and p[: len(detail["loc"])] == detail["loc"] for p in paths)
     ]
+    misspelt = {
+        f"{p.where.rpartition('.')[0]}.{p.do.removeprefix(MEANT).rstrip('?')}".lstrip(".")
+        for p in problems
+        if p.do.startswith(MEANT)
+    }
+    return [p for p in problems if p.what != MISSING or p.where not in misspelt]
 
 
 def _problem(detail: dict[str, Any]) -> Problem:
@@ -155,16 +213,18 @@ def _problem(detail: dict[str, Any]) -> Problem:
             where,
             f"{shorten(given)} is not allowed",
             ", ".join(allowed),
-            f"did you mean {likely[0]}?" if likely else "",
+            f"{MEANT}{likely[0]}?" if likely else "",
         )
+    if kind in SHAPES:
+        return Problem(where, SHAPES[kind], values=(_literal(given),) if given else ())
     if kind == "missing":
-        return Problem(where, "is missing")
+        return Problem(where, MISSING)
     if kind in ("value_error", "assertion_error"):
         return Problem(where, str(detail["ctx"]["error"]))
     if kind == "string_type":
-        return Problem(
-            where, f"{shorten(given)} is not a string", do=f'put it in quotes: "{_literal(given)}"'
-        )
+        literal = _literal(given)
+        do = f'put it in quotes: "{literal}"' if not isinstance(given, dict | tuple) else ""
+        return Problem(where, f"{literal[:60]} is not a string", do=do)
     message = detail["msg"][:1].lower() + detail["msg"][1:]
     shown = "" if isinstance(given, dict | list) else f" (found {shorten(given)})"
     return Problem(where, message + shown)
@@ -181,7 +241,7 @@ def _unknown_key(where: str, location: Sequence[str]) -> Problem:
         where,
         "unknown key",
         ", ".join(allowed),
-        f"did you mean {likely[0]}?" if likely else "",
+        f"{MEANT}{likely[0]}?" if likely else "",
     )
 
 

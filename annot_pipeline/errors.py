@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 SHOWN_VALUES = 5
+BLANKS = "\u00a0\u2007\u2009\u202f\u3000"
+"""Blanks of several languages: not printable to Python, harmless to a terminal."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +35,12 @@ class Problem:
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.what}" if self.where else self.what]
         if self.values:
-            shown = ", ".join(shorten(value) for value in self.values[:SHOWN_VALUES])
-            more = len(self.values) - SHOWN_VALUES
-            lines.append(f"  found:   {shown}" + (f" and {more} more" if more > 0 else ""))
+            lines.append(f"  found:   {first_of(list(map(shorten, self.values)))}")
         if self.allowed:
             lines.append(f"  allowed: {self.allowed}")
         if self.do:
             lines.append(f"  do:      {self.do}")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
 
 class AnnotError(Exception):
@@ -54,10 +54,8 @@ class AnnotError(Exception):
         super().__init__(title)
 
     def __str__(self) -> str:
-        if not self.problems:
-            return self.title
         blocks = [str(problem).replace("\n", "\n  ") for problem in self.problems]
-        return "\n".join([self.title, *(f"  {block}" for block in blocks)])
+        return "\n".join([printable(self.title), *(f"  {block}" for block in blocks)])
 
 
 class ConfigError(AnnotError):
@@ -76,6 +74,17 @@ class GateError(AnnotError):
 
 class StoreError(AnnotError):
     """Working state or a release that cannot be read or written."""
+
+
+def printable(text: object) -> str:
+    """Text from exports as a terminal may show it: one line, no control characters."""
+    return "".join(c if c.isprintable() or c in BLANKS else "\ufffd" for c in str(text))
+
+
+def first_of(texts: Sequence[str], shown: int = SHOWN_VALUES) -> str:
+    """The first few of many, and how many more there are."""
+    more = len(texts) - shown
+    return ", ".join(texts[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def shorten(text: object, limit: int = 60) -> str:

@@ -17,7 +17,7 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
 
     @dg.asset(
         key=release_key(campaign),
-        deps=[table_key(campaign, table) for table in GOLD_MADE],
+        deps=[table_key(campaign, table) for table in (*GOLD_MADE, "label_fits")],
         description="The newest release: gold tables, manifest, data card, report. Published "
         "when contents, settings or exports changed and no gate fails; else the last one stands.",
         group_name=settings.campaign,

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.errors import InputError, Problem
+
+
+GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True)
@@ -88,12 +97,56 @@ class Opening:
         """Whether the export is read through gzip."""
         return self.name.lower().endswith(".gz")
 
+    @property
+    def is_utf8(self) -> bool:
+        """Whether the text is UTF-8, with or without a byte order mark."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
+
+    @contextmanager
+    def open_bytes(self) -> Iterator[IO[bytes]]:
+        """The export's bytes, unzipped.
+
+        Raises
+        ------
+        InputError
+            Also while they are read: the bytes are no whole gzip.
+        """
+        try:
+            with self.path.open("rb") as file:
+                start = file.read(len(GZIP))
+                file.seek(0)
+                if not self.gzipped:
+                    yield file
+                elif start and start != GZIP:
+                    raise self.broken(
+                        "not a gzip, though its name ends in .gz", "rename it, or fetch it again"
+                    )
+                else:
+                    with gzip.open(file, "rb") as unzipped:
+                        yield unzipped
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise self.broken(
+                f"the gzip is damaged or cut short ({error})", "fetch the export again"
+            ) from None
+
     def broken(self, what: str, do: str) -> InputError:
         """The error of a file that cannot be read as a whole."""
         return InputError(f"{self.name}: cannot be read", [Problem("", what, do=do)])
 
 
 Reader = Callable[[Opening], Export]
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Column names; each of several equal ones gets its place, so that none is read by chance."""
+    counts = Counter(names)
+    found: dict[str, None] = {}
+    for place, name in enumerate(names, start=1):
+        unique = name if counts[name] == 1 else f"{name}#{place}"
+        while unique in found:
+            unique += "#"
+        found[unique] = None
+    return list(found)
 
 
 def unreadable(columns: Sequence[str], rows: Sequence[tuple[int, str]]) -> RawRows:

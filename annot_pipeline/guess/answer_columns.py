@@ -6,26 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.answers import Answer, answer_in
+from annot_pipeline.guess.answers import Answer, NoJudgmentsError, answer_in
 from annot_pipeline.guess.columns import Choice, Column
 
 MTURK_ANSWER = "Answer."
-
-
-class NoJudgmentsError(Exception):
-    """Rows that cannot be read as judgments; the text says what is missing.
-
-    Parameters
-    ----------
-    what
-        What is missing.
-    looked_for
-        Column names that would have been understood.
-    """
-
-    def __init__(self, what: str, looked_for: tuple[str, ...] = ()) -> None:
-        super().__init__(what)
-        self.looked_for = looked_for
 
 
 def pick_answer(
@@ -93,7 +77,10 @@ def _why_none(named: list[Column]) -> str:
             f"{c.name} ({c.n_distinct:,} different, {c.mean_length:,.0f} characters on average)"
             for c in named[:5]
         )
-        what += f"; free text or several answers in a cell: {seen}"
+        what += (
+            f"; free text or several answers in a cell (which each, json and match can take "
+            f"apart): {seen}"
+        )
     return what
 
 

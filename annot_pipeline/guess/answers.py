@@ -13,6 +13,9 @@ from annot_pipeline.storage.archive import natural_key
 MOST_LABELS = 20
 """Numbers with more different values are scores."""
 
+MOSTLY_NUMBERS = 0.9
+"""Share of values; a few words among numbers are slips."""
+
 LONGEST_LABEL = 60
 """Mean number of characters; beyond it stands free text, or several answers in a cell."""
 
@@ -30,6 +33,22 @@ SIDES: dict[str, frozenset[str]] = {
     ),
 }
 """How a preference is written."""
+
+
+class NoJudgmentsError(Exception):
+    """Rows that cannot be read as judgments; the text says what is missing.
+
+    Parameters
+    ----------
+    what
+        What is missing.
+    looked_for
+        Column names that would have been understood.
+    """
+
+    def __init__(self, what: str, looked_for: tuple[str, ...] = ()) -> None:
+        super().__init__(what)
+        self.looked_for = looked_for
 
 
 @dataclass(frozen=True)
@@ -59,7 +78,7 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
     """``scalar`` or ``categorical``; None for what is no answer, such as free text."""
     if not column.counts:
         return None
-    if column.numeric_share > 0.9:
+    if column.numeric_share > MOSTLY_NUMBERS:
         in_between = any(not number.is_integer() for number in column.numbers)
         averaged = truth is not None and any(not n.is_integer() for n in truth.numbers)
         named = names.plain(column.name) in names.SCALAR_NAMES
@@ -72,20 +91,20 @@ def kind_of(column: Column, truth: Column | None) -> str | None:
 def answer_in(column: Column, truth: Column | None) -> Answer | None:
     """The answer that a column holds, if it holds one."""
     kind = kind_of(column, truth)
+    return answer_as(column, kind) if kind else None
+
+
+def answer_as(column: Column, kind: str) -> Answer:
+    """The answer that a column holds, as labels or as scores."""
     if kind == "categorical":
-        return Answer(
-            kind, [("label", column.expression, labels_seen(column))], [column.name],
-            labels=column.counts,
-        )  # fmt: skip
-    if kind == "scalar":
-        evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
-        n_words = round((1 - column.numeric_share) * len(column.filled))
-        if n_words:
-            evidence += f"; {n_words:,} are not numbers and will be rejected"
-        return Answer(
-            kind, [("score", column.expression, evidence)], [column.name], scale_of(column)
-        )
-    return None
+        fields = [("label", column.expression, labels_seen(column))]
+        return Answer(kind, fields, [column.name], labels=column.counts)
+    evidence = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}"
+    n_words = round((1 - column.numeric_share) * len(column.filled))
+    if n_words:
+        evidence += f"; {n_words:,} are not numbers and will be rejected"
+    fields = [("score", column.expression, evidence)]
+    return Answer(kind, fields, [column.name], scale_of(column))
 
 
 def labels_seen(column: Column) -> str:
@@ -100,7 +119,13 @@ def scale_of(column: Column) -> tuple[float, float] | None:
 
 
 def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
-    """Which of two was better, or both their ranks; None if rows compare nothing."""
+    """Which of two was better, or both their ranks; None if rows compare nothing.
+
+    Raises
+    ------
+    NoJudgmentsError
+        They compare, but in a way that no expression can say.
+    """
     by_name = {names.bare(name): name for name in reversed(choice.left)}
     pairs = [[by_name[n] for n in pair] for pair in names.PAIRS if set(pair) <= by_name.keys()]
     if not pairs:
@@ -112,6 +137,7 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
             if all(sheet[c].is_whole for c in columns):
                 fields = [("rank_a", columns[0], seen), ("rank_b", columns[1], "")]
                 return _between(sheet, pairs[0], fields, columns)
+    named = {value for pair in pairs for name in pair for value in sheet[name].counts}
     for column in choice.of("preference"):
         sides = {value: _side(value) for value in column.counts}
         if {"a", "b"} <= set(sides.values()) and None not in sides.values():
@@ -119,6 +145,11 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
             pair = next((p for p in pairs if {names.bare(n) for n in p} <= written), pairs[0])
             return _between(
                 sheet, pair, [("preference", _mapped(column, sides), _seen(column))], [column.name]
+            )
+        if named.intersection(column.counts):
+            raise NoJudgmentsError(
+                f"{column.name} names what won; campaign.yaml needs which side won: "
+                "a column that holds a, b or tie"
             )
     return None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.guess.answer_columns import NoJudgmentsError
+from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
 from annot_pipeline.guess.groups import Group, group_samples
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
@@ -26,16 +26,13 @@ ROWS_IN_ALL = 4_000_000
 FEWEST_ROWS = 2_000
 SHOWN_NAMES, SHOWN_COLUMNS, SHOWN_FILES = 12, 40, 20
 
-EXAMPLE = """\
-write campaign.yaml by hand; this is the least that it says:
-campaign: mine
-sources:
-  - path: exports/*.csv
-    format: csv
-    fields: {judge: COLUMN, item: COLUMN, label: COLUMN}
-score: COLUMN stands for label where numbers on a scale are given; {value: NAME} and
-{capture: "(?P<judge>[^/]+)\\\\.csv$"} take who judged from campaign.yaml or the file's name;
-then annot validate says what would be rejected"""
+EXAMPLE = (
+    "write campaign.yaml by hand; the least that it says is "
+    "{campaign: mine, sources: [{path: exports/*.csv, format: csv, "
+    "fields: {judge: COLUMN, item: COLUMN, label: COLUMN}}]}, "
+    "with score instead of label for numbers on a scale, and {value: NAME} for what no column "
+    "says; then annot validate says what would be rejected"
+)
 
 
 @dataclass
@@ -81,7 +78,8 @@ def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
             found = _look_at(files, root)
         if found.sources:
             name = _campaign_name(exports)
-            sources = name_tasks(found.sources, name)
+            in_order = sorted(found.sources, key=lambda s: natural_key(str(s.group.paths[0])))
+            sources = name_tasks(in_order, name)
             return write_campaign(name, sources, found.tables, found.left_out)
     if not found.problems:
         found.problems.append(
@@ -131,9 +129,8 @@ def _look_at(files: Sequence[Path], root: Path) -> _Found:
             found.sources += guess_sources(group)
         except NoJudgmentsError as error:
             others.append((group, error))
-    judged: frozenset[str] = frozenset().union(*(source.items for source in found.sources))
     for group, missing in others:
-        table = guess_item_table(group, judged) if found.sources else None
+        table = guess_item_table(group, found.sources) if found.sources else None
         if isinstance(table, ItemTable):
             found.tables.append(table)
             continue

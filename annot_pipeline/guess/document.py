@@ -14,7 +14,7 @@ from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.sources import SourceGuess, Task
 
-WIDTH, LONGEST_NOTE, LINE = 120, 2_000, 100
+WIDTH, LONGEST_NOTE, LINE = 200, 2_000, 100
 """Longest comment beside a line and of its own (longer ones are cut), and its lines."""
 
 SHOWN_LABELS = 20
@@ -77,7 +77,7 @@ def scalar(text: str) -> str:
 def comment(text: str, longest: int = WIDTH) -> str:
     """Text on one line that cannot end the comment."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= longest else line[: longest - 3] + "..."
+    return line if len(line) <= longest else line[: longest - 4].rpartition(" ")[0] + " ..."
 
 
 def _escaped(character: str) -> str:

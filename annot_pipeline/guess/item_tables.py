@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annot_pipeline.guess import names
@@ -10,12 +11,13 @@ from annot_pipeline.guess.groups import Group
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.samples import sheet_of
+from annot_pipeline.guess.sources import SourceGuess
 
 MATCHED = 0.5
-"""Share of ids, of the table or of the judgments, that both must have."""
+"""Share of the items that a source judges that must be in the table."""
 
-MATCHED_AT_LEAST = 0.1
-"""Share of the judged items that must be in the table: small numbers match by accident."""
+MATCHED_IF_NAMED = 0.9
+"""Share of a table's ids that must be judged, where its column is named as items are."""
 
 FIELDS = ("text", "source", "reference", "system", "segment")
 
@@ -30,8 +32,9 @@ class ItemTable:
     notes: list[str]
 
 
-def guess_item_table(group: Group, judged: frozenset[str]) -> ItemTable | str:
+def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
     """The entry for files without judgments, or why they cannot be one."""
+    judged = [source.items for source in sources if source.items]
     sheet = unfold(sheet_of(group.samples))
     if any(sample.unreadable for sample in group.samples):
         return "an item table must be whole, and some rows cannot be read"
@@ -44,12 +47,13 @@ def guess_item_table(group: Group, judged: frozenset[str]) -> ItemTable | str:
     if item is None:
         return "no column holds the ids of the judged items, each once"
     choice.claim(item)
-    met = len(item.counts.keys() & judged)
+    every = frozenset().union(*judged)
+    met = len(item.counts.keys() & every)
     lines: list[Line] = [
-        ("item", item.expression, f"{met:,} of {len(judged):,} judged items are here")
+        ("item", item.expression, f"{met:,} of {len(every):,} judged items are here")
     ]
     truth = choice.take("truth") or choice.take("answer")
-    if truth:
+    if truth and _can_be_true(truth, sources):
         lines.append(("truth", truth.expression, f"{truth.n_distinct:,} different"))
     for field in FIELDS:
         column = choice.take(field)
@@ -59,17 +63,32 @@ def guess_item_table(group: Group, judged: frozenset[str]) -> ItemTable | str:
         return "it says nothing of the items that is known by name"
     left = ", ".join(column.name for column in choice.offered())
     notes = [f"not mapped: {left}"] if left else []
+    if len(every) < sum(map(len, judged)):
+        notes.append("sources share item ids: all of them get what this table says")
     return ItemTable(group, group.pattern, lines, notes)
 
 
-def _matching(choice: Choice, judged: frozenset[str]) -> Column | None:
+def _can_be_true(truth: Column, sources: Sequence[SourceGuess]) -> bool:
+    """Whether some task can be answered with values of a column."""
+    tasks = [task for source in sources for task in source.tasks]
+    if any(task.kind == "scalar" for task in tasks) and truth.numeric_share == 1:
+        return True
+    return any(truth.counts.keys() & task.labels.keys() for task in tasks)
+
+
+def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:
     """The column with the most ids of judged items; one named so is preferred."""
     found: list[tuple[bool, int, int, Column]] = []
     for place, column in enumerate(choice.offered()):
         if not column.is_unique:
             continue
-        met = len(column.counts.keys() & judged)
-        smaller = min(len(judged), column.n_distinct)
-        if met >= MATCHED * smaller and met >= MATCHED_AT_LEAST * len(judged):
-            found.append(("item" not in names.roles(column.name), -met, place, column))
+        named = "item" in names.roles(column.name)
+        best = 0
+        for items in judged:
+            met = len(column.counts.keys() & items)
+            enough = met >= MATCHED * len(items)
+            if enough or (named and met >= MATCHED_IF_NAMED * column.n_distinct):
+                best = max(best, met)
+        if best:
+            found.append((not named, -best, place, column))
     return min(found, key=lambda f: f[:3])[3] if found else None

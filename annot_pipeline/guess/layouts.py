@@ -36,8 +36,8 @@ def by_contents(sheet: Sheet) -> dict[str, str]:
     either does with the answer; and judges are fewer than items.
     """
     columns = [sheet[name] for name in sheet.names]
-    repeating = [c for c in columns if 1 < c.n_distinct < len(c.filled) and not c.n_blank]
-    if len(repeating) != 3:
+    repeating = [c for c in columns if 1 < c.n_distinct and 2 * c.n_distinct <= len(sheet)]
+    if len(repeating) != 3 or any(c.n_blank for c in repeating):
         return {}
     apart = {
         answer.name: sheet.combinations(*(c.name for c in repeating if c is not answer))
@@ -49,6 +49,7 @@ def by_contents(sheet: Sheet) -> dict[str, str]:
     )
     if apart[best] < 0.9 * len(sheet) or apart[best] == apart[second]:
         return {}
-    if judge.n_distinct == item.n_distinct:
+    measured = any(not n.is_integer() for c in (judge, item) for n in c.numbers)
+    if measured or judge.n_distinct == item.n_distinct:
         return {}
     return {"judge": judge.name, "item": item.name, "answer": best}

@@ -6,8 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.answer_columns import NoJudgmentsError, pick_answer
-from annot_pipeline.guess.answers import Answer, answer_in, comparison, labels_seen
+from annot_pipeline.guess.answer_columns import pick_answer
+from annot_pipeline.guess.answers import (
+    Answer,
+    NoJudgmentsError,
+    answer_in,
+    comparison,
+    labels_seen,
+)
 from annot_pipeline.guess.columns import Choice, Column, Sheet, rounded
 from annot_pipeline.guess.layouts import by_contents
 from annot_pipeline.guess.numbered import numbered_row
@@ -55,6 +61,11 @@ class Mapping:
     def has(self, name: str) -> bool:
         """Whether a field is mapped."""
         return any(line[0] == name for line in self.lines)
+
+    def column(self, sheet: Sheet, name: str) -> Column | None:
+        """The column that a field is, if it is one."""
+        expression = next((line[1] for line in self.lines if line[0] == name), None)
+        return next((sheet[n] for n in sheet.names if sheet[n].expression == expression), None)
 
     def with_lines(self, *lines: Line) -> Mapping:
         """The same with some lines replaced or added, in the usual order."""

@@ -92,7 +92,9 @@ TOO_GENERAL = frozenset(
 )
 """Say something as a whole name, nothing as the end of one (``lifetime``, ``country code``)."""
 
-NO_ANSWER = frozenset({"z", "confidence", "trust", "mean", "avg", "average", "std", "agreement"})
+NO_ANSWER = frozenset(
+    {"z", "confidence", "trust", "mean", "avg", "average", "std", "agreement", "is", "has"}
+)
 TRUTH_WORDS = frozenset({"gold", "golden", "truth", "true", "correct", "expected", "expert"})
 
 _PREFIX = re.compile(r"(input|answer|data)\.", re.IGNORECASE)

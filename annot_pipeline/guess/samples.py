@@ -87,9 +87,15 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
     except (OSError, EOFError) as error:
         raise UnusableError(f"cannot be read ({error})") from None
     if not sample.table.num_rows:
-        why = ", ".join(f"{n:,} x {reason}" for reason, n in sample.unreadable.most_common(3))
-        raise UnusableError(f"no row can be read: {why}" if why else "holds no rows")
+        raise UnusableError(_why_no_rows(sample, head))
     return sample
+
+
+def _why_no_rows(sample: Sample, head: bytes) -> str:
+    why = ", ".join(f"{n:,} x {reason}" for reason, n in sample.unreadable.most_common(3))
+    if not why and sample.format == "csv" and len(head.splitlines()) > 1:
+        why = "none has as many fields as the header"
+    return f"no row can be read: {why}" if why else "holds no rows"
 
 
 def _head(path: Path) -> bytes:

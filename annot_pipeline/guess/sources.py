@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping as Dict
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from annot_pipeline.guess.answers import Answer, answer_in
-from annot_pipeline.guess.columns import Sheet
+from annot_pipeline.guess.answers import MOSTLY_NUMBERS, Answer, answer_as, kind_of
+from annot_pipeline.guess.columns import Choice, Sheet
 from annot_pipeline.guess.groups import (
     Group,
     captured,
@@ -21,6 +20,7 @@ from annot_pipeline.guess.groups import (
 )
 from annot_pipeline.guess.mapping import Mapping, guess_mapping
 from annot_pipeline.guess.nested import unfold
+from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.samples import sheet_of
 
 ROWS_A_LABEL = 5
@@ -75,44 +75,73 @@ def guess_sources(group: Group) -> list[SourceGuess]:
     if len(group.samples) == 1:
         return [_source(group, mapping)]
     words = words_in_names(group.paths)
+    thing = mapping.item or mapping.column(sheet, "segment")
+    restart = thing is not None and items_restart(sheet, thing.name)
     if group.first.format == "label_studio":
         mapping = _own_items(group, sheet, mapping)
-    elif words and mapping.item and not mapping.has("task"):
-        answers = [_answer_of(sheet, place, mapping) for place in range(len(words))]
-        restart = items_restart(sheet, mapping.item.name)
+    elif words and _can_be_split(mapping):
+        answers = _answers(sheet, mapping)
         if restart or len({answer.kind for answer in answers}) > 1:
             return _by_task(group, sheet, mapping, words, answers)
-    if mapping.item and items_restart(sheet, mapping.item.name):
+    if restart:
         mapping.notes.append("the same item ids stand in several files: taken for the same items")
-    if group.pattern is None:
-        return [_source(single, guess_mapping(_sheet(single), single.first.format))
-                for single in group.split()]  # fmt: skip
-    return [_source(group, mapping)]
+    if group.pattern is not None:
+        return [_source(group, mapping)]
+    singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
+    return [replace(single, tasks=_tasks(mapping)) for single in singles]
+
+
+def _can_be_split(mapping: Mapping) -> bool:
+    return mapping.answer.kind in ("categorical", "scalar") and not (
+        mapping.each or mapping.has("task")
+    )
 
 
 def _sheet(group: Group) -> Sheet:
     return unfold(sheet_of(group.samples))
 
 
-def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> SourceGuess:
+def _mapping(group: Group, kind: str) -> Mapping:
+    """The mapping of some files, with the kind of answer that is known of them."""
+    sheet = _sheet(group)
+    mapping = guess_mapping(sheet, group.first.format)
+    if {mapping.answer.kind, kind} != {"categorical", "scalar"}:
+        return mapping
+    column = sheet[mapping.answer.columns[0]]
+    if kind == "scalar" and not column.numbers:
+        return mapping
+    answer = answer_as(column, kind)
+    lines = [line for line in mapping.lines if line[0] not in ("label", "score")]
+    return replace(mapping, lines=lines, answer=answer).with_lines(*answer.fields)
+
+
+def _tasks(mapping: Mapping) -> list[Task]:
     answer = mapping.answer
-    if tasks is None:
-        names: Sequence[str | None] = mapping.tasks or [None]
-        tasks = [Task(name, answer.kind, answer.scale, answer.labels) for name in names]
+    names: list[str | None] = [*mapping.tasks] or [None]
+    return [Task(name, answer.kind, answer.scale, answer.labels) for name in names]
+
+
+def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> SourceGuess:
     items = frozenset(mapping.item.counts) if mapping.item else frozenset()
-    return SourceGuess(group, group.pattern or "", mapping, tasks, items)
+    return SourceGuess(group, group.pattern or "", mapping, tasks or _tasks(mapping), items)
 
 
-def _answer_of(sheet: Sheet, place: int, mapping: Mapping) -> Answer:
-    """What one file of a group answers; where it holds too little to tell, as all do."""
-    part = sheet.part(place)
-    column = part[mapping.answer.columns[0]]
-    truth = next((e for f, e, _ in mapping.lines if f == "truth"), None)
-    answer = answer_in(column, part[truth] if truth in part.names else None)
-    if answer is None:
-        return mapping.answer
-    told = answer.kind == "scalar" or len(column.filled) >= ROWS_A_LABEL * column.n_distinct
-    return answer if told else mapping.answer
+def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
+    """What each file of a group answers; where it holds too little to tell, as most do."""
+    columns = [sheet.part(place)[mapping.answer.columns[0]] for place in range(len(sheet.parts))]
+    kinds: list[str | None] = []
+    for place, column in enumerate(columns):
+        truth = next(iter(Choice(sheet.part(place)).of("truth")), None)
+        kind = kind_of(column, truth)
+        told = kind == "scalar" or len(column.filled) >= ROWS_A_LABEL * column.n_distinct
+        kinds.append(kind if told else None)
+    most = Counter(kind for kind in kinds if kind).most_common(1)
+    usual = most[0][0] if most else mapping.answer.kind
+    found = [
+        "categorical" if column.numeric_share <= MOSTLY_NUMBERS else kind or usual
+        for column, kind in zip(columns, kinds, strict=True)
+    ]
+    return [answer_as(column, kind) for column, kind in zip(columns, found, strict=True)]
 
 
 def _by_task(
@@ -127,7 +156,7 @@ def _by_task(
         alike = len(places) > 1 and together.pattern is not None
         for chosen in [places] if alike else [[place] for place in places]:
             part = Group(tuple(group.samples[place] for place in chosen), group.folder)
-            found = guess_mapping(_sheet(part), part.first.format)
+            found = _mapping(part, kind)
             tasks = [
                 Task(words[place], kind, answers[place].scale, answers[place].labels)
                 for place in chosen
@@ -136,7 +165,10 @@ def _by_task(
                 name: captured(part.paths, name) if alike else {"value": words[chosen[0]]}
                 for name in ("task", "judge")
             }
-            lines = [("task", told["task"], _why(words, chosen))]
+            lines: list[Line] = [("task", told["task"], _why(words, chosen))]
+            if found.item and alike:
+                n_items = sum(sheet.part(place)[found.item.name].n_distinct for place in chosen)
+                lines.append(("item", found.item.expression, f"{n_items:,} in all tasks"))
             if local:
                 joined = {"join": [told["judge"], found.judge.expression], "sep": ":"}
                 evidence = "numbered anew in every file: taken for different people"
@@ -147,10 +179,10 @@ def _by_task(
 
 def _why(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
-        return "told by the file name: another task in every file"
+        return "told by the file name: a task a file"
     shown = ", ".join(words[place] for place in chosen[:5])
     more = ", ..." if len(chosen) > 5 else ""
-    return f"{len(chosen):,} files number their items anew: {shown}{more}"
+    return f"{len(chosen):,} files, a task each: {shown}{more}"
 
 
 def _own_items(group: Group, sheet: Sheet, mapping: Mapping) -> Mapping:
@@ -166,29 +198,32 @@ def _own_items(group: Group, sheet: Sheet, mapping: Mapping) -> Mapping:
 def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     """The sources, with a task of their own where one task would mix different answers."""
     unnamed = [source for source in sources if source.tasks[0].name is None]
+    apart = any(_differ(unnamed[0], other) for other in unnamed)
+    stems = Counter(_stem(source) for source in unnamed)
     named: list[SourceGuess] = []
-    taken = Counter(_stem(source) for source in unnamed)
-    for source in sources:
-        task = source.tasks[0]
-        if task.name is None and any(_differ(task, other.tasks[0]) for other in unnamed):
-            stem = _stem(source)
-            name = stem if taken[stem] == 1 else f"{stem}_{sources.index(source) + 1}"
-            line = ("task", {"value": name}, "other files answer something else")
-            source = replace(
-                source,
-                mapping=source.mapping.with_lines(line),
-                tasks=[replace(task, name=name)],
-            )
-        elif task.name is None:
-            source = replace(source, tasks=[replace(task, name=campaign)])
+    for place, source in enumerate(sources, start=1):
+        if source.tasks[0].name is None:
+            name, mapping = campaign, source.mapping
+            if apart:
+                stem = _stem(source)
+                name = stem if stems[stem] == 1 else f"{stem}_{place}"
+                line = ("task", {"value": name}, "the other files answer something else")
+                mapping = mapping.with_lines(line)
+            tasks = [replace(source.tasks[0], name=name)]
+            source = replace(source, mapping=mapping, tasks=tasks)
         named.append(source)
     return named
 
 
-def _differ(task: Task, other: Task) -> bool:
-    if (task.kind, task.scale) != (other.kind, other.scale):
+def _differ(source: SourceGuess, other: SourceGuess) -> bool:
+    """Whether two sources answer different questions, as far as answers tell."""
+    task, other_task = source.tasks[0], other.tasks[0]
+    if task.kind != other_task.kind:
         return True
-    return bool(task.labels and other.labels and not task.labels.keys() & other.labels.keys())
+    if task.kind == "categorical":
+        return not task.labels.keys() & other_task.labels.keys()
+    asked, other_asked = (s.mapping.answer.fields[-1][1] for s in (source, other))
+    return bool(task.scale != other_task.scale or asked != other_asked)
 
 
 def _stem(source: SourceGuess) -> str:

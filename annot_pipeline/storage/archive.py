@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from annot_pipeline.errors import ConfigError, InputError, Problem
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.storage.files import file_sha256, replacing
 
 MAGIC = "*?["
@@ -23,28 +23,47 @@ class FoundExport:
 
 
 def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> list[FoundExport]:
-    """Files that a glob matches, in natural order (2 before 10).
+    """Files that a glob matches, in natural order (2 before 10); folders are no exports.
 
     Raises
     ------
     ConfigError
-        Nothing matches; the message names what lies there instead.
+        No file matches; the message names what lies there instead.
+    InputError
+        What matches is a broken link, or has a name that is not text.
     """
-    paths = [path for path in _glob(folder, pattern) if path.is_file()]
-    if not paths:
-        raise ConfigError(
-            "an export is missing",
-            [
-                Problem(
-                    where,
-                    f"no file matches {pattern}",
-                    do=f"check the path; it starts at {folder}" + _nearby(folder, pattern),
-                )
-            ],
-        )
-    found = [FoundExport(Path(os.path.relpath(path, folder)).as_posix(), path) for path in paths]
+    try:
+        paths = _glob(folder, pattern)
+    except ValueError as error:
+        raise ConfigError(f"{pattern!r} is not a glob", [Problem(where, str(error))]) from None
+    found = [
+        FoundExport(Path(os.path.relpath(path, folder)).as_posix(), path)
+        for path in paths
+        if not path.is_dir()
+    ]
+    if not found:
+        what = f"only folders match {pattern}" if paths else f"no file matches {pattern}"
+        do = f"check the path; it starts at {folder}" + _nearby(folder, pattern)
+        raise ConfigError("an export is missing", [Problem(where, what, do=do)])
+    for export in found:
+        _check_file(export)
     found.sort(key=lambda export: natural_key(export.relative))
     return found[-1:] if latest else found
+
+
+def _check_file(export: FoundExport) -> None:
+    what = ""
+    if export.path.is_symlink() and not export.path.exists():
+        what = f"a link to {os.readlink(export.path)}, which does not exist"
+    elif not export.path.is_file():
+        what = "neither a file nor a folder"
+    elif export.relative != os.fsencode(export.relative).decode(errors="replace"):
+        what = "its name is not UTF-8"
+    if what:
+        raise InputError(
+            f"{export.relative}: cannot be read",
+            [Problem("", what, do="mend, rename or remove it, or mend the glob")],
+        )
 
 
 def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
@@ -65,26 +84,24 @@ def archive_file(path: Path, archive: Path) -> tuple[str, int]:
     """
     try:
         digest = file_sha256(path)
-        kept = archived(archive, digest)
-        if kept.exists():
-            return digest, kept.stat().st_size
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(kept) as temporary:
-            shutil.copyfile(path, temporary)
-            copied = file_sha256(temporary)
-            if copied != digest:
-                raise InputError(
-                    f"{path}: changed while it was read",
-                    [Problem("", "the export is still being written", do="build again later")],
-                )
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read",
+            [Problem("", error.strerror or str(error), do="check the file and who may read it")],
+        ) from None
+    kept = archived(archive, digest)
+    if kept.exists():
         return digest, kept.stat().st_size
-    except PermissionError as error:
-        if error.filename == str(path):
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(kept) as temporary:
+        shutil.copyfile(path, temporary)
+        copied = file_sha256(temporary)
+        if copied != digest:
             raise InputError(
-                f"{path}: cannot be read",
-                [Problem("", "permission denied", do="let this user read the file")],
-            ) from None
-        raise
+                f"{path}: changed while it was read",
+                [Problem("", "the export is still being written", do="build again later")],
+            )
+    return digest, kept.stat().st_size
 
 
 def archived(archive: Path, sha256: str) -> Path:
@@ -105,8 +122,11 @@ def _glob(folder: Path, pattern: str) -> list[Path]:
 
 
 def _nearby(folder: Path, pattern: str) -> str:
-    parent = (folder / pattern).parent
-    if any(c in str(parent) for c in MAGIC) or not parent.is_dir():
-        return ""
-    names = sorted(path.name for path in parent.iterdir())[:5]
-    return f"; {parent} holds {', '.join(names)}" if names else f"; {parent} is empty"
+    """What lies where the glob leads, as far as there is such a folder."""
+    there = folder
+    for part in Path(pattern).parts:
+        if not (there / part).is_dir():
+            break
+        there /= part
+    names = sorted((path.name for path in there.iterdir()), key=natural_key)
+    return f"; {there} holds {first_of(names)}" if names else f"; {there} is empty"

@@ -1,0 +1,156 @@
+"""Releases: whole or not there, whatever happens in between."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline import load_gold
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.releases import Releases
+
+EXPORT = "item,judge,label\n" + "".join(
+    f"i{i},w{j},{'ab'[(i + j) % 2]}\n" for i in range(5) for j in range(3)
+)
+
+
+def publish(releases: Releases, text: str = "x") -> str:
+    with releases.publishing(lambda: None):
+        version = releases.next_version()
+
+        def fill(folder: Path):
+            (folder / "a.txt").write_text(text)
+            return {"tables": [], "text": text}
+
+        releases.publish(version, fill)
+    return version
+
+
+def test_versions_count_up_and_the_pointer_follows(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    assert releases.versions() == []
+    assert releases.latest() is None
+    assert [publish(releases) for _ in range(3)] == ["v0001", "v0002", "v0003"]
+    pointer = json.loads((tmp_path / "gold" / "latest.json").read_bytes())
+    latest = releases.get()
+    assert pointer == {"version": "v0003", "manifest_sha256": latest.manifest_sha256}
+    assert sorted(p.name for p in (tmp_path / "gold").iterdir()) == [
+        "latest.json", "v0001", "v0002", "v0003",
+    ]  # fmt: skip
+
+
+def test_a_failure_while_writing_leaves_nothing(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases)
+
+    def fill(folder: Path):
+        (folder / "half").write_text("half")
+        raise RuntimeError("killed")
+
+    with pytest.raises(RuntimeError), releases.publishing(lambda: None):
+        releases.publish("v0002", fill)
+    assert releases.versions() == ["v0001"]
+    assert sorted(p.name for p in (tmp_path / "gold").iterdir()) == ["latest.json", "v0001"]
+
+
+def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases)
+    (tmp_path / "gold" / ".tmp-v0002-123-abc").mkdir()
+    (tmp_path / "gold" / ".tmp-v0002-123-abc" / "labels.parquet").write_text("half")
+    assert releases.versions() == ["v0001"]
+    assert publish(releases) == "v0002"
+    assert not list((tmp_path / "gold").glob(".tmp-*"))
+
+
+def test_a_build_killed_between_rename_and_pointer_is_finished_by_the_next(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases, "one")
+    before = (tmp_path / "gold" / "latest.json").read_bytes()
+    publish(releases, "two")
+    (tmp_path / "gold" / "latest.json").write_bytes(before)  # as if killed before the pointer
+    assert releases.get().version == "v0001"  # readers see the old release, whole
+    with releases.publishing(lambda: None):
+        assert releases.get().version == "v0002"
+        assert releases.next_version() == "v0003"
+
+
+def test_an_unknown_version_names_those_that_there_are(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    with pytest.raises(StoreError, match="no release latest") as error:
+        releases.get()
+    assert "there is none yet" in str(error.value)
+    publish(releases)
+    with pytest.raises(StoreError) as error:
+        releases.get("v0009")
+    assert "there are v0001" in str(error.value)
+
+
+def test_load_gold_verifies_checksums(build_campaign):
+    built = build_campaign({"a.csv": EXPORT})
+    folder = built.publication.release.folder
+    labels = load_gold(folder.parent, "labels")
+    assert labels.num_rows == 5
+    assert load_gold(str(folder.parent), "labels", version="v0001").equals(labels)
+    with pytest.raises(StoreError, match="no table lables"):
+        load_gold(folder.parent, "lables")
+    path = folder / "labels.parquet"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match="not the bytes that were published"):
+        load_gold(folder.parent, "labels")
+
+
+def test_a_damaged_table_in_the_store_is_not_published(build_campaign):
+    built = build_campaign({"a.csv": EXPORT})
+    store = built.runs["infer_labels"].result.tables["labels"].path
+    data = bytearray(store.read_bytes())
+    data[len(data) // 2] ^= 1
+    store.write_bytes(data)
+    with pytest.raises(StoreError, match="not the bytes that were written"):
+        build_campaign({"a.csv": EXPORT}, "seed=5")
+    assert Releases(built.publication.release.folder.parent).versions() == ["v0001"]
+
+
+def _publish_some(gold: Path, count: int) -> None:
+    for _ in range(count):
+        publish(Releases(gold))
+
+
+def test_two_processes_publish_one_after_the_other(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    processes = [
+        context.Process(target=_publish_some, args=(tmp_path / "gold", 5)) for _ in range(2)
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+        assert process.exitcode == 0
+    assert Releases(tmp_path / "gold").versions() == [f"v{n:04d}" for n in range(1, 11)]
+
+
+def test_readers_always_see_a_whole_release(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases, "0")
+    stop = threading.Event()
+    seen: list[bool] = []
+
+    def read() -> None:
+        while not stop.is_set():
+            release = Releases(tmp_path / "gold").get()
+            seen.append((release.folder / "a.txt").read_text() == release.manifest["text"])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for number in range(1, 6):
+        publish(releases, str(number))
+    stop.set()
+    reader.join()
+    assert seen
+    assert all(seen)

@@ -1,0 +1,89 @@
+"""The store: results appear whole, are found again, and old ones go."""
+
+from __future__ import annotations
+
+import os
+import time
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, Store
+from annot_pipeline.storage.tables import write_table
+
+
+def make(store: Store, key: str, run: str = "r1"):
+    def work(folder):
+        table = write_table(folder / "t.parquet", pa.table({"a": [1, 2]}))
+        return {"t": table}, {"n": 2}
+
+    return store.make("stage", key, "1", run, work)
+
+
+def test_a_result_is_found_by_its_key(tmp_path):
+    store = Store(tmp_path)
+    assert store.result("stage", "k") is None
+    made = make(store, "k")
+    found = store.result("stage", "k")
+    assert found.tables["t"].sha256 == made.tables["t"].sha256
+    assert found.facts == {"n": 2}
+    assert found.tables["t"].path.exists()
+
+
+def test_a_failure_leaves_no_result(tmp_path):
+    def work(folder):
+        (folder / "t.parquet").write_text("half")
+        raise RuntimeError("killed")
+
+    store = Store(tmp_path)
+    with pytest.raises(RuntimeError):
+        store.make("stage", "k", "1", "r", work)
+    assert store.result("stage", "k") is None
+    assert not list(tmp_path.rglob("*.parquet"))
+    assert make(store, "k")
+
+
+def test_a_result_whose_file_is_gone_is_made_again(tmp_path):
+    store = Store(tmp_path)
+    make(store, "k").tables["t"].path.unlink()
+    assert store.result("stage", "k") is None
+    assert make(store, "k").tables["t"].path.exists()
+
+
+def test_a_run_sees_its_own_results_first(tmp_path):
+    store = Store(tmp_path)
+    with pytest.raises(StoreError, match="has not run yet"):
+        store.recorded("r1", "stage")
+    store.record("r1", make(store, "one"))
+    store.record("r2", make(store, "two"))
+    assert store.recorded("r1", "stage").key == "one"
+    assert store.recorded("r2", "stage").key == "two"
+    assert store.recorded("r3", "stage").key == "two"  # the latest
+
+
+def test_cleaning_keeps_what_kept_runs_use(tmp_path):
+    store = Store(tmp_path)
+    for number in range(KEPT_RUNS + 3):
+        store.record(f"r{number:02d}", make(store, f"k{number}"))
+        os.utime(tmp_path / "runs" / f"r{number:02d}", (number, number))
+    old = time.time() - 2 * UNUSED_AFTER
+    for folder in (tmp_path / "stages" / "stage").iterdir():
+        os.utime(folder, (old, old))
+    (tmp_path / ".tmp-left").mkdir()
+    (tmp_path / "stages" / "stage" / ".tmp-left").mkdir()
+    store.clean()
+    kept = {path.name for path in (tmp_path / "stages" / "stage").iterdir()}
+    assert kept == {f"k{number}" for number in range(3, KEPT_RUNS + 3)}
+    assert not (tmp_path / ".tmp-left").exists()
+
+
+def test_tables_are_the_same_bytes_however_the_rows_came(tmp_path):
+    table = pa.table({"a": list(range(1000)), "b": [str(i) for i in range(1000)]})
+    whole = write_table(
+        tmp_path / "a", pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    )
+    pieces = [b for n in range(0, 1000, 7) for b in table.slice(n, 7).to_batches()]
+    piecewise = write_table(tmp_path / "b", pa.RecordBatchReader.from_batches(table.schema, pieces))
+    assert whole.sha256 == piecewise.sha256
+    assert whole.rows == piecewise.rows == 1000

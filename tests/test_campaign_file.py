@@ -1,0 +1,155 @@
+"""campaign.yaml: what it may say, and what is said of what it may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError
+
+MINIMAL = """
+campaign: small
+sources:
+- {path: "*.csv", format: csv, fields: {item: i, judge: j, label: l}}
+"""
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def write(text: str) -> Path:
+        path = tmp_path / "campaign.yaml"
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def problems(path: Path, **options) -> dict[str, str]:
+    with pytest.raises(ConfigError) as error:
+        load_campaign(path, **options)
+    assert error.value.exit_status == 2
+    return {p.where: f"{p.what} | {p.allowed} | {p.do}" for p in error.value.problems}
+
+
+def test_defaults(write):
+    settings = load_campaign(write(MINIMAL)).settings
+    assert settings.dawid_skene_params.start == "diagonal"
+    assert settings.seed == 17
+    assert settings.privacy.pseudonymize
+
+
+def test_settings_are_frozen(write):
+    with pytest.raises(ValueError, match="frozen"):
+        load_campaign(write(MINIMAL)).settings.seed = 3
+
+
+def test_yaml_1_2(write):
+    text = MINIMAL + "dawid_skene: {smoothing: 1e-8}\ntasks: [{name: x, labels: [yes, no, on]}]\n"
+    settings = load_campaign(write(text)).settings
+    assert settings.dawid_skene_params.smoothing == 1e-8
+    assert settings.tasks[0].labels == ("yes", "no", "on")
+
+
+def test_a_folder_stands_for_its_file_and_paths_start_there(write, tmp_path):
+    write(MINIMAL + "store: ../store\n")
+    loaded = load_campaign(tmp_path)
+    assert loaded.file == tmp_path / "campaign.yaml"
+    assert loaded.store == tmp_path.parent / "store"
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "likely"),
+    [
+        ("sorces: []", "sorces", "sources"),
+        ("dawid_skene: {smothing: 1}", "dawid_skene.smothing", "smoothing"),
+        ("quality: {tset: none}", "quality.tset", "test"),
+        ("privacy: {pseudonymise: true}", "privacy.pseudonymise", "pseudonymize"),
+        ("tasks: [{nmae: x}]", "tasks.0.nmae", "name"),
+        ("easl: {gama: 1}", "easl.gama", "gamma"),
+    ],
+)
+def test_an_unknown_key_names_its_path_and_the_likely_key(write, text, where, likely):
+    found = problems(write(MINIMAL + text))
+    assert found[where].startswith("unknown key")
+    assert f"did you mean {likely}?" in found[where]
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "said"),
+    [
+        ("{itm: i, judge: j, label: l}", "sources.0.fields.itm", "did you mean item?"),
+        ("{item: {colum: i}, judge: j, label: l}", "sources.0.fields.item.colum", "column?"),
+        ("{item: i, label: l}", "sources.0", "fields needs judge"),
+        ("{item: i, judge: j}", "sources.0", "fields needs an answer"),
+        ("{judge: j, label: l}", "sources.0", "fields needs what was judged"),
+        ("{item_a: i, judge: j, preference: l}", "sources.0", "item_a and item_b go together"),
+        ("{item: {capture: '(x)'}, judge: j, label: l}", "sources.0.fields.item.capture",
+         "no named group"),
+        ("{item: {capture: '(?P<other>x)'}, judge: j, label: l}", "sources.0",
+         "item: the regex has no group named item (its groups: other)"),
+        ("{item: {column: i, match: '('}, judge: j, label: l}", "sources.0.fields.item",
+         "not a regular expression"),
+        ("{item: {column: i, map: {'~(': x}}, judge: j, label: l}", "sources.0.fields.item",
+         "not a regular expression"),
+        ("{item: {column: i, else: x}, judge: j, label: l}", "sources.0.fields.item",
+         "else needs match or map"),
+        ("{item: {value: 3}, judge: j, label: l}", "sources.0.fields.item.value", '"3"'),
+        ("{item: {join: []}, judge: j, label: l}", "sources.0.fields.item.join", "is empty"),
+    ],
+)  # fmt: skip
+def test_fields(write, fields, where, said):
+    text = f"campaign: c\nsources:\n- {{path: a, format: csv, fields: {fields}}}\n"
+    assert said in problems(write(text))[where]
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "said"),
+    [
+        ("dawid_skene: {smoothing: -1}", "dawid_skene", "smoothing must be a count >= 0"),
+        ("dawid_skene: {start: vote}", "dawid_skene.start", "did you mean votes?"),
+        ("dawid_skene: {max_iterations: 2.5}", "dawid_skene.max_iterations", "integer"),
+        ("seed: yes", "seed", "integer"),
+        ("seed: -1", "seed", "greater than or equal to 0"),
+        ("tasks: [{name: a, labels: [1]}]", "tasks.0.labels.0", 'put it in quotes: "1"'),
+        ("tasks: [{name: a, labels: [x, x]}]", "tasks.0.labels", "named twice: x"),
+        ("tasks: [{name: a, kind: categoric}]", "tasks.0.kind", "did you mean categorical?"),
+        ("owners: 2024-01-01", "owners", "quotes"),
+        ("gold: s3://bucket/x", "gold", "object store"),
+        ("resources: {memory_limit: lots}", "resources.memory_limit", "match"),
+    ],
+)
+def test_values(write, text, where, said):
+    assert said in problems(write(MINIMAL + text))[where]
+
+
+def test_all_problems_come_at_once(write):
+    found = problems(write(MINIMAL + "seed: x\nquality: {alpha: 2}\nsorces: 1\n"))
+    assert set(found) == {"seed", "quality.alpha", "sorces"}
+
+
+def test_set_wins_over_the_file(write):
+    path = write(MINIMAL)
+    settings = load_campaign(
+        path, sets=["dawid_skene.start=votes", "seed=4", "sources.0.fields.label=other"]
+    ).settings
+    assert settings.dawid_skene_params.start == "votes"
+    assert settings.seed == 4
+    assert settings.sources[0].fields["label"].column == "other"
+    assert "did you mean seed?" in problems(path, sets=["sed=4"])["sed"]
+    for bad in ("seed", "sources.9.path=x", "sources.0.path.x=1"):
+        with pytest.raises(ConfigError, match="--set"):
+            load_campaign(path, sets=[bad])
+
+
+def test_overrides_replace_top_level_keys(write):
+    settings = load_campaign(write(MINIMAL), overrides={"seed": 9}).settings
+    assert settings.seed == 9
+
+
+def test_every_campaign_of_the_contract_is_read(shared_campaigns):
+    paths = sorted(shared_campaigns.glob("*.yaml"))
+    assert len(paths) >= 9
+    for path in paths:
+        assert load_campaign(path).settings.sources
