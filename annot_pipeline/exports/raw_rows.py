@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -18,8 +18,16 @@ import pyarrow as pa
 
 from annot_pipeline.errors import InputError, Problem
 
-
 GZIP = b"\x1f\x8b"
+FOREIGN = {
+    GZIP: ("a gzip, though its name does not end in .gz", "rename it"),
+    b"PK\x03\x04": ("a zip or Excel file", "export it as text, or unzip it"),
+    b"\xd0\xcf\x11\xe0": ("an Excel file", "export it as csv"),
+    b"%PDF": ("a PDF file", "fetch the export again"),
+    codecs.BOM_UTF16_LE: ("text in UTF-16", "set options.encoding: utf-16"),
+    codecs.BOM_UTF16_BE: ("text in UTF-16", "set options.encoding: utf-16"),
+}
+"""First bytes of files that are not text in UTF-8: what they are, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,7 @@ class Opening:
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     @contextmanager
-    def open_bytes(self) -> Iterator[IO[bytes]]:
+    def open_bytes(self) -> Iterator[io.BufferedReader]:
         """The export's bytes, unzipped.
 
         Raises
@@ -113,21 +121,28 @@ class Opening:
         """
         try:
             with self.path.open("rb") as file:
-                start = file.read(len(GZIP))
+                start = file.read(4)
                 file.seek(0)
                 if not self.gzipped:
+                    self._check_start(start)
                     yield file
-                elif start and start != GZIP:
+                elif start and not start.startswith(GZIP):
                     raise self.broken(
                         "not a gzip, though its name ends in .gz", "rename it, or fetch it again"
                     )
                 else:
-                    with gzip.open(file, "rb") as unzipped:
+                    with io.BufferedReader(gzip.GzipFile(fileobj=file)) as unzipped:
                         yield unzipped
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise self.broken(
                 f"the gzip is damaged or cut short ({error})", "fetch the export again"
             ) from None
+
+    def _check_start(self, start: bytes) -> None:
+        if self.is_utf8:
+            for bytes_, (what, do) in FOREIGN.items():
+                if start.startswith(bytes_):
+                    raise self.broken(what, do)
 
     def broken(self, what: str, do: str) -> InputError:
         """The error of a file that cannot be read as a whole."""

@@ -6,8 +6,8 @@ few fields, or with bytes that are not text, is an unreadable row with its numbe
 
 from __future__ import annotations
 
+import contextlib
 import csv
-import gzip
 import io
 from collections.abc import Iterator
 from typing import Any
@@ -16,12 +16,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from annot_pipeline.errors import shorten
-from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, unreadable
+from annot_pipeline.errors import InputError
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, distinct, unreadable
 
 DELIMITERS = ",\t;|"
 FIRST_BLOCK = 4 << 20
 LAST_BLOCK = 1 << 30
+END = "end-of-export-8a1f6c0e"
+"""Starts the row that is put after the last one: see `_Ended`."""
 
 
 def read_csv(opening: Opening) -> Export:
@@ -30,7 +32,7 @@ def read_csv(opening: Opening) -> Export:
     first, more = _first_record(opening)
     delimiter = opening.delimiter or _likely_delimiter(opening, first)
     has_rows = more or bool(header and first)
-    names = _distinct(header or _fields(opening, first, delimiter))
+    names = distinct(header or _header(opening, first, delimiter))
     return Export(_chunks(opening, names, delimiter) if has_rows else iter(()), names)
 
 
@@ -39,25 +41,34 @@ def _first_record(opening: Opening) -> tuple[str, bool]:
 
     And whether anything follows it.
     """
-    encoding = "utf-8-sig" if opening.encoding.lower() in ("utf-8", "utf8") else opening.encoding
-    record = ""
-    try:
-        opened: Any = gzip.open if opening.gzipped else open
-        with (
-            opened(opening.path, "rb") as raw,
-            io.TextIOWrapper(raw, encoding, errors="replace", newline="") as text,
-        ):
-            while line := text.readline(FIRST_BLOCK):
-                record += line
-                closed = not opening.quote or record.count(opening.quote) % 2 == 0
-                if record.strip() and (closed or len(record) > FIRST_BLOCK):
-                    break
-            more = bool(text.read(1))
-    except (EOFError, gzip.BadGzipFile, OSError) as error:
-        raise _broken_gzip(opening, error) from None
-    except UnicodeError as error:
-        raise opening.broken(str(error), "set options.encoding to the file's encoding") from None
-    return (record.strip("\r\n") if record.strip() else "", more)
+    record: list[str] = []
+    length = n_quotes = 0
+    with (
+        opening.open_bytes() as raw,
+        io.TextIOWrapper(raw, opening.encoding, errors="replace", newline="") as text,
+    ):
+        while line := text.readline(FIRST_BLOCK):
+            if not record and not line.strip("\ufeff\r\n \t"):
+                continue
+            record.append(line)
+            length += len(line)
+            n_quotes += line.count(opening.quote) if opening.quote else 0
+            if n_quotes % 2 == 0 or length > FIRST_BLOCK:
+                break
+        more = bool(text.read(1))
+    return "".join(record).removeprefix("\ufeff").strip("\r\n"), more
+
+
+def _header(opening: Opening, record: str, delimiter: str) -> list[str]:
+    names = _fields(opening, record, delimiter)
+    if opening.quote and record.count(opening.quote) % 2 and "\n" in names[-1]:
+        raise _unclosed(opening, "the header")
+    if any("\0" in name for name in names):
+        raise opening.broken(
+            f"not text in {opening.encoding}: the header holds NUL characters",
+            "set options.encoding to the file's encoding, as utf-16",
+        )
+    return names
 
 
 def _fields(opening: Opening, record: str, delimiter: str) -> list[str]:
@@ -76,38 +87,45 @@ def _likely_delimiter(opening: Opening, first: str) -> str:
     return max(DELIMITERS, key=lambda delimiter: len(_fields(opening, first, delimiter)))
 
 
-def _distinct(header: list[str]) -> list[str]:
-    """Column names; a repeated one gets its place, so that nobody maps it by accident."""
-    seen: set[str] = set()
-    names = []
-    for place, name in enumerate(header, start=1):
-        names.append(f"{name}#{place}" if name in seen else name)
-        seen.add(names[-1])
-    return names
-
-
 class _InvalidRows:
     """Collects the rows that the parser skips, by row number."""
 
-    def __init__(self, opening: Opening, first_row: int) -> None:
-        self.opening = opening
+    def __init__(self, first_row: int) -> None:
         self.first_row = first_row
         self.reasons: dict[int, str] = {}
-        self.swallowed: str | None = None
+        self.met_end = False
 
     def __call__(self, row: Any) -> str:
+        if row.text.startswith(END):
+            self.met_end = True
+            return "skip"
         number = row.number - self.first_row + 1
         fields = "field" if row.actual_columns == 1 else "fields"
         self.reasons[number] = (
             f"ragged row: {row.actual_columns} {fields}, the header has {row.expected_columns}"
         )
-        quote = self.opening.quote
-        if quote and "\n" in row.text.strip() and row.text.count(quote) % 2:
-            self.swallowed = (
-                f"row {number} opens a quote that is never closed and swallows "
-                f"{row.text.strip().count(chr(10))} lines: {shorten(row.text)}"
-            )
         return "skip"
+
+
+class _Ended(io.RawIOBase):
+    """Bytes of an export, then a row that no export holds and the parser must find invalid.
+
+    If it does not, a quote was still open at the end of the file: the last row swallowed the
+    rows after it, which would otherwise be lost without a word.
+    """
+
+    def __init__(self, source: Any, n_columns: int, delimiter: str) -> None:
+        self.source = source
+        self.end = f"\n{END}{delimiter * (n_columns + 1)}\n".encode()
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self.source.read(size)
+        if not data:
+            data, self.end = self.end, b""
+        return data
 
 
 def _chunks(opening: Opening, names: list[str], delimiter: str) -> Iterator[RawRows]:
@@ -122,14 +140,15 @@ def _chunks(opening: Opening, names: list[str], delimiter: str) -> Iterator[RawR
                     done[readable] = int(chunk.row[-1])
             return
         except pa.ArrowInvalid as error:
-            if "straddling" not in str(error) or block >= LAST_BLOCK:
+            if "straddling" not in str(error):
                 raise opening.broken(str(error), "check that the file is the export") from None
+            if block >= LAST_BLOCK:
+                raise _unclosed(opening, f"a row longer than {LAST_BLOCK:,} bytes") from None
             block *= 4
-        except OSError as error:
-            raise _broken_gzip(opening, error) from None
-        except UnicodeError as error:
+        except UnicodeError:
             raise opening.broken(
-                str(error), "set options.encoding to the file's encoding"
+                f"not text in {opening.encoding}{_first_undecodable(opening)}",
+                "set options.encoding to the file's encoding",
             ) from None
 
 
@@ -137,20 +156,26 @@ def _blocks(
     opening: Opening, names: list[str], delimiter: str, block: int
 ) -> Iterator[tuple[bool, RawRows]]:
     """(whether the rows could be split into fields, the rows), each kind in row order."""
+    with opening.open_bytes() as raw:
+        text: Any = raw
+        if not opening.is_utf8:
+            text = pa.transcoding_input_stream(pa.PythonFile(raw), opening.encoding, "utf-8")
+        yield from _parsed(opening, _Ended(text, len(names), delimiter), names, delimiter, block)
+
+
+def _parsed(
+    opening: Opening, text: _Ended, names: list[str], delimiter: str, block: int
+) -> Iterator[tuple[bool, RawRows]]:
     has_header = opening.header is None
-    invalid = _InvalidRows(opening, first_row=2 if has_header else 1)
+    invalid = _InvalidRows(first_row=2 if has_header else 1)
     wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
-    source: Any = pa.OSFile(str(opening.path))
-    if opening.gzipped:
-        source = pa.CompressedInputStream(source, "gzip")
     reader = pa_csv.open_csv(
-        source,
+        text,
         read_options=pa_csv.ReadOptions(
             use_threads=False,  # row numbers of invalid rows are known on one thread only
             block_size=block,
             column_names=names,
             skip_rows_after_names=int(has_header),
-            encoding=opening.encoding,
         ),
         parse_options=pa_csv.ParseOptions(
             delimiter=delimiter,
@@ -174,11 +199,8 @@ def _blocks(
         given += len(due)
         if due:
             yield False, unreadable(wanted, [(n, invalid.reasons[n]) for n in due])
-        if invalid.swallowed:
-            raise opening.broken(
-                invalid.swallowed,
-                'close the quote, or set options.quote: "" where quotes are ordinary characters',
-            )
+    if not invalid.met_end:
+        raise _unclosed(opening, f"row {max(row, *invalid.reasons, 1)}")
 
 
 def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray, int]:
@@ -221,9 +243,21 @@ def _where(chunk: RawRows, keep: np.ndarray) -> RawRows:
     )
 
 
-def _broken_gzip(opening: Opening, error: Exception) -> Exception:
-    if not opening.gzipped:
-        return error
+def _unclosed(opening: Opening, where: str) -> InputError:
     return opening.broken(
-        f"the gzip stream is damaged or cut short ({error})", "fetch the export again"
+        f"{where} opens a quote that is never closed; it swallows the rest of the file",
+        'close the quote, or set options.quote: "" where quotes are ordinary characters',
     )
+
+
+def _first_undecodable(opening: Opening) -> str:
+    """The first line with bytes that the encoding does not know."""
+    with (
+        opening.open_bytes() as raw,
+        io.TextIOWrapper(raw, opening.encoding, errors="surrogateescape") as lines,
+        contextlib.suppress(UnicodeError),
+    ):
+        for number, line in enumerate(lines, start=1):
+            if any("\udc80" <= c <= "\udcff" for c in line):
+                return f", line {number}"
+    return ""

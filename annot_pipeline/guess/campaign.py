@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -72,10 +72,11 @@ def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
         raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
     root = folder.resolve()
     found = _Found()
+    seen: dict[Path, Sample | str] = {}
     for deep in (False, True):
         files = list(dict.fromkeys(_files(exports, root, deep=deep)))
-        if files:
-            found = _look_at(files, root)
+        _read_samples(files, seen)
+        found = _look_at(seen, root)
         if found.sources:
             name = _campaign_name(exports)
             in_order = sorted(found.sources, key=lambda s: natural_key(str(s.group.paths[0])))
@@ -91,7 +92,8 @@ def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
         )
     shown = found.problems[:SHOWN_FILES]
     raise ConfigError(
-        "no campaign can be guessed from these exports", [*shown, Problem("", "", do=EXAMPLE)]
+        "no campaign can be guessed from these exports",
+        [*shown, Problem("", "no campaign.yaml was written", do=EXAMPLE)],
     )
 
 
@@ -114,15 +116,26 @@ def _files(exports: Sequence[Path], root: Path, *, deep: bool) -> Iterator[Path]
                 yield path
 
 
-def _look_at(files: Sequence[Path], root: Path) -> _Found:
+def _read_samples(files: Sequence[Path], seen: dict[Path, Sample | str]) -> None:
+    """The samples of files not seen yet, or why there is none."""
+    limit = min(ROWS_READ, max(FEWEST_ROWS, ROWS_IN_ALL // max(len(files), 1)))
+    for path in files:
+        if path not in seen:
+            try:
+                seen[path] = read_sample(path, limit)
+            except UnusableError as error:
+                seen[path] = str(error)
+
+
+def _look_at(seen: Mapping[Path, Sample | str], root: Path) -> _Found:
+    """Sources first, then which of the other files describe their items."""
     found = _Found()
     samples: list[Sample] = []
-    limit = min(ROWS_READ, max(FEWEST_ROWS, ROWS_IN_ALL // len(files)))
-    for path in files:
-        try:
-            samples.append(read_sample(path, limit))
-        except UnusableError as error:
-            _leave_out(found, _shown([path], root), str(error))
+    for path, sample in seen.items():
+        if isinstance(sample, str):
+            _leave_out(found, _shown([path], root), sample)
+        else:
+            samples.append(sample)
     others: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:

@@ -36,7 +36,7 @@ def by_contents(sheet: Sheet) -> dict[str, str]:
     either does with the answer; and judges are fewer than items.
     """
     columns = [sheet[name] for name in sheet.names]
-    repeating = [c for c in columns if 1 < c.n_distinct and 2 * c.n_distinct <= len(sheet)]
+    repeating = [c for c in columns if c.n_distinct > 1 and 2 * c.n_distinct <= len(sheet)]
     if len(repeating) != 3 or any(c.n_blank for c in repeating):
         return {}
     apart = {

@@ -157,18 +157,23 @@ def _encoding(head: bytes) -> str:
 
 def _delimiter(sample: Sample) -> tuple[str, int]:
     """The delimiter that leaves the fewest rows ragged, then makes the most columns."""
-    best, best_rank = (",", 1), (1.0, -1)
+    n_columns: dict[str, int] = {}
     for delimiter in (*DELIMITERS, " "):
         tried = replace(sample, options=sample.options | {"delimiter": delimiter})
-        columns = len(READERS["csv"](_opening(tried)).columns)
-        if columns < 2 or (delimiter == " " and best[1] > 1):
-            continue
-        read = _read_quoted(tried, ROWS_TRIED)
-        n_bad = read.unreadable.total()
-        rank = (n_bad / max(n_bad + read.table.num_rows, 1), -columns)
-        if rank < best_rank:
-            best, best_rank = (delimiter, columns), rank
-    return best
+        n = len(READERS["csv"](_opening(tried)).columns)
+        if n > 1 and not (delimiter == " " and n_columns):
+            n_columns[delimiter] = n
+    if len(n_columns) > 1:
+        ranks = {}
+        for delimiter, n in n_columns.items():
+            tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+            read = _read_quoted(tried, ROWS_TRIED)
+            n_bad = read.unreadable.total()
+            share = n_bad / (n_bad + read.table.num_rows) if n_bad + read.table.num_rows else 1
+            ranks[delimiter] = (share, -n)
+        best = min(ranks, key=ranks.__getitem__)
+        return best, n_columns[best]
+    return next(iter(n_columns.items()), (",", 1))
 
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:

@@ -1,0 +1,1 @@
+"""What was measured, against whom; not part of the test run."""

@@ -1,0 +1,146 @@
+"""The command line: documents, exit statuses, and what it does not load."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.cli import main
+
+ROWS = "item,judge,label\n" + "".join(
+    f"i{i},w{j},{'yes' if (i + j) % 3 else 'no'}\n" for i in range(12) for j in range(4)
+)
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    (tmp_path / "votes.csv").write_text(ROWS)
+    (tmp_path / "campaign.yaml").write_text(
+        "campaign: votes\nsources:\n"
+        "- {path: votes*.csv, format: csv, fields: {item: item, judge: judge, label: label}}\n"
+    )
+    return tmp_path
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    status = main([str(a) for a in arguments])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def document(capsys, *arguments: object) -> dict:
+    status, out, _ = run(capsys, *arguments, "--json")
+    assert status == 0
+    return json.loads(out)
+
+
+def test_init_validate_build_status_releases(capsys, campaign, tmp_path):
+    status, out, _ = run(capsys, "init", campaign / "votes.csv", "-o", tmp_path / "new")
+    assert status == 0
+    assert (tmp_path / "new" / "campaign.yaml").read_text() in out
+    assert f"next: annot validate {tmp_path / 'new'}" in out
+    assert document(capsys, "validate", tmp_path / "new")["fates"]["used"] == 48
+    built = document(capsys, "build", tmp_path / "new")
+    assert (built["version"], built["published"]) == ("v0001", True)
+    assert built["tables"]["labels"] == 12
+    again = document(capsys, "build", tmp_path / "new")
+    assert (again["version"], again["published"]) == ("v0001", False)
+    state = document(capsys, "status", tmp_path / "new")
+    assert state["release"]["version"] == "v0001"
+    assert not state["build_due"]
+    rows = document(capsys, "releases", tmp_path / "new")["releases"]
+    assert [(r["version"], r["labels"], r["parent"]) for r in rows] == [("v0001", 12, None)]
+
+
+def test_init_does_not_write_over_a_campaign(capsys, campaign):
+    status, _, err = run(capsys, "init", campaign / "votes.csv", "-o", campaign)
+    assert status == 2
+    assert "campaign.yaml exists" in err
+    status, _, err = run(capsys, "init", campaign / "nothing.csv", "-o", campaign / "x")
+    assert status == 2
+    assert "no such file" in err
+
+
+def test_validate_writes_nothing(capsys, campaign):
+    before = sorted(p.name for p in campaign.iterdir())
+    status, out, _ = run(capsys, "validate", campaign)
+    assert status == 0
+    assert sorted(p.name for p in campaign.iterdir()) == before
+    assert "48 records: 48 used" in out
+    assert f"next: annot build {campaign}" in out
+
+
+def test_status_says_what_arrived_changed_and_went(capsys, campaign):
+    assert document(capsys, "status", campaign)["build_due"]
+    (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")
+    document(capsys, "build", campaign)
+    (campaign / "votes2.csv").unlink()
+    (campaign / "votes3.csv").write_text("item,judge,label\ny,w1,yes\n")
+    (campaign / "votes.csv").write_text(ROWS + "z,w1,no\n")
+    state = document(capsys, "status", campaign)
+    assert state["arrived"] == {
+        "new": ["votes3.csv"], "changed": ["votes.csv"], "gone": ["votes2.csv"],
+    }  # fmt: skip
+    status, out, _ = run(capsys, "status", campaign)
+    assert status == 0
+    assert f"next: annot build {campaign}" in out
+
+
+def test_a_failed_gate_is_exit_1_and_status_remembers_it(capsys, campaign):
+    document(capsys, "build", campaign)
+    (campaign / "votes.csv").write_text(ROWS + ",w1,yes\n" * 10)
+    status, out, err = run(capsys, "build", campaign)
+    assert status == 1
+    assert out == ""
+    assert "rejected_share" in err
+    assert "10 x item is blank" in err
+    assert "Traceback" not in err
+    state = document(capsys, "status", campaign)
+    assert state["release"]["version"] == "v0001"
+    assert "rejected_share" in state["last_build"]["outcome"]
+
+
+def test_wrong_usage_is_exit_2(capsys, campaign):
+    for arguments in (["frobnicate"], ["build"], ["build", campaign, "--sett", "x"]):
+        with pytest.raises(SystemExit) as exit_:
+            main([str(a) for a in arguments])
+        assert exit_.value.code == 2
+    status, _, err = run(capsys, "build", campaign, "--set", "sed=3")
+    assert status == 2
+    assert "did you mean seed?" in err
+
+
+def loaded_modules(*arguments: str) -> set[str]:
+    """Top-level modules after a command, in a process of its own."""
+    code = (
+        "import sys\nfrom annot_pipeline.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
+        "print('\\n' + ' '.join({m.partition('.')[0] for m in sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_only_build_loads_dagster(campaign):
+    assert not loaded_modules("--help") & {"dagster", "numpy", "pyarrow", "duckdb", "pydantic"}
+    for command in ("validate", "status", "releases"):
+        assert "dagster" not in loaded_modules(command, str(campaign))
+    assert "dagster" in loaded_modules("build", str(campaign))
+
+
+def test_sql_is_found_in_the_package_else_beside_it(tmp_path, monkeypatch):
+    from annot_pipeline.storage import queries
+
+    beside = queries.sql_text("audit/lineage")
+    assert "SELECT" in beside
+    inside = tmp_path / "annot_pipeline"
+    (inside / "sql" / "audit").mkdir(parents=True)
+    (inside / "sql" / "audit" / "lineage.sql").write_text("-- inside")
+    monkeypatch.setattr(queries, "files", lambda _: inside)
+    assert queries.sql_text("audit/lineage") == "-- inside"
