@@ -160,8 +160,9 @@ def _validation_text(campaign: str, document: Document) -> str:
 
 
 def _fates_text(records: int, fates: Document, rejections: list[Document]) -> list[str]:
-    counted = ", ".join(f"{count:,} {fate}" for fate, count in fates.items() if count)
-    lines = [f"{records:,} records: {counted or 'none'}"]
+    from annot_pipeline.contracts import fates_text
+
+    lines = [f"{records:,} records: {fates_text(fates)}"]
     for row in rejections:
         reason, example = _printable(row["reason"]), _printable(row["example"])
         lines.append(f"  rejected {row['records']:>9,} x {reason} (as {example})")

@@ -7,7 +7,7 @@ how a table is made (steps) and where it lies (storage).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -16,6 +16,8 @@ SCHEMA_VERSION = 1
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
 FATES = ("rejected", "duplicate", "superseded", "judge_failed", "control", "used")
+"""What can become of a record; the first that applies."""
+
 CONTROLS = ("none", "ask_again", "bad_reference", "good_reference", "known_answer")
 VERDICTS = ("passed", "failed", "undetermined", "untested")
 PREFERENCES = ("a", "b", "tie")
@@ -363,6 +365,13 @@ LINEAGE = Table(
     ),
     unique=False,  # one file under two names or two sources gives equal keys
 )
+
+
+def fates_text(fates: Mapping[str, int]) -> str:
+    """Counts by fate for people: those that matter first, those that did not occur left out."""
+    found = [f"{fates[fate]:,} {fate}" for fate in reversed(FATES) if fates.get(fate)]
+    return ", ".join(found) or "none"
+
 
 GOLD: dict[str, Table] = {
     table.name: table

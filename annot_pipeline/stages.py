@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -22,7 +23,7 @@ from annot_pipeline.config import (
     Source,
     TaskSettings,
 )
-from annot_pipeline.contracts import GOLD, INT, REAL, TEXT
+from annot_pipeline.contracts import GOLD, INT, REAL, TEXT, fates_text
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.signature import digest
@@ -355,7 +356,7 @@ def settle_judgments(context: StageContext) -> Made:
         for fate in ("rejected", "duplicate", "superseded", "control", "used")
     }
     n_records = settled.rows
-    context.progress(f"{n_records:,} records: " + ", ".join(f"{v:,} {k}" for k, v in fates.items()))
+    context.progress(f"{n_records:,} records: {fates_text(fates)}")
     facts = {
         "records": n_records,
         "fates": fates,
@@ -450,7 +451,7 @@ def infer_label_tables(context: StageContext) -> Made:
         context.read("judgments"),
         context.read("tasks"),
         params=context.campaign.settings.dawid_skene_params,
-        progress=context.progress,
+        progress=_now_and_then(context.progress),
     )
     if facts["tasks"]:
         context.progress(
@@ -458,6 +459,19 @@ def infer_label_tables(context: StageContext) -> Made:
             f"{max(facts['iterations'].values())} iterations at most"
         )
     return Made(tables, facts)
+
+
+def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
+    """Passes a message on if the last one is a second ago."""
+    last = time.monotonic()
+
+    def told(message: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            progress(message)
+
+    return told
 
 
 def describe_judges(context: StageContext) -> Made:

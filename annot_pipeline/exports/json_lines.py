@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,18 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, unreadable
 
 CHUNK = 50_000
+HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
+"""Where a character may be written as half of a surrogate pair, which no text can hold."""
 
 
 def read_jsonl(opening: Opening) -> Export:
-    """Open JSON Lines; see `raw_rows.Export`. Columns are the keys seen so far."""
+    """Open JSON Lines; see `raw_rows.Export`. Columns are the keys seen so far.
+
+    Raises
+    ------
+    InputError
+        Also while rows are read: no line at all holds an object.
+    """
     export = Export(iter(()), [])
     export.chunks = _chunks(opening, export)
     return export
@@ -29,7 +38,22 @@ def as_text(value: Any) -> str | None:
         return value
     if isinstance(value, Number):
         return value.written
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+    if isinstance(value, dict):
+        pairs = (f"{_quoted(key)}:{_written(inner)}" for key, inner in value.items())
+        return "{" + ",".join(pairs) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(map(_written, value)) + "]"
+    return json.dumps(value)
+
+
+def _written(value: Any) -> str:
+    if value is None:
+        return "null"
+    return _quoted(value) if isinstance(value, str) else str(as_text(value))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 class Number:
@@ -47,21 +71,24 @@ def parse_json(text: str) -> Any:
     ValueError
         With what is wrong and where.
     """
-    return json.loads(
-        text,
-        parse_int=Number,
-        parse_float=Number,
-        parse_constant=_no_constant,
-        object_pairs_hook=_no_repeated_key,
-    )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Number):
-        return (
-            float(value.written) if not value.written.lstrip("-").isdigit() else int(value.written)
+    try:
+        parsed = json.loads(
+            text,
+            parse_int=Number,
+            parse_float=Number,
+            parse_constant=_no_constant,
+            object_pairs_hook=_no_repeated_key,
         )
-    raise TypeError(type(value).__name__)
+        if HALF_CHARACTER.search(text):
+            _written(parsed).encode()
+    except json.JSONDecodeError as error:
+        where = f"character {error.colno}" if error.lineno == 1 else f"line {error.lineno}"
+        raise ValueError(f"{error.msg.removesuffix(' at')}, {where}") from None
+    except UnicodeEncodeError:
+        raise ValueError("half of a surrogate pair") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return parsed
 
 
 def _no_constant(name: str) -> Any:
@@ -77,56 +104,79 @@ def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, str | None]] = []
     numbers: list[int] = []
     problems: list[tuple[int, str]] = []
+    seen: dict[str, None] = {}
+    first_problem = ""
     for number, line in _lines(opening):
-        try:
-            parsed = parse_json(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except UnicodeDecodeError:
-            problems.append((number, "not UTF-8"))
-        except (ValueError, RecursionError) as error:
-            problems.append((number, f"malformed JSON: {error}"))
+        row = _row(opening, line, "utf-8-sig" if number == 1 else "utf-8")
+        if isinstance(row, dict):
+            rows.append(row)
+            numbers.append(number)
+            if not row.keys() <= seen.keys():
+                seen.update(dict.fromkeys(row))
+                export.columns[:] = seen
         else:
-            if isinstance(parsed, dict):
-                rows.append(parsed)
-                numbers.append(number)
-                export.columns.extend(key for key in parsed if key not in export.columns)
-            else:
-                problems.append((number, f"not a JSON object: {shorten(line.decode().strip())}"))
+            problems.append((number, row))
+            first_problem = first_problem or row
         if len(rows) + len(problems) >= CHUNK:
             yield from _emit(opening, export, rows, numbers, problems)
             rows, numbers, problems = [], [], []
+    if first_problem and not seen:
+        raise opening.broken(
+            f"no line holds a JSON object ({first_problem})",
+            "check format: jsonl is one object a line; jq -c '.[]' turns an array into lines",
+        )
     yield from _emit(opening, export, rows, numbers, problems)
 
 
+def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] | str:
+    """The cells of a line (null where nobody wants them), or why it holds none."""
+    try:
+        parsed = parse_json(line.decode(encoding).rstrip())
+        if isinstance(parsed, dict):
+            wanted = parsed.keys() if opening.wanted is None else opening.wanted
+            return {k: as_text(value) if k in wanted else None for k, value in parsed.items()}
+    except UnicodeDecodeError:
+        return "not UTF-8; see options.encoding"
+    except ValueError as error:
+        return f"malformed JSON: {error}"
+    except RecursionError:
+        return "malformed JSON: nested too deeply"
+    return f"not a JSON object: {shorten(line.decode(encoding).strip())}"
+
+
 def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
-    opened: Any = gzip.open if opening.gzipped else open
+    """Lines that are not blank, in UTF-8, numbered from 1."""
     number = 0
     try:
-        with opened(opening.path, "rb") as lines:
+        with opening.open_bytes() as raw:
+            lines: Iterable[bytes] = raw
+            if not opening.is_utf8:
+                text = io.TextIOWrapper(raw, opening.encoding, newline="\n")
+                lines = (line.encode() for line in text)
             for line in lines:
                 if line.strip():
                     number += 1
                     yield number, line
-    except (EOFError, gzip.BadGzipFile) as error:
+    except UnicodeError:
         raise opening.broken(
-            f"the gzip stream is damaged or cut short ({error})", "fetch the export again"
+            f"not text in {opening.encoding}, after row {number}",
+            "set options.encoding to the file's encoding",
         ) from None
 
 
 def _emit(
     opening: Opening,
     export: Export,
-    rows: list[dict[str, Any]],
+    rows: list[dict[str, str | None]],
     numbers: list[int],
     problems: list[tuple[int, str]],
 ) -> Iterator[RawRows]:
     wanted = [n for n in export.columns if opening.wanted is None or n in opening.wanted]
     if rows:
-        columns = {
-            name: pa.array([as_text(row.get(name)) for row in rows], pa.string()) for name in wanted
-        }
+        columns = {name: pa.array([row.get(name) for row in rows], pa.string()) for name in wanted}
         yield RawRows(columns, np.array(numbers, np.int64), pa.nulls(len(rows), pa.string()))
     if problems:
         yield unreadable(wanted, problems)

@@ -8,7 +8,6 @@ Text spans, predictions, drafts and tasks that nobody annotated are no rows; the
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -39,26 +38,40 @@ def read_label_studio(opening: Opening) -> Export:
 
 
 def _load(opening: Opening) -> list[dict[str, Any]]:
-    opened: Any = gzip.open if opening.gzipped else open
+    with opening.open_bytes() as file:
+        raw = file.read()
     try:
-        with opened(opening.path, "rb") as file:
-            raw: bytes = file.read()
-        tasks = parse_json(raw.decode("utf-8-sig")) if raw.strip() else []
-    except (EOFError, gzip.BadGzipFile) as error:
+        text = raw.decode(opening.encoding).removeprefix("\ufeff")
+    except UnicodeError:
         raise opening.broken(
-            f"the gzip stream is damaged or cut short ({error})", "fetch the export again"
+            f"not text in {opening.encoding}", "set options.encoding to the file's encoding"
         ) from None
-    except (ValueError, RecursionError) as error:
+    try:
+        tasks = parse_json(text) if text.strip() else []
+    except ValueError as error:
         raise opening.broken(f"not JSON ({error})", "fetch the export again") from None
-    whole = isinstance(tasks, list) and all(
-        isinstance(task, dict) and isinstance(task.get("annotations"), list) for task in tasks
-    )
-    if not whole:
+    whole = isinstance(tasks, list)
+    unfit = [place for place, task in enumerate(tasks) if not _is_task(task)] if whole else []
+    if not whole or unfit:
+        where = f"; /{unfit[0]} is none" if unfit else ""
         raise opening.broken(
-            "not a list of tasks with annotations",
-            "export as JSON; JSON-MIN leaves out who judged",
+            f"not a list of tasks with their annotations{where}",
+            "export as JSON; JSON-MIN, CSV and TSV do not tell which annotations were cancelled",
         )
     return tasks
+
+
+def _is_task(task: Any) -> bool:
+    return (
+        isinstance(task, dict)
+        and isinstance(task.get("data") or {}, dict)
+        and isinstance(task.get("predictions") or [], list)
+        and isinstance(task.get("annotations"), list)
+        and all(
+            isinstance(annotation, dict) and isinstance(annotation.get("result") or [], list)
+            for annotation in task["annotations"]
+        )
+    )
 
 
 def _ignored(tasks: list[dict[str, Any]]) -> Counter[str]:

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+from annot_pipeline.errors import InputError
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, distinct
 
 
 def read_parquet(opening: Opening) -> Export:
@@ -19,23 +20,32 @@ def read_parquet(opening: Opening) -> Export:
         if opening.gzipped:
             source = pa.BufferReader(pa.CompressedInputStream(source, "gzip").read())
         file = pq.ParquetFile(source)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise opening.broken(f"not a whole Parquet file ({error})", "fetch it again") from None
-    names = file.schema_arrow.names
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise _broken(opening, error) from None
+    names = distinct(file.schema_arrow.names)
+    return Export(_chunks(opening, file, names), names)
+
+
+def _chunks(opening: Opening, file: pq.ParquetFile, names: list[str]) -> Iterator[RawRows]:
     wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
-    return Export(_chunks(opening, file, wanted), list(names))
-
-
-def _chunks(opening: Opening, file: pq.ParquetFile, wanted: list[str]) -> Iterator[RawRows]:
+    are_distinct = names == file.schema_arrow.names  # equal names can only be told by place
     last = 0
     try:
-        for batch in file.iter_batches(columns=wanted):
+        for batch in file.iter_batches(columns=wanted if are_distinct else None):
             numbers = np.arange(last + 1, last + batch.num_rows + 1)
             last += batch.num_rows
+            if not are_distinct:
+                batch = batch.rename_columns(names)
             columns = {name: _as_text(batch.column(name)) for name in wanted}
             yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))
-    except (pa.ArrowInvalid, OSError) as error:
-        raise opening.broken(f"not a whole Parquet file ({error})", "fetch it again") from None
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise _broken(opening, error) from None
+
+
+def _broken(opening: Opening, error: Exception) -> InputError:
+    return opening.broken(
+        f"no whole Parquet file ({error})", "fetch the export again, or mend format"
+    )
 
 
 def _as_text(column: pa.Array) -> pa.Array:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import gzip
-import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +111,7 @@ class Opening:
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
     @contextmanager
-    def open_bytes(self) -> Iterator[io.BufferedReader]:
+    def open_bytes(self) -> Iterator[IO[bytes]]:
         """The export's bytes, unzipped.
 
         Raises
@@ -131,8 +131,8 @@ class Opening:
                         "not a gzip, though its name ends in .gz", "rename it, or fetch it again"
                     )
                 else:
-                    with io.BufferedReader(gzip.GzipFile(fileobj=file)) as unzipped:
-                        yield unzipped
+                    with gzip.open(file, "rb") as unzipped:
+                        yield cast("IO[bytes]", unzipped)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise self.broken(
                 f"the gzip is damaged or cut short ({error})", "fetch the export again"
@@ -146,6 +146,7 @@ class Opening:
 
     def broken(self, what: str, do: str) -> InputError:
         """The error of a file that cannot be read as a whole."""
+        what = " ".join(what.split())
         return InputError(f"{self.name}: cannot be read", [Problem("", what, do=do)])
 
 

@@ -28,41 +28,47 @@ END = "end-of-export-8a1f6c0e"
 
 def read_csv(opening: Opening) -> Export:
     """Open delimited text; see `raw_rows.Export`."""
-    header = list(opening.header or ())
-    first, more = _first_record(opening)
-    delimiter = opening.delimiter or _likely_delimiter(opening, first)
-    has_rows = more or bool(header and first)
-    names = distinct(header or _header(opening, first, delimiter))
-    return Export(_chunks(opening, names, delimiter) if has_rows else iter(()), names)
+    head, n_blank = _head(opening)
+    if not head:
+        return Export(iter(()), list(opening.header or ()))
+    try:
+        delimiter = opening.delimiter or _likely_delimiter(opening, head)
+        names = distinct(opening.header or _header(opening, head, delimiter))
+    except csv.Error as error:
+        raise opening.broken(f"the header cannot be read ({error})", "check the file") from None
+    return Export(_chunks(opening, names, delimiter, n_blank), names)
 
 
-def _first_record(opening: Opening) -> tuple[str, bool]:
-    """The first line that is not blank, with the lines that its quotes continue on.
-
-    And whether anything follows it.
-    """
-    record: list[str] = []
-    length = n_quotes = 0
+def _head(opening: Opening) -> tuple[str, int]:
+    """The beginning of the text, from the first line that is not blank; how many are."""
+    n_blank = 0
     with (
         opening.open_bytes() as raw,
         io.TextIOWrapper(raw, opening.encoding, errors="replace", newline="") as text,
     ):
         while line := text.readline(FIRST_BLOCK):
-            if not record and not line.strip("\ufeff\r\n \t"):
-                continue
-            record.append(line)
-            length += len(line)
-            n_quotes += line.count(opening.quote) if opening.quote else 0
-            if n_quotes % 2 == 0 or length > FIRST_BLOCK:
-                break
-        more = bool(text.read(1))
-    return "".join(record).removeprefix("\ufeff").strip("\r\n"), more
+            if line.strip("\ufeff\r\n \t"):
+                return line.removeprefix("\ufeff") + text.read(FIRST_BLOCK), n_blank
+            n_blank += 1
+    return "", n_blank
 
 
-def _header(opening: Opening, record: str, delimiter: str) -> list[str]:
-    names = _fields(opening, record, delimiter)
-    if opening.quote and record.count(opening.quote) % 2 and "\n" in names[-1]:
-        raise _unclosed(opening, "the header")
+def _fields(opening: Opening, head: str, delimiter: str, *, strict: bool = False) -> list[str]:
+    """The fields of the first record."""
+    quoting: dict[str, Any] = (
+        {"quotechar": opening.quote} if opening.quote else {"quoting": csv.QUOTE_NONE}
+    )
+    lines = io.StringIO(head, newline="")
+    return next(csv.reader(lines, delimiter=delimiter, strict=strict, **quoting), [])
+
+
+def _header(opening: Opening, head: str, delimiter: str) -> list[str]:
+    try:
+        names = _fields(opening, head, delimiter, strict=True)
+    except csv.Error as error:
+        if any(sign in str(error) for sign in ("end of data", "field limit")):
+            raise _unclosed(opening, "the header") from None
+        names = _fields(opening, head, delimiter)  # a quote that ends before its field does
     if any("\0" in name for name in names):
         raise opening.broken(
             f"not text in {opening.encoding}: the header holds NUL characters",
@@ -71,19 +77,9 @@ def _header(opening: Opening, record: str, delimiter: str) -> list[str]:
     return names
 
 
-def _fields(opening: Opening, record: str, delimiter: str) -> list[str]:
-    quoting: dict[str, Any] = (
-        {"quotechar": opening.quote} if opening.quote else {"quoting": csv.QUOTE_NONE}
-    )
-    lines = io.StringIO(record, newline="")
-    try:
-        return next(csv.reader(lines, delimiter=delimiter, **quoting), [])
-    except csv.Error as error:
-        raise opening.broken(f"the header cannot be read ({error})", "check the file") from None
-
-
-def _likely_delimiter(opening: Opening, first: str) -> str:
-    """The delimiter that splits the first record most often; a comma if none does."""
+def _likely_delimiter(opening: Opening, head: str) -> str:
+    """The delimiter that splits the first line most often; a comma if none does."""
+    first = io.StringIO(head, newline="").readline()
     return max(DELIMITERS, key=lambda delimiter: len(_fields(opening, first, delimiter)))
 
 
@@ -128,12 +124,12 @@ class _Ended(io.RawIOBase):
         return data
 
 
-def _chunks(opening: Opening, names: list[str], delimiter: str) -> Iterator[RawRows]:
+def _chunks(opening: Opening, names: list[str], delimiter: str, n_blank: int) -> Iterator[RawRows]:
     """The rows; starts again with a larger block when a row does not fit into one."""
     block, done = FIRST_BLOCK, {True: 0, False: 0}
     while True:
         try:
-            for readable, chunk in _blocks(opening, names, delimiter, block):
+            for readable, chunk in _blocks(opening, names, delimiter, n_blank, block):
                 keep = chunk.row > done[readable]
                 if keep.any():
                     yield chunk if keep.all() else _where(chunk, keep)
@@ -153,30 +149,33 @@ def _chunks(opening: Opening, names: list[str], delimiter: str) -> Iterator[RawR
 
 
 def _blocks(
-    opening: Opening, names: list[str], delimiter: str, block: int
+    opening: Opening, names: list[str], delimiter: str, n_blank: int, block: int
 ) -> Iterator[tuple[bool, RawRows]]:
     """(whether the rows could be split into fields, the rows), each kind in row order."""
     with opening.open_bytes() as raw:
         text: Any = raw
         if not opening.is_utf8:
             text = pa.transcoding_input_stream(pa.PythonFile(raw), opening.encoding, "utf-8")
-        yield from _parsed(opening, _Ended(text, len(names), delimiter), names, delimiter, block)
-
-
-def _parsed(
-    opening: Opening, text: _Ended, names: list[str], delimiter: str, block: int
-) -> Iterator[tuple[bool, RawRows]]:
-    has_header = opening.header is None
-    invalid = _InvalidRows(first_row=2 if has_header else 1)
-    wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
-    reader = pa_csv.open_csv(
-        text,
-        read_options=pa_csv.ReadOptions(
+        ended = _Ended(text, len(names), delimiter)
+        options = pa_csv.ReadOptions(
             use_threads=False,  # row numbers of invalid rows are known on one thread only
             block_size=block,
             column_names=names,
-            skip_rows_after_names=int(has_header),
-        ),
+            skip_rows=n_blank,
+            skip_rows_after_names=int(opening.header is None),
+        )
+        yield from _parsed(opening, ended, delimiter, options)
+
+
+def _parsed(
+    opening: Opening, text: _Ended, delimiter: str, options: pa_csv.ReadOptions
+) -> Iterator[tuple[bool, RawRows]]:
+    names = options.column_names
+    invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
+    wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
+    reader = pa_csv.open_csv(
+        text,
+        read_options=options,
         parse_options=pa_csv.ParseOptions(
             delimiter=delimiter,
             quote_char=opening.quote or False,
@@ -200,7 +199,7 @@ def _parsed(
         if due:
             yield False, unreadable(wanted, [(n, invalid.reasons[n]) for n in due])
     if not invalid.met_end:
-        raise _unclosed(opening, f"row {max(row, *invalid.reasons, 1)}")
+        raise _unclosed(opening, f"row {max(row, 1, *invalid.reasons)}")
 
 
 def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray, int]:

@@ -48,12 +48,12 @@ class Group:
         """The glob, relative to the campaign, that matches these files and no others."""
         if len(self.samples) == 1:
             return escaped(self.paths[0], self.folder)
+        parent = self.paths[0].parent
         prefix, suffix = name_frame(self.paths)
         for start, end in ((prefix, suffix), ("", suffix), ("", self.paths[0].suffix)):
             name = f"{glob.escape(start)}*{glob.escape(end)}"
-            pattern = f"{escaped(self.paths[0].parent, self.folder)}/{name}".removeprefix("./")
-            if matches(self.folder, pattern) == set(self.paths):
-                return pattern
+            if matches(parent, name) == set(self.paths):
+                return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")
         return None
 
     def split(self) -> list[Group]:
@@ -77,12 +77,12 @@ def escaped(path: Path, folder: Path) -> str:
 
 
 def matches(folder: Path, pattern: str) -> set[Path]:
-    """Files that a build would find."""
+    """Files that a build would find; the campaign's own folder need not exist yet."""
     try:
         found = find_exports(folder, pattern, latest=False, where="")
     except ConfigError:
         return set()
-    return {Path(os.path.abspath(export.path)) for export in found}
+    return {export.path for export in found}
 
 
 def name_frame(paths: Sequence[Path]) -> tuple[str, str]:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from annot_pipeline.contracts import fates_text
+
 
 def data_card(manifest: Mapping[str, Any]) -> str:
     """The data card of a release, from its manifest (without ``files``)."""
@@ -40,9 +42,7 @@ def data_card(manifest: Mapping[str, Any]) -> str:
             for task, kind in sorted(manifest["facts"]["kinds"].items())
         ),
         "",
-        f"{records:,} records in {len(manifest['sources'])} exports: "
-        + ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
-        + ".",
+        f"{records:,} records in {len(manifest['sources'])} exports: {fates_text(fates)}.",
         "Judges are pseudonyms." if manifest["settings"]["privacy"]["pseudonymize"] else "",
         "",
         "## Tables",

@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.contracts import FATES, fates_text
+
 MOST_ROWS = 200
 """Rows shown of a table; the whole table is in the release."""
 
@@ -67,11 +69,12 @@ def report_html(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> 
 def _fates(fates: Mapping[str, int]) -> list[str]:
     total = max(sum(fates.values()), 1)
     spans = "".join(
-        f'<span class="{fate}" style="flex: {count / total:.6f}" title="{count:,} {fate}"></span>'
-        for fate, count in fates.items()
-        if count
+        f'<span class="{fate}" style="flex: {fates[fate] / total:.6f}" '
+        f'title="{fates[fate]:,} {fate}"></span>'
+        for fate in reversed(FATES)
+        if fates.get(fate)
     )
-    words = ", ".join(f"{count:,} {fate}" for fate, count in fates.items())
+    words = fates_text(fates)
     return [
         "<h2>What became of each record</h2>",
         f'<div class="flow" role="img" aria-label="{words}">{spans}</div><p>{words}.</p>',
@@ -86,16 +89,23 @@ def _rejections(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _gates(checks: Sequence[Mapping[str, Any]]) -> str:
-    order = {"error": 0, "warn": 1, "pass": 2}
-    rows = sorted(checks, key=lambda check: order[check["level"]])
-    lines = [
-        f'<tr><td class="{c["level"]}">{c["level"]}</td><td>{escape(c["name"])}</td>'
-        f"<td>{escape(c['question'])}: {c['value']:g}. {escape(c['detail'])} "
-        f"{escape(c['do'])}</td></tr>"
-        for c in rows
-    ]
+    """Gates that warn in full; those that pass in a list to open."""
+    rows: dict[bool, list[str]] = {True: [], False: []}
+    for check in checks:
+        passed = check["level"] == "pass"
+        more = "".join(f"<br>{escape(check[key])}" for key in ("detail", "do") if not passed)
+        rows[passed].append(
+            f'<tr><td class="{check["level"]}">{check["level"]}</td>'
+            f"<td>{escape(check['name'])}</td>"
+            f"<td>{escape(check['question'])}: {check['value']:.4g}{more}</td></tr>"
+        )
     head = "<tr><th>level</th><th>gate</th><th>what was found</th></tr>"
-    return f'<div class="wide"><table>{head}{"".join(lines)}</table></div>'
+
+    def table(lines: Sequence[str]) -> str:
+        return f'<div class="wide"><table>{head}{"".join(lines)}</table></div>' if lines else ""
+
+    passing = f"<summary>{len(rows[True])} gates pass</summary>{table(rows[True])}"
+    return f"{table(rows[False])}<details>{passing}</details>"
 
 
 def _tasks(manifest: Mapping[str, Any]) -> str:
