@@ -18,7 +18,7 @@ VALUES_OFFERED = 40
 
 
 def unfold(sheet: Sheet) -> Sheet:
-    """The same rows, with a column for each value that the JSON objects in a cell hold."""
+    """The same rows, with a column for each value of a cell in place of JSON objects."""
     expressions: dict[str, Any] = {}
     for name in sheet.names:
         cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
@@ -71,4 +71,4 @@ def _with_values(part: pa.Table, expressions: dict[str, Any]) -> pa.Table:
             field=name,
         )
         part = part.append_column(name, values.array)
-    return part
+    return part.drop_columns(sorted({e["column"] for e in expressions.values()}))

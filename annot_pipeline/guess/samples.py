@@ -134,7 +134,9 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     delimiter, columns = _delimiter(plain)
     tried = replace(plain, options={"delimiter": delimiter, **plain.options})
     header = _missing_header(tried, columns)
-    options = {} if delimiter == "," else {"delimiter": delimiter}
+    alone = READERS["csv"](_opening(plain)).columns
+    told = delimiter == "," and alone == READERS["csv"](_opening(tried)).columns
+    options = {} if told else {"delimiter": delimiter}
     options |= plain.options | ({} if header is None else {"columns": list(header)})
     sample = _read_quoted(replace(plain, options=options), limit)
     return replace(sample, format="mturk") if _is_mturk(sample.table.column_names) else sample

@@ -23,10 +23,10 @@ from annot_pipeline.methods.class_identity import ClassIdentity, class_identity
 from annot_pipeline.methods.dawid_skene import (
     DawidSkeneParams,
     DawidSkeneResult,
-    LabelCodes,
     dawid_skene_batch,
 )
 from annot_pipeline.methods.judge_accuracy import judge_accuracy
+from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import Votes, count_votes
 from annot_pipeline.steps.indexing import class_order, index, index_pairs, names_of
 

@@ -36,6 +36,11 @@ class Guess:
     facts: dict[str, Any]
     judgments: list[dict[str, Any]] = field(repr=False)
 
+    @property
+    def notes(self) -> str:
+        """The comments on one line."""
+        return " ".join(line.strip(" #") for line in self.text.splitlines() if "#" in line)
+
     def fields(self, place: int = 0) -> dict[str, Any]:
         """Field to expression of a source, plain columns by name alone."""
         fields: dict[str, Any] = {}
@@ -284,7 +289,7 @@ def test_text_full_of_other_delimiters(tmp_path: Path, guess: Callable[..., Gues
     rows = [("judge", "item", "label", "text; as shown; to judges; in full; always")]
     rows += [(f"j{n % 3}", str(n // 3), yes_or_no(n, n), "a; b; c") for n in range(30)]
     found = guess(write_csv(tmp_path / "v.csv", rows))
-    assert found.settings.sources[0].options.delimiter is None
+    assert found.settings.sources[0].options.delimiter == ","  # the reader would take ;
     assert found.fields()["label"] == "label"
 
 
@@ -295,7 +300,7 @@ def test_encodings(
     tmp_path: Path, guess: Callable[..., Guess], encoding: str, expected: str
 ) -> None:
     rows = crossed(
-        "judge", "item", "Güte label", label=lambda j, i: "schön" if i % 2 else "häßlich"
+        "judge", "item", "Güte label", label=lambda _, i: "schön" if i % 2 else "häßlich"
     )
     path = write_csv(tmp_path / "v.csv", rows)
     path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
@@ -307,7 +312,7 @@ def test_encodings(
 def test_some_broken_bytes_do_not_change_the_encoding(
     tmp_path: Path, guess: Callable[..., Guess]
 ) -> None:
-    rows = crossed("judge", "item", "label", label=lambda j, i: "schön" if i % 2 else "nein")
+    rows = crossed("judge", "item", "label", label=lambda _, i: "schön" if i % 2 else "nein")
     path = write_csv(tmp_path / "v.csv", rows)
     path.write_bytes(path.read_bytes() + b"j9,item1,sch\xf6n\n")
     found = guess(path, rejected=1)
@@ -486,11 +491,11 @@ def test_without_an_exact_glob_each_file_is_a_source(
 ) -> None:
     folder = tmp_path / "exports"
     rows = crossed("judge", "item", "label", label=yes_or_no)
-    named = [write_csv(folder / name, rows) for name in ("a[1].csv", "b.csv")]
+    named = [write_csv(folder / name, rows) for name in ("1[1].csv", "2.csv")]
     write_csv(folder / "notes.csv", [("topic", "remark"), ("x", "y")])
     found = guess(*named)
     assert [source.path for source in found.settings.sources] == [
-        "../exports/a[[]1].csv", "../exports/b.csv",
+        "../exports/1[[]1].csv", "../exports/2.csv",
     ]  # fmt: skip
     assert found.facts["fates"] | {"used": 40, "duplicate": 40} == found.facts["fates"]
 
@@ -571,7 +576,7 @@ def test_item_tables_are_found_by_their_ids(tmp_path: Path, guess: Callable[...,
         "../dogs/truth.csv": {"item", "truth"},
         "../dogs/texts.csv": {"item", "text"},
     }
-    assert "# ../dogs/systems.csv: no column says who judged; nor is it an item table" in found.text
+    assert "../dogs/systems.csv: no column says who judged; nor is it an item" in found.notes
 
 
 def test_an_item_table_with_other_ids_is_left_out(
@@ -582,7 +587,7 @@ def test_an_item_table_with_other_ids_is_left_out(
     write_csv(folder / "truth.csv", [("question", "truth"), ("x1", "yes"), ("x2", "no")])
     found = guess(folder)
     assert found.settings.items == ()
-    assert "no column holds the ids of the judged items" in found.text
+    assert "no column holds the ids of the judged items" in found.notes
 
 
 def test_subfolders_are_searched_if_a_folder_holds_no_judgments(
@@ -612,7 +617,8 @@ def test_the_campaigns_own_releases_are_no_exports(tmp_path: Path) -> None:
     "name",
     [
         "la: bel", "label # 1", "{label", "*label", "&label", "'label'", "label\u2028x",
-        "yes label", "étiquette label", "😀 label", "label\\n", "- label", "%label", "!label", "label\x85z",
+        "yes label", "étiquette label", "😀 label", "label\\n", "- label", "%label", "!label",
+        "label\x85z",
     ],
 )  # fmt: skip
 def test_any_column_name_survives(tmp_path: Path, guess: Callable[..., Guess], name: str) -> None:
@@ -694,8 +700,8 @@ def test_what_is_missing_is_said_with_the_columns_there_are(
         ("v.csv", b"judge,item,label\n", "holds no rows"),
         ("v.csv", b"PK\x03\x04...", "zip or Excel"),
         ("v.csv.gz", b"not gzip", "cannot be read"),
-        ("v.json", b'[{"a": 1}]', "not a list of tasks with annotations"),
-        ("v.jsonl", b'{"a": \n"b"}', "no row can be read"),
+        ("v.json", b'[{"a": 1}]', "not a list of tasks"),
+        ("v.jsonl", b'{"a": \n"b"}', "malformed JSON"),
         ("v.xml", b"<a/>", "is XML or HTML"),
         ("v.csv", b"a\0b", "is not text"),
     ],

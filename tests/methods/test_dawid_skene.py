@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from annot_pipeline.methods.dawid_skene import (
     DawidSkeneParams,
-    LabelCodes,
     dawid_skene,
     dawid_skene_batch,
 )
+from annot_pipeline.methods.label_matrix import LabelCodes
 
 
 def plain_loop(items, judges, labels, n_items, n_judges, k, smoothing, steps):

@@ -13,9 +13,9 @@ from annot_pipeline.methods.class_identity import class_identity
 from annot_pipeline.methods.dawid_skene import (
     DawidSkeneParams,
     DawidSkeneResult,
-    LabelCodes,
     dawid_skene_batch,
 )
+from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import count_votes
 
 AS_PUBLISHED = DawidSkeneParams(stop_on="likelihood", tolerance=1e-8, max_iterations=100)

@@ -1,0 +1,44 @@
+"""campaign.yaml: what it may say. Strict and frozen; an unknown key is an error.
+
+Reading the file, `--set` and error messages live in `annot_pipeline.campaign_file`.
+"""
+
+from annot_pipeline.config.campaign import Campaign, LoadedCampaign
+from annot_pipeline.config.expressions import (
+    CaptureExpression,
+    ColumnExpression,
+    ConstantExpression,
+    Expression,
+    JoinExpression,
+)
+from annot_pipeline.config.section import TAG
+from annot_pipeline.config.sections import Privacy, Resources, TaskSettings, Threshold
+from annot_pipeline.config.sources import (
+    CANONICAL_FIELDS,
+    FieldName,
+    ItemFieldName,
+    ItemSource,
+    ReadOptions,
+    Source,
+)
+
+__all__ = [
+    "CANONICAL_FIELDS",
+    "TAG",
+    "Campaign",
+    "CaptureExpression",
+    "ColumnExpression",
+    "ConstantExpression",
+    "Expression",
+    "FieldName",
+    "ItemFieldName",
+    "ItemSource",
+    "JoinExpression",
+    "LoadedCampaign",
+    "Privacy",
+    "ReadOptions",
+    "Resources",
+    "Source",
+    "TaskSettings",
+    "Threshold",
+]

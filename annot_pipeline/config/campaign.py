@@ -1,0 +1,107 @@
+"""A whole campaign.yaml. Sections of methods are the methods' own Params."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import Field, create_model, field_validator, model_validator
+
+from annot_pipeline.config.section import Section
+from annot_pipeline.config.sections import (
+    Easl,
+    Engine,
+    Privacy,
+    Quality,
+    Ranking,
+    Resources,
+    Schedule,
+    Standardize,
+    TaskSettings,
+    Threshold,
+)
+from annot_pipeline.config.sources import ItemSource, Source
+from annot_pipeline.methods.dawid_skene import DawidSkeneParams
+
+
+def _section_of(params: type) -> type[Section]:
+    """The section whose keys, types and defaults are those of a method's Params."""
+    types = get_type_hints(params)
+
+    def check(section: Section) -> Section:
+        params(**section.model_dump())  # ranges are the method's own business
+        return section
+
+    fields: dict[str, Any] = {
+        field.name: (types[field.name], field.default) for field in dataclasses.fields(params)
+    }
+    return create_model(
+        params.__name__,
+        __base__=Section,
+        __doc__=params.__doc__,
+        __validators__={"check": model_validator(mode="after")(check)},  # type: ignore[dict-item]
+        **fields,
+    )
+
+
+DawidSkene = _section_of(DawidSkeneParams)
+
+
+class Campaign(Section):
+    """A whole campaign.yaml."""
+
+    campaign: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    store: str = "store"
+    gold: str = "gold"
+    sources: Annotated[tuple[Source, ...], Field(min_length=1)]
+    items: tuple[ItemSource, ...] = ()
+    tasks: tuple[TaskSettings, ...] = ()
+    quality: Quality = Quality()
+    standardize: Standardize = Standardize()
+    dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
+    easl: Easl = Easl()
+    ranking: Ranking = Ranking()
+    privacy: Privacy = Privacy()
+    schedule: Schedule = Schedule()
+    owners: tuple[str, ...] = ()
+    resources: Resources = Resources()
+    engine: Engine = Engine()
+    gates: dict[str, Threshold] = Field(default_factory=dict)
+    seed: int = Field(default=17, ge=0)
+
+    @field_validator("gold")
+    @classmethod
+    def _gold_is_local(cls, gold: str) -> str:
+        if "://" in gold:
+            raise ValueError("releases on an object store are not supported yet; name a folder")
+        return gold
+
+    @property
+    def dawid_skene_params(self) -> DawidSkeneParams:
+        """The section as the method takes it."""
+        return DawidSkeneParams(**self.dawid_skene.model_dump())  # type: ignore[attr-defined]
+
+
+@dataclasses.dataclass(frozen=True)
+class LoadedCampaign:
+    """A campaign and the folder that its relative paths start from."""
+
+    settings: Campaign
+    file: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self.file.parent
+
+    @property
+    def store(self) -> Path:
+        """Folder of the working state."""
+        return Path(os.path.normpath(self.folder / self.settings.store))
+
+    @property
+    def gold(self) -> Path:
+        """Folder of the releases."""
+        return Path(os.path.normpath(self.folder / self.settings.gold))

@@ -1,0 +1,124 @@
+"""The sections of campaign.yaml beside its sources: tasks, and settings of the stages."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from annot_pipeline.config.section import Section
+
+
+class Criterion(Section):
+    """One of several things judged at once."""
+
+    reverse: bool = False
+    quality: bool = True
+
+
+class Adequacy(Section):
+    """Which ordinary labels say that an output is good enough."""
+
+    task: str
+    adequate: tuple[str, ...]
+
+
+class TaskSettings(Section):
+    """What is known of the tasks whose names match ``name`` (a glob; the first match wins)."""
+
+    name: str
+    kind: Literal["categorical", "scalar", "pairwise", "ranking"] | None = None
+    labels: tuple[str, ...] | None = None
+    ordinal: bool = False
+    scale: tuple[float, float] | None = None
+    criteria: dict[str, Criterion] = Field(default_factory=dict)
+    references: tuple[str, ...] = ()
+    adequacy: Adequacy | None = None
+
+    @field_validator("labels")
+    @classmethod
+    def _distinct(cls, labels: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        twice = sorted({label for label in labels or () if (labels or ()).count(label) > 1})
+        if twice:
+            raise ValueError(f"named twice: {', '.join(twice)}")
+        return labels
+
+
+class Quality(Section):
+    """Judge control."""
+
+    test: Literal[
+        "paired_t", "signed_rank", "welch", "mann_whitney", "known_answer", "none"
+    ] = "paired_t"  # fmt: skip
+    contrast: Literal["paired", "pooled", "difference"] = "paired"
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    min_pairs: int = Field(default=2, ge=2)
+    undetermined: Literal["keep", "drop"] = "keep"
+    scope: Literal["campaign", "task"] = "campaign"
+    correction: Literal["none", "holm", "benjamini_hochberg"] = "none"
+    rejected_assignments: Literal["drop", "keep"] = "drop"
+
+
+class Standardize(Section):
+    """z-scores."""
+
+    controls: Literal["include", "exclude"] = "include"
+
+
+class Easl(Section):
+    """Online scalar scores and the next HITs."""
+
+    gamma: float = Field(default=0.1, gt=0)
+    epsilon: float = Field(default=0.1, ge=0)
+    hit_size: int = Field(default=5, ge=2)
+    hits: int = Field(default=100, ge=1)
+    random_share: float = Field(default=0.0, ge=0, le=1)
+    margin: float = Field(default=0.0, ge=0)
+
+
+class Ranking(Section):
+    """Rankings of segments and systems."""
+
+    cluster_rule: Literal["wmt", "all_beat_all", "min_wins"] = "wmt"
+    alpha: float = Field(default=0.05, gt=0, lt=1)
+    correction: Literal["none", "holm"] = "none"
+    bootstrap: int = Field(default=1000, ge=0)
+    resample: Literal["segments", "judges", "rankings"] = "segments"
+    bradley_terry_ties: Literal["davidson", "half"] = "davidson"
+    regularize: Literal["none"] | float = "none"
+    segment_graphs: Literal["pooled", "judge"] = "pooled"
+
+
+class Privacy(Section):
+    """Judges' pseudonyms."""
+
+    pseudonymize: bool = True
+    key_env: str = "ANNOT_KEY"
+
+
+class Schedule(Section):
+    """When the nightly build runs."""
+
+    cron: str = "0 2 * * *"
+    timezone: str = "UTC"
+
+
+class Resources(Section):
+    """Limits; null means what the machine has."""
+
+    memory_limit: str | None = Field(default=None, pattern=r"^\d+(\.\d+)?\s?([KMGT]i?B|B)$")
+    spill: str | None = None
+    threads: int | None = Field(default=None, ge=1)
+
+
+class Engine(Section):
+    """Where the heavy steps run."""
+
+    kind: Literal["local"] = "local"
+
+
+class Threshold(Section):
+    """Levels of a gate: a figure above ``warn`` warns, above ``error`` nothing is published."""
+
+    warn: float | None = None
+    error: float | None = None

@@ -1,0 +1,115 @@
+"""Sources: exports of one format, and what their columns mean."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from annot_pipeline.config.expressions import CaptureExpression, Expression
+from annot_pipeline.config.section import Section
+
+FieldName = Literal[
+    "task", "judge", "item", "system", "segment", "criterion", "label", "score",
+    "item_a", "item_b", "system_a", "system_b", "preference", "ranking", "rank", "rank_a",
+    "rank_b", "hit", "position", "control", "control_of", "truth", "native_id", "status",
+    "submitted_at", "seconds", "hit_seconds",
+]  # fmt: skip
+"""Canonical fields of a judgment."""
+
+ItemFieldName = Literal["item", "segment", "system", "text", "source", "reference", "truth"]
+Format = Literal["csv", "jsonl", "parquet", "mturk", "label_studio"]
+
+CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
+
+_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+
+
+def _each_values(value: Any) -> Any:
+    if isinstance(value, str):
+        match = _RANGE.fullmatch(value)
+        if not match:
+            raise ValueError(f"{value!r} is neither a range like 0..99 nor a list")
+        first, last = int(match[1]), int(match[2])
+        if last < first:
+            raise ValueError(f"the range {value} is empty")
+        return tuple(str(i) for i in range(first, last + 1))
+    return value
+
+
+EachValues = Annotated[tuple[str, ...], BeforeValidator(_each_values), Field(min_length=1)]
+
+
+class ReadOptions(Section):
+    """How the bytes of an export are read."""
+
+    delimiter: str | None = Field(default=None, min_length=1, max_length=1)
+    quote: str = Field(default='"', max_length=1)
+    encoding: str = "utf-8"
+    columns: tuple[str, ...] | None = None
+    multilabel: Literal["yes_no", "set"] = "yes_no"
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, name: str) -> str:
+        try:
+            "".encode(name)
+        except LookupError:
+            raise ValueError(
+                f"unknown encoding {name!r}; common: utf-8, latin-1, cp1252, utf-16"
+            ) from None
+        return name
+
+
+class Source(Section):
+    """Exports of one format, and how their columns become judgments."""
+
+    path: str
+    format: Format
+    files: Literal["all", "latest"] = "all"
+    options: ReadOptions = ReadOptions()
+    each: dict[str, EachValues] = Field(default_factory=dict)
+    fields: dict[FieldName, Expression]
+
+    @model_validator(mode="after")
+    def _says_who_and_what(self) -> Source:
+        given = set(self.fields)
+        if "judge" not in given:
+            raise ValueError("fields needs judge: who judged")
+        answers = {"label", "score", "preference", "rank", "rank_a"}
+        if not given & answers:
+            raise ValueError(f"fields needs an answer: one of {', '.join(sorted(answers))}")
+        single, pair = {"item", "segment"} & given, {"item_a", "system_a"} & given
+        if not single and not pair:
+            raise ValueError(
+                "fields needs what was judged: item, segment with system, or a pair "
+                "(item_a and item_b, or segment with system_a and system_b)"
+            )
+        for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
+            if (a in given) != (b in given):
+                raise ValueError(f"{a} and {b} go together")
+        for name, expression in self.fields.items():
+            if isinstance(expression, CaptureExpression):
+                groups = re.compile(expression.capture).groupindex
+                if name not in groups:
+                    raise ValueError(
+                        f"{name}: the regex has no group named {name} "
+                        f"(its groups: {', '.join(groups)})"
+                    )
+        return self
+
+
+class ItemSource(Section):
+    """A table of what was judged."""
+
+    path: str
+    format: Format
+    options: ReadOptions = ReadOptions()
+    fields: dict[ItemFieldName, Expression]
+
+    @model_validator(mode="after")
+    def _says_which_item(self) -> ItemSource:
+        if "item" not in self.fields and not {"segment", "system"} <= self.fields.keys():
+            raise ValueError("fields needs item, or segment and system")
+        return self

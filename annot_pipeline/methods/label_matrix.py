@@ -1,0 +1,101 @@
+"""Labels of many tasks side by side as one sparse item x (judge, label) matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelCodes:
+    """One task's labels in long form.
+
+    Parameters
+    ----------
+    items, judges, labels
+        ``(n_labels_given,)`` codes from 0; one element a label that was given.
+    n_items, n_judges, n_labels
+        Sizes of the code ranges; ``n_labels`` is K. Unused codes are allowed.
+    """
+
+    items: Codes
+    judges: Codes
+    labels: Codes
+    n_items: int
+    n_judges: int
+    n_labels: int
+
+    def __post_init__(self) -> None:
+        for name, codes, size in (
+            ("items", self.items, self.n_items),
+            ("judges", self.judges, self.n_judges),
+            ("labels", self.labels, self.n_labels),
+        ):
+            if codes.shape != self.items.shape or codes.ndim != 1:
+                raise ValueError("items, judges and labels must be 1-d and of one length")
+            if codes.size and not 0 <= codes.min() <= codes.max() < size:
+                found = f"{codes.min()} to {codes.max()}"
+                raise ValueError(f"{name} holds codes {found}, allowed are 0 to {size - 1}")
+
+
+@dataclass(frozen=True)
+class LabelMatrix:
+    """Tasks with K classes, laid side by side: a block-diagonal label matrix."""
+
+    tasks: Codes  # (n_tasks,) places in the caller's list
+    item_starts: Codes  # (n_tasks + 1,)
+    judge_starts: Codes  # (n_tasks + 1,)
+    votes: csr_array  # (n_items, n_judges * K) labels given, column = judge * K + label
+    votes_by_judge: csr_array  # its transpose
+    members: csr_array  # (n_tasks, n_items) which item is whose
+    n_labels: int
+
+    @classmethod
+    def of(cls, places: Sequence[int], tasks: Sequence[LabelCodes]) -> LabelMatrix:
+        """Lay tasks side by side; ``places`` say which of the caller's tasks they are."""
+        n_labels = tasks[0].n_labels
+        item_starts = np.cumsum([0] + [task.n_items for task in tasks])
+        judge_starts = np.cumsum([0] + [task.n_judges for task in tasks])
+        shape = (int(item_starts[-1]), int(judge_starts[-1]) * n_labels)
+        rows = np.concatenate([t.items + s for t, s in zip(tasks, item_starts, strict=False)])
+        columns = np.concatenate(
+            [
+                (t.judges + s) * n_labels + t.labels
+                for t, s in zip(tasks, judge_starts, strict=False)
+            ]
+        )
+        votes = csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
+        votes.sum_duplicates()
+        return cls._from_votes(np.asarray(places), item_starts, judge_starts, votes, n_labels)
+
+    @classmethod
+    def _from_votes(
+        cls, tasks: Codes, item_starts: Codes, judge_starts: Codes, votes: csr_array, n_labels: int
+    ) -> LabelMatrix:
+        by_judge = votes.T.tocsr()
+        by_judge.sort_indices()
+        n_items = int(item_starts[-1])
+        members = csr_array(
+            (np.ones(n_items), np.arange(n_items), item_starts), shape=(tasks.size, n_items)
+        )
+        return cls(tasks, item_starts, judge_starts, votes, by_judge, members, n_labels)
+
+    def keep(self, kept: npt.NDArray[np.bool_]) -> LabelMatrix:
+        """The group without its finished tasks."""
+        items = np.repeat(kept, np.diff(self.item_starts))
+        columns = np.repeat(kept, np.diff(self.judge_starts) * self.n_labels)
+        votes = self.votes[items][:, columns]
+        votes.sort_indices()
+        return self._from_votes(
+            self.tasks[kept],
+            np.concatenate([[0], np.cumsum(np.diff(self.item_starts)[kept])]),
+            np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[kept])]),
+            votes,
+            self.n_labels,
+        )
