@@ -5,13 +5,14 @@ loads Dagster.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from annot_pipeline.errors import AnnotError, ConfigError, Problem
+from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of, printable
 from annot_pipeline.version import __version__
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ Document = dict[str, Any]
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit status (0 done, 1 not published, 2 wrong usage)."""
     arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status: int = arguments.run(arguments)
         return status
@@ -31,6 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return error.exit_status
     except BrokenPipeError:
         return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        problem = Problem("", f"{where}{error.strerror or error}", do="free space, or mend access")
+        print(f"annot: {StoreError('a file cannot be written', [problem])}", file=sys.stderr)
+        return StoreError.exit_status
     except KeyboardInterrupt:
         print("annot: stopped; the last release stands", file=sys.stderr)
         return 1
@@ -73,19 +81,14 @@ def _load(arguments: argparse.Namespace) -> LoadedCampaign:
 
 
 def _say(message: str) -> None:
-    print(f"  {message}", file=sys.stderr, flush=True)
+    print(f"  {printable(message)}", file=sys.stderr, flush=True)
 
 
 def _print(arguments: argparse.Namespace, document: Document, text: Callable[[], str]) -> None:
     if arguments.json:
-        print(json.dumps(document, ensure_ascii=False, sort_keys=True, indent=2))
+        print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
     else:
         print(text())
-
-
-def _printable(text: object) -> str:
-    """Text from exports as a terminal may show it: no control characters."""
-    return "".join(c if c.isprintable() else "�" for c in str(text))
 
 
 # --- init ----------------------------------------------------------------------------------
@@ -133,27 +136,33 @@ def _validation_text(campaign: str, document: Document) -> str:
     lines = []
     for source in document["sources"]:
         lines.append(
-            f"{source['path']} ({source['format']}): {source['files']} files, "
+            f"{printable(source['path'])} ({source['format']}): {source['files']} files, "
             f"{source['rows']:,} rows, {source['records']:,} records"
         )
         for field in source["fields"]:
-            examples = ", ".join(_printable(e)[:30] for e in field["examples"])
+            examples = ", ".join(printable(e)[:30] for e in field["examples"])
             lines.append(
-                f"  {field['field']:<13} {_printable(field['expression'])[:50]:<32} "
+                f"  {field['field']:<13} {printable(field['expression'])[:50]:<32} "
                 f"{field['filled']:>10,} filled, {field['distinct']:>8,} different: {examples}"
             )
     for task in document["tasks"][:10]:
+        allowed = first_of(task["labels"] or (), 10)
+        if task["scale"]:
+            allowed = "{:g} to {:g}".format(*task["scale"])
         guessed = " (guessed by fields)" if task["guessed"] else ""
-        lines.append(f"task {_printable(task['task'])}: {task['kind']}{guessed}")
+        text = f"task {task['task']}: {task['kind']}{f': {allowed}' * bool(allowed)}{guessed}"
+        lines.append(printable(text))
     if len(document["tasks"]) > 10:
         lines.append(f"and {len(document['tasks']) - 10} more tasks")
     lines += _fates_text(document["records"], document["fates"], document["rejections"])
     lines += [
-        f"look alike, but differ: {_printable(group)}" for group in document["look_alikes"][:5]
+        f"look alike, but differ: {printable(group)}" for group in document["look_alikes"][:5]
     ]
     bad = [gate for gate in document["gates"] if gate["level"] == "error"]
     if bad:
-        lines += [f"a build would publish nothing: gate {gate['name']}" for gate in bad]
+        lines += [
+            f"a build would publish nothing: gate {gate['name']}: {gate['do']}" for gate in bad
+        ]
     else:
         lines.append(f"next: annot build {campaign}")
     return "\n".join(lines)
@@ -164,7 +173,7 @@ def _fates_text(records: int, fates: Document, rejections: list[Document]) -> li
 
     lines = [f"{records:,} records: {fates_text(fates)}"]
     for row in rejections:
-        reason, example = _printable(row["reason"]), _printable(row["example"])
+        reason, example = printable(row["reason"]), printable(row["example"])
         lines.append(f"  rejected {row['records']:>9,} x {reason} (as {example})")
     return lines
 
@@ -232,7 +241,7 @@ def _status(arguments: argparse.Namespace) -> int:
             lines.append(f"{document['campaign']}: no release yet")
         for what, names in arrived.items():
             if names:
-                shown = ", ".join(names[:5]) + (" ..." if len(names) > 5 else "")
+                shown = printable(", ".join(names[:5]) + (" ..." if len(names) > 5 else ""))
                 lines.append(f"since then {what}: {len(names)} exports ({shown})")
         if document["last_build"]:
             last = document["last_build"]

@@ -5,6 +5,7 @@ The bridge between disk (storage, exports) and tables (steps), which do not know
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import json
 import time
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.config import (
     CANONICAL_FIELDS,
@@ -24,7 +26,7 @@ from annot_pipeline.config import (
     TaskSettings,
 )
 from annot_pipeline.contracts import GOLD, INT, REAL, TEXT, fates_text
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of, shorten
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.signature import digest
 from annot_pipeline.steps.infer_labels import infer_labels
@@ -32,16 +34,22 @@ from annot_pipeline.steps.look_alikes import look_alikes
 from annot_pipeline.steps.read_records import (
     CODE_VERSION,
     FIELD_TYPES,
+    columns_by_field,
     columns_of,
     read_items,
     read_records,
 )
-from annot_pipeline.storage.archive import archive_file, archived, find_exports
+from annot_pipeline.storage.archive import (
+    archive_file,
+    archived,
+    find_exports,
+    matching_folders,
+)
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
 from annot_pipeline.storage.keys import derive, pseudonym
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.store import Store
-from annot_pipeline.storage.tables import TableFile, write_table
+from annot_pipeline.storage.tables import TableFile, read_table, write_table
 
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 
@@ -160,6 +168,9 @@ def archive_exports(context: StageContext) -> Made:
             where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
             latest = isinstance(source, Source) and source.files == "latest"
             found = find_exports(folder, source.path, latest=latest, where=where)
+            folders = matching_folders(folder, source.path)
+            if folders:
+                context.progress(f"folders are not read: {first_of(folders)}")
             for file_order, export in enumerate(found):
                 sha256, size = archive_file(export.path, context.store.archive)
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
@@ -179,7 +190,9 @@ def read_exports(context: StageContext) -> Made:
         place = export["source_order"]
         kept = archived(context.store.archive, export["source_sha256"])
         if export["kind"] == "items":
-            items += _item_rows(settings.items[place], kept, export["source_file"], len(items))
+            where = f"items.{place}.fields"
+            table = settings.items[place]
+            items += _item_rows(table, kept, export["source_file"], where, len(items))
             continue
         source = settings.sources[place]
         key = digest(
@@ -189,13 +202,14 @@ def read_exports(context: StageContext) -> Made:
                 "mapping": source.model_dump(mode="json", exclude={"path", "files"}),
                 "campaign": campaign,
                 "path": export["source_file"] if _reads_path(source) else None,
-                "gzipped": export["source_file"].endswith(".gz"),
+                "gzipped": export["source_file"].lower().endswith(".gz"),
             }
         )[:32]
         target = context.store.records / f"{key}.parquet"
         note = context.store.records / f"{key}.json"
         if not (target.exists() and note.exists()):
-            _parse(source, kept, export["source_file"], campaign, target, note)
+            where = f"sources.{place}.fields"
+            _parse(source, kept, export["source_file"], where, campaign, target, note)
             parsed += 1
             if parsed % 10 == 0:
                 context.progress(f"read {export['source_file']}")
@@ -251,8 +265,10 @@ def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
     )
 
 
-def check_columns(source: Source | ItemSource, export: Export, name: str, n_rows: int) -> None:
-    """Refuse a mapping that names columns which the export does not have.
+def check_columns(
+    source: Source | ItemSource, export: Export, name: str, n_rows: int, where: str
+) -> None:
+    """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
 
     Raises
     ------
@@ -262,29 +278,43 @@ def check_columns(source: Source | ItemSource, export: Export, name: str, n_rows
     missing = [c for c in columns_of(source) if c not in export.columns]
     if not missing or (not export.columns and not n_rows):
         return
-    fields = [f for f, e in source.fields.items() if any(m in str(e) for m in missing)]
+    fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
     raise ConfigError(
         f"{name}: unknown column",
         [
             Problem(
-                f"fields {', '.join(fields)}",
+                f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
                 "the export has no such column",
-                allowed=", ".join(export.columns[:40]),
-                do="mend the mapping in campaign.yaml, or options.delimiter if the columns ran "
-                "together",
+                allowed=first_of(list(map(shorten, export.columns)), 40),
+                do=_how_to_name(missing, export.columns),
                 values=tuple(missing),
             )
         ],
     )
 
 
+def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
+    repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
+    likely = difflib.get_close_matches(missing[0], columns, 1)
+    if repeated:
+        return f"several columns have this name; name one by its place, as {repeated[0]}"
+    if len(columns) == 1:
+        return 'set options.delimiter to what stands between the columns ("\\t" for a tab)'
+    if any("\ufffd" in column for column in columns):
+        return "set options.encoding to the file's encoding"
+    return f"did you mean {likely[0]}?" if likely else "name a column that the export has"
+
+
 def _reads_path(source: Source) -> bool:
     return '"capture"' in source.model_dump_json()
 
 
-def _parse(source: Source, kept: Path, name: str, campaign: str, target: Path, note: Path) -> None:
+def _parse(
+    source: Source, kept: Path, name: str, where: str, campaign: str, target: Path, note: Path
+) -> None:
     """Write the records of one export; the note beside it is written last."""
     export = open_export(source, kept, name)
+    check_columns(source, export, name, 0, where)
     rows_seen = records = 0
 
     def chunks() -> Iterator[pa.Table]:
@@ -298,7 +328,7 @@ def _parse(source: Source, kept: Path, name: str, campaign: str, target: Path, n
             yield table
 
     tables = list(chunks())
-    check_columns(source, export, name, rows_seen)
+    check_columns(source, export, name, rows_seen, where)
     whole = pa.concat_tables(tables, promote_options="permissive") if tables else _no_records()
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as temporary:
@@ -310,17 +340,19 @@ def _no_records() -> pa.Table:
     return ANY_RECORD.remove(ANY_RECORD.get_field_index("filename")).empty_table()
 
 
-def _item_rows(source: ItemSource, kept: Path, name: str, start: int) -> list[dict[str, Any]]:
+def _item_rows(
+    source: ItemSource, kept: Path, name: str, where: str, start: int
+) -> list[dict[str, Any]]:
     export = open_export(source, kept, name)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
     n_rows = sum(table.num_rows for table in tables)
-    check_columns(source, export, name, n_rows)
+    check_columns(source, export, name, n_rows, where)
     rows = [row for table in tables for row in table.to_pylist()]
     rejected = [row for row in rows if row["reason"]]
     if rejected:
-        raise ConfigError(
-            f"{name}: {len(rejected)} rows of an item table cannot be read",
-            [Problem(f"{name}:{row['row']}", row["reason"]) for row in rejected[:5]],
+        raise InputError(
+            f"{name}: rows of an item table that cannot be read: {len(rejected):,}",
+            [Problem(f"{name}:{r['row']}", r["reason"], do="mend the table") for r in rejected[:5]],
         )
     return [
         {column: row.get(column) for column in ITEM_ROWS.names} | {"place": start + n}
@@ -363,9 +395,7 @@ def settle_judgments(context: StageContext) -> Made:
         "files": accounting,
         "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": queries.table(
-            "audit/rejections", {"judgments": judgments, "record_files": record_files}
-        ).to_pylist(),
+        "rejections": _rejections(queries, judgments, record_files),
         "ambiguous_tasks": ambiguous,
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
@@ -428,6 +458,22 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
 def _adds_up(row: Mapping[str, int]) -> bool:
     fates = sum(row[f] for f in ("rejected", "duplicate", "superseded", "control", "used"))
     return row["rows"] == row["rows_read"] and row["records"] == row["records_read"] == fates
+
+
+def _rejections(queries: Queries, judgments: Path, record_files: pa.Table) -> list[dict[str, Any]]:
+    """Why records were rejected, with the values that were met, the most frequent first."""
+    inputs = {"judgments": judgments, "record_files": record_files}
+    records = read_table(judgments, ["fate", "reason"])
+    reasons = records.filter(pc.equal(records["fate"], "rejected"))["reason"].cast(TEXT)
+    counts = {row["values"]: row["counts"] for row in pc.value_counts(reasons).to_pylist()}
+    values: dict[str, list[str]] = {}
+    for reason in sorted(counts, key=lambda reason: (-counts[reason], reason)):
+        kind, _, value = reason.partition(": ")
+        values.setdefault(kind, []).append(value)
+    return [
+        row | {"reason": f"{row['kind']}: {first_of(values[row['kind']])}".removesuffix(": ")}
+        for row in queries.table("audit/rejections", inputs).to_pylist()
+    ]
 
 
 def _all_look_alikes(queries: Queries, judgments: Path) -> list[str]:

@@ -16,6 +16,7 @@ from annot_pipeline.config import (
     JoinExpression,
     LoadedCampaign,
 )
+from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.storage.tables import read_table
 
@@ -31,11 +32,16 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     AnnotError
         An export is missing or cannot be read, or a mapping names a column that it lacks.
     """
-    with tempfile.TemporaryDirectory(prefix="annot-validate-") as store:
-        settings = campaign.settings.model_copy(update={"store": store})
-        build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
-        runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
-        return _document(campaign, runs)
+    try:
+        with tempfile.TemporaryDirectory(prefix="annot-validate-") as store:
+            settings = campaign.settings.model_copy(update={"store": store})
+            build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
+            runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
+            return _document(campaign, runs)
+    except (StoreError, OSError) as error:
+        cause = error.problems[0].what if isinstance(error, StoreError) else str(error.strerror)
+        problem = Problem(tempfile.gettempdir(), cause, do="free space there, or set TMPDIR")
+        raise StoreError("the temporary folder cannot be written", [problem]) from error
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun]) -> dict[str, Any]:
@@ -59,7 +65,8 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun]) -> dict[str, 
             for number, source in enumerate(campaign.settings.sources)
         ],
         "tasks": [
-            {"task": t["task"], "kind": t["kind"], "guessed": t["guessed"], "labels": t["labels"]}
+            {key: t[key] for key in ("task", "kind", "guessed", "labels")}
+            | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
             for t in tasks
         ],
         "records": facts["records"],

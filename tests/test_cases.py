@@ -1,54 +1,73 @@
 """Bad input: a folder a kind, with the exact words that users see.
 
-Each folder of tests/cases is a campaign; ``expected.txt`` is what ``annot validate`` and
-``annot build`` print and return. After a change of words: ``UPDATE_CASES=1 pytest
-tests/test_cases.py``, then read the difference. Exports that a repository should not hold
-(large, cut short, not text) are made here, and so are full and read-only disks.
+Each folder of tests/cases is a campaign; its ``expected.txt`` is what `annot validate` and
+`annot build` print and return. After a change of words: ``UPDATE_CASES=1 pytest
+tests/test_cases.py``, then read the difference. What a repository should not hold (exports
+that are large, cut short or no text, full disks) is made here.
 """
 
 import csv
 import errno
 import gzip
+import html.parser
 import io
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from ruamel.yaml import YAML
 
 from annot_pipeline import load_gold
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config import Source
+from annot_pipeline.storage import files
+from annot_pipeline.storage.releases import Releases
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
-UPDATE = os.environ.get("UPDATE_CASES") == "1"
+UPDATE = os.environ.get("UPDATE_CASES") == "1" and "CI" not in os.environ
 
-# --- exports made here ---------------------------------------------------------------------
+Action = Callable[[Path], None]
+Run = Callable[[str, Path], str]
+PREPARE: dict[str, Action] = {}
+CHECK: dict[str, Action] = {}
 
-Maker = Callable[[Path], None]
-MADE: dict[str, Maker] = {}
 
+def before(*names: str) -> Callable[[Action], Action]:
+    """Registers what completes the copied folders of these cases."""
 
-def made(*names: str) -> Callable[[Maker], Maker]:
-    """Registers what writes the exports of these cases into their copied folder."""
-
-    def register(maker: Maker) -> Maker:
-        MADE.update(dict.fromkeys(names, maker))
-        return maker
+    def register(action: Action) -> Action:
+        PREPARE.update(dict.fromkeys(names, action))
+        return action
 
     return register
 
 
-def good_rows() -> list[tuple[str, str, str]]:
-    """24 judgments of 8 items by 3 judges, as the committed cases have them."""
+def after(*names: str) -> Callable[[Action], Action]:
+    """Registers what must hold when these cases are built, beside what they print."""
+
+    def register(action: Action) -> Action:
+        CHECK.update(dict.fromkeys(names, action))
+        return action
+
+    return register
+
+
+# --- exports made here ---------------------------------------------------------------------
+
+
+def good_rows() -> list[tuple[str, ...]]:
+    """24 judgments of 8 items by 3 judges, as most cases have them."""
     good = {"i1", "i2", "i3", "i5", "i8"}
     rows = [(f"i{n}", judge) for judge in ("ann", "bob", "cem") for n in range(1, 9)]
     return [
@@ -57,27 +76,39 @@ def good_rows() -> list[tuple[str, str, str]]:
     ]
 
 
-def write_export(folder: Path, data: bytes, name: str = "monday.csv") -> None:
-    (folder / "exports").mkdir(exist_ok=True)
-    (folder / "exports" / name).write_bytes(data)
-
-
 def as_csv(rows: list[tuple[str, ...]], header: str = "item,judge,label") -> str:
     return "\n".join([header, *map(",".join, rows)]) + "\n"
 
 
-@made("latin1", "latin1_declared")
+def as_json_lines(rows: list[tuple[str, ...]]) -> str:
+    names = ("item", "judge", "label")
+    return "".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows)
+
+
+def write_export(folder: Path, data: bytes, name: str = "monday.csv") -> Path:
+    (folder / "exports").mkdir(exist_ok=True)
+    path = folder / "exports" / name
+    path.write_bytes(data)
+    return path
+
+
+@before("latin1", "latin1_declared")
 def latin1(folder: Path) -> None:
     rows = [*good_rows(), ("i1", "zoë", "good"), ("i2", "zoë", "good"), ("i3", "dee", "bad")]
     write_export(folder, as_csv(rows).encode("latin-1"))
 
 
-@made("utf16", "utf16_declared")
+@before("latin1_header")
+def latin1_header(folder: Path) -> None:
+    write_export(folder, as_csv(good_rows(), "item,Prüfer,label").encode("latin-1"))
+
+
+@before("utf16", "utf16_declared")
 def utf16(folder: Path) -> None:
     write_export(folder, as_csv([*good_rows(), ("i1", "zoë", "good")]).encode("utf-16"))
 
 
-@made("nul_bytes")
+@before("nul_bytes")
 def nul_bytes(folder: Path) -> None:
     rows = [(*row, "note") for row in good_rows()]
     rows[3] = ("i4", "an\0n", "bad", "note")
@@ -86,72 +117,337 @@ def nul_bytes(folder: Path) -> None:
     write_export(folder, as_csv(rows, "item,judge,label,note").encode())
 
 
-@made("ten_megabyte_cell")
+@before("ten_megabyte_cell")
 def ten_megabyte_cell(folder: Path) -> None:
-    write_export(folder, as_csv([*good_rows(), ("i1", "dee", "x" * 10_000_000)]).encode())
+    long = [("i1", "dee", "x" * 10_000_000), ("y" * 10_000_000, "dee", "good")]
+    write_export(folder, as_csv([*good_rows(), *long]).encode())
 
 
-@made("ten_megabyte_cell_unused")
+@before("ten_megabyte_cell_unused")
 def ten_megabyte_cell_unused(folder: Path) -> None:
     rows = [(*row, "note") for row in good_rows()]
     rows[3] = (*rows[3][:3], '"' + "a line\n" * 1_500_000 + '"')
     write_export(folder, as_csv(rows, "item,judge,label,note").encode())
 
 
-@made("truncated_gzip")
+@before("truncated_gzip")
 def truncated_gzip(folder: Path) -> None:
-    data = gzip.compress(as_csv(good_rows()).encode(), mtime=0)
+    data = gzip.compress(as_csv(good_rows()).encode())
     write_export(folder, data[: len(data) // 2], "monday.csv.gz")
 
 
-@made("control_characters_unknown_column")
-def escape_sequences_in_names(folder: Path) -> None:
+@before("truncated_gzip_jsonl")
+def truncated_gzip_jsonl(folder: Path) -> None:
+    data = gzip.compress(as_json_lines(good_rows()).encode())
+    write_export(folder, data[: len(data) // 2], "monday.jsonl.gz")
+
+
+@before("damaged_gzip_jsonl")
+def damaged_gzip_jsonl(folder: Path) -> None:
+    data = gzip.compress(as_json_lines(good_rows()).encode())
+    write_export(folder, data[:40] + b"\xff" * 20 + data[60:], "monday.jsonl.gz")
+
+
+@before("damaged_gzip_label_studio")
+def damaged_gzip_label_studio(folder: Path) -> None:
+    data = gzip.compress(b'[{"id": 1, "data": {}, "annotations": []}]' * 50)
+    write_export(folder, data[:20] + b"\xff" * 20 + data[40:], "monday.json.gz")
+
+
+@before("gzip_without_its_name")
+def gzip_without_its_name(folder: Path) -> None:
+    write_export(folder, gzip.compress(as_csv(good_rows()).encode()))
+
+
+@before("control_characters_unknown_column")
+def control_characters_in_names(folder: Path) -> None:
     export = as_csv(good_rows(), "item,\x1b[2Jjudge,label").encode()
     write_export(folder, export, "\x1b[31m\nannot: all is well.csv")
+
+
+@before("campaign_not_utf8")
+def campaign_not_utf8(folder: Path) -> None:
+    text = "# Written on an old computer.\ncampaign: bad_input\nowners: [zoë]\n"
+    (folder / "campaign.yaml").write_bytes(text.encode("latin-1"))
+
+
+@before("glob_matches_a_broken_link")
+def broken_link(folder: Path) -> None:
+    (folder / "exports/tuesday.csv").symlink_to("moved/tuesday.csv")
+
+
+@before("glob_matches_a_name_that_is_not_text")
+def name_that_is_not_text(folder: Path) -> None:
+    try:
+        write_export(folder, as_csv(good_rows()).encode(), os.fsdecode(b"pr\xfcfer.csv"))
+    except OSError as error:
+        pytest.skip(f"this file system has such names not: {error}")
+
+
+@before("export_cannot_be_read")
+def export_cannot_be_read(folder: Path) -> None:
+    memory = Path("/proc/self/mem")  # opens, but the first read fails, for root too
+    if not memory.exists():
+        pytest.skip("there is no /proc here to read a broken file from")
+    (folder / "exports/tuesday.csv").symlink_to(memory)
+
+
+@before("rejected_share_failed", "gold_full", "gold_read_only", "store_read_only")
+def an_earlier_release(folder: Path) -> None:
+    export = folder / "exports/monday.csv"
+    arrived = export.read_bytes()
+    export.write_text(as_csv([*good_rows(), ("i1", "dee", "good")]), encoding="utf-8")
+    assert main(["build", str(folder)]) == 0
+    export.write_bytes(arrived)
+
+
+# --- disks ---------------------------------------------------------------------------------
+
+DISKS = {
+    "store_full": ("store", errno.ENOSPC),
+    "store_read_only": ("store", errno.EROFS),
+    "gold_full": ("gold", errno.ENOSPC),
+    "gold_read_only": ("gold", errno.EROFS),
+    "temporary_folder_full": ("temporary", errno.ENOSPC),
+}
+
+
+@contextmanager
+def failing_disk(path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder on a disk that is full or read-only, with the files that it holds.
+
+    A tmpfs of its own where mounting is allowed (root is not stopped by modes); else the
+    project's writes to that folder raise what such a disk raises.
+    """
+    path.mkdir(exist_ok=True)
+    kept = path.with_name(f"{path.name}-kept")
+    shutil.copytree(path, kept, symlinks=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=8m", "annot-test", str(path)]
+    is_mounted = shutil.which("mount") and not subprocess.run(mount, capture_output=True).returncode
+    try:
+        if is_mounted:
+            shutil.copytree(kept, path, symlinks=True, dirs_exist_ok=True)
+            if number == errno.EROFS:
+                subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
+            else:
+                fill(path / "ballast")
+        else:
+            monkeypatch.setattr(files, "_beside", raising(files._beside, path, number))
+        yield
+    finally:
+        if is_mounted:
+            subprocess.run(["umount", str(path)], check=True)
+
+
+def fill(ballast: Path) -> None:
+    """Write until there is no room for another byte."""
+    with ballast.open("wb", buffering=0) as file:
+        size = 1 << 20
+        while size:
+            try:
+                file.write(b"\0" * size)
+            except OSError:
+                size //= 2
+
+
+def raising(beside: Callable[[Path], Path], path: Path, number: int) -> Callable[[Path], Path]:
+    def no_file_beside(target: Path) -> Path:
+        if target.is_relative_to(path):
+            raise OSError(number, os.strerror(number), str(target))
+        return beside(target)
+
+    return no_file_beside
 
 
 # --- the runner ----------------------------------------------------------------------------
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
-    """Runs a command and returns what it printed, the temporary folder left out."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
+    """Runs a command; returns what it printed, without what differs from run to run."""
     monkeypatch.setenv("ANNOT_KEY", "the key of the tests")
     monkeypatch.setenv("DAGSTER_DISABLE_TELEMETRY", "yes")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
 
-    def run_command(command: str, folder: Path, *more: str) -> str:
+    def run_command(command: str, folder: Path) -> str:
         capfd.readouterr()
-        status = main([command, str(folder), *more])
+        status = main([command, str(folder)])
         out, err = capfd.readouterr()
         text = f"$ annot {command} <folder>\n{out}--- stderr\n{err}--- exit status {status}\n"
-        return text.replace(str(folder), "<folder>").replace(str(tmp_path), "<above>")
+        text = text.replace(str(folder), "<folder>")
+        text = re.sub(r"  Dawid-Skene: iteration .*\n", "", text)  # told once a second
+        assert not [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf")]
+        assert str(tmp_path) not in text
+        return text
 
     return run_command
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_case(name: str, tmp_path: Path, run: Callable[..., str]) -> None:
-    folder = copy_case(name, tmp_path)
-    before = contents(folder)
-    said = run("validate", folder)
-    assert contents(folder) == before, "validate writes nothing"
-    said += "\n" + run("build", folder)
-    file = CASES / name / "expected.txt"
-    if UPDATE:
-        file.write_text(said, encoding="utf-8")
-    assert said == file.read_text(encoding="utf-8")
-
-
-def copy_case(name: str, tmp_path: Path) -> Path:
+def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     folder = tmp_path / name
     shutil.copytree(CASES / name, folder, ignore=shutil.ignore_patterns("expected.txt"))
-    if name in MADE:
-        MADE[name](folder)
-    return folder
+    if name in PREPARE:
+        PREPARE[name](folder)
+    disk = nullcontext()
+    if name in DISKS:
+        place, number = DISKS[name]
+        disk = failing_disk(folder / place, number, monkeypatch)  # type: ignore[assignment]
+        if place == "temporary":
+            monkeypatch.setattr("tempfile.tempdir", str(folder / place))
+    with disk:
+        there, gold = contents(folder), contents(folder / "gold")
+        validated = run("validate", folder)
+        assert contents(folder) == there, "validate writes nothing"
+        built = run("build", folder)
+        if built.endswith("exit status 0\n"):
+            check_accounting(folder)
+        else:
+            assert contents(folder / "gold") == gold, "a build that fails leaves gold as it was"
+        if name in CHECK:
+            CHECK[name](folder)
+    file = CASES / name / "expected.txt"
+    if UPDATE:
+        file.write_text(f"{validated}\n{built}", encoding="utf-8")
+    assert file.exists(), "UPDATE_CASES=1 writes it; read it before you commit it"
+    assert f"{validated}\n{built}" == file.read_text(encoding="utf-8")
 
 
 def contents(folder: Path) -> dict[str, int]:
-    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*")}
+    """Every file, and when it was last written."""
+    return {str(path): path.lstat().st_mtime_ns for path in folder.rglob("*") if not path.is_dir()}
+
+
+WRITTEN = ("archive", "records", "stages", "runs", ".tmp-v0001", ".tmp-latest.json")
+
+
+@pytest.mark.parametrize("place", WRITTEN)
+def test_a_disk_that_runs_full(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    """Whichever file of a build finds no room, the next build goes on where it stopped."""
+    folder = tmp_path / "campaign"
+    shutil.copytree(CASES / "store_full", folder, ignore=shutil.ignore_patterns("expected.txt"))
+    sync, hits = files._sync, []
+
+    def full_there(path: Path) -> None:
+        if f"/{place}" in str(path):
+            hits.append(path)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(files, "_sync", full_there)
+        said = run("build", folder)
+    assert hits
+    assert re.search(r"No space left on device\n    do:      free space.*\n.*status 1\n$", said)
+    assert not list(folder.rglob(".tmp-*"))
+    assert not Releases(folder / "gold").versions()
+    assert run("build", folder).endswith("--- exit status 0\n")
+    check_accounting(folder)
+
+
+def check_accounting(folder: Path) -> None:
+    """Every raw row, as counted here, has its records in lineage."""
+    campaign = load_campaign(folder)
+    manifest = Releases(campaign.gold).get().manifest
+    lineage = load_gold(campaign.gold, "lineage").to_pylist()
+    records = Counter(row["source_file"] for row in lineage)
+    exports = [source for source in manifest["sources"] if source["kind"] == "judgments"]
+    assert sorted(records) == sorted(e["name"] for e in exports if e["rows"])
+    for source in campaign.settings.sources:
+        for path in sorted(p for p in folder.glob(source.path) if p.is_file()):
+            name = path.relative_to(folder).as_posix()
+            export = next(e for e in exports if e["name"] == name)
+            n_rows = count_rows(path, source)
+            assert export["rows"] == n_rows, name
+            assert sum(export["records"].values()) == records[name], name
+            met = {row["source_row"] for row in lineage if row["source_file"] == name}
+            assert met == set(range(1, n_rows + 1)), name
+
+
+def count_rows(path: Path, source: Source) -> int:
+    """Raw rows of an export, counted without the project's readers."""
+    if source.format == "parquet":
+        return int(pq.read_metadata(path).num_rows)
+    text = path.read_bytes().decode(source.options.encoding, errors="replace")
+    if source.format == "jsonl":
+        return sum(bool(line.strip()) for line in text.split("\n"))
+    if source.format == "label_studio":
+        return sum(len(task["annotations"]) for task in json.loads(text))
+    csv.field_size_limit(sys.maxsize)
+    quoting = csv.QUOTE_MINIMAL if source.options.quote else csv.QUOTE_NONE
+    rows = csv.reader(io.StringIO(text, newline=""), quoting=quoting)
+    return sum(1 for row in rows if row) - bool(text)
+
+
+def test_there_are_cases() -> None:
+    assert len(NAMES) > 90
+    assert {*PREPARE, *CHECK, *DISKS} <= set(NAMES)
+
+
+# --- what must hold beside the words -------------------------------------------------------
+
+
+@after("hostile_names")
+def hostile_names_come_out_unchanged(folder: Path) -> None:
+    with (folder / "exports/monday.csv").open(encoding="utf-8", newline="") as file:
+        written = {row["item"] for row in csv.DictReader(file)}
+    assert {"../../etc/passwd", "'; DROP TABLE judgments; --", "=cmd()"} < written
+    for table in ("labels", "items", "lineage"):
+        assert set(load_gold(folder / "gold", table)["item"].to_pylist()) == written, table
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "campaign.yaml", "exports", "gold", "store",
+    ]  # fmt: skip
+
+
+@after("control_characters")
+def control_characters_come_out_unchanged(folder: Path) -> None:
+    items = set(load_gold(folder / "gold", "lineage")["item"].to_pylist())
+    assert {"i2\x07", "i4\nannot: all is well"} < items
+
+
+@after("look_alikes", "numbers_as_labels")
+def look_alikes_are_kept_apart(folder: Path) -> None:
+    labels = set(load_gold(folder / "gold", "prevalence")["label"].to_pylist())
+    assert labels in ({"bad", "b\u0430d", "good", "Good"}, {"0", "1", "1.0", "true"})
+
+
+@after("nul_bytes_jsonl", "ten_megabyte_cell")
+def unfit_values_stay_out_of_gold(folder: Path) -> None:
+    tables = list((folder / "gold/v0001").glob("*.parquet"))
+    assert tables
+    for path in tables:
+        for column in pq.read_table(path).itercolumns():
+            for value in column.to_pylist():
+                assert not isinstance(value, str) or ("\0" not in value and len(value) < 10_000)
+
+
+@after("rejected_share_failed", "gold_full", "gold_read_only", "store_read_only")
+def the_earlier_release_stands(folder: Path) -> None:
+    releases = Releases(folder / "gold")
+    assert releases.versions() == ["v0001"]
+    assert releases.get().table("lineage").num_rows == 25
+
+
+class Tags(html.parser.HTMLParser):
+    """The tags of a page, with their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: set[str] = set()
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found |= {tag, *(f"{tag} {name}" for name, _ in attrs if name.startswith("on"))}
+
+
+@after("markup")
+def markup_is_text(folder: Path) -> None:
+    release = folder / "gold/v0001"
+    page = (release / "report.html").read_text(encoding="utf-8")
+    assert not {"script", "img", "img onerror", "a"} & Tags(page).found
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    card = (release / "README.md").read_text(encoding="utf-8")
+    assert not Tags(card).found
+    assert "](javascript" not in card.replace("\\]", "")

@@ -82,8 +82,9 @@ def parse_json(text: str) -> Any:
         if HALF_CHARACTER.search(text):
             _written(parsed).encode()
     except json.JSONDecodeError as error:
-        where = f"character {error.colno}" if error.lineno == 1 else f"line {error.lineno}"
-        raise ValueError(f"{error.msg.removesuffix(' at')}, {where}") from None
+        where = f"line {error.lineno} " if error.lineno > 1 else ""
+        what = error.msg.removesuffix(" at")
+        raise ValueError(f"{what} at {where}character {error.colno}") from None
     except UnicodeEncodeError:
         raise ValueError("half of a surrogate pair") from None
     except RecursionError:
@@ -125,7 +126,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
             rows, numbers, problems = [], [], []
     if first_problem and not seen:
         raise opening.broken(
-            f"no line holds a JSON object ({first_problem})",
+            f"no row can be read: no line holds a JSON object ({first_problem})",
             "check format: jsonl is one object a line; jq -c '.[]' turns an array into lines",
         )
     yield from _emit(opening, export, rows, numbers, problems)
@@ -139,7 +140,7 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
             wanted = parsed.keys() if opening.wanted is None else opening.wanted
             return {k: as_text(value) if k in wanted else None for k, value in parsed.items()}
     except UnicodeDecodeError:
-        return "not UTF-8; see options.encoding"
+        return "not UTF-8"
     except ValueError as error:
         return f"malformed JSON: {error}"
     except RecursionError:
@@ -162,7 +163,7 @@ def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
                     yield number, line
     except UnicodeError:
         raise opening.broken(
-            f"not text in {opening.encoding}, after row {number}",
+            f"is not text in {opening.encoding}, after row {number}",
             "set options.encoding to the file's encoding",
         ) from None
 

@@ -44,18 +44,18 @@ def _load(opening: Opening) -> list[dict[str, Any]]:
         text = raw.decode(opening.encoding).removeprefix("\ufeff")
     except UnicodeError:
         raise opening.broken(
-            f"not text in {opening.encoding}", "set options.encoding to the file's encoding"
+            f"is not text in {opening.encoding}", "set options.encoding to the file's encoding"
         ) from None
     try:
         tasks = parse_json(text) if text.strip() else []
     except ValueError as error:
-        raise opening.broken(f"not JSON ({error})", "fetch the export again") from None
+        raise opening.broken(f"is not JSON ({error})", "fetch the export again") from None
     whole = isinstance(tasks, list)
     unfit = [place for place, task in enumerate(tasks) if not _is_task(task)] if whole else []
     if not whole or unfit:
         where = f"; /{unfit[0]} is none" if unfit else ""
         raise opening.broken(
-            f"not a list of tasks with their annotations{where}",
+            f"not a list of tasks with annotations{where}",
             "export as JSON; JSON-MIN, CSV and TSV do not tell which annotations were cancelled",
         )
     return tasks

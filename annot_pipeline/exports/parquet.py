@@ -44,7 +44,7 @@ def _chunks(opening: Opening, file: pq.ParquetFile, names: list[str]) -> Iterato
 
 def _broken(opening: Opening, error: Exception) -> InputError:
     return opening.broken(
-        f"no whole Parquet file ({error})", "fetch the export again, or mend format"
+        f"is no whole Parquet file ({error})", "fetch the export again, or mend format"
     )
 
 

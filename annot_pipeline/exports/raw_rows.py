@@ -20,12 +20,12 @@ from annot_pipeline.errors import InputError, Problem
 
 GZIP = b"\x1f\x8b"
 FOREIGN = {
-    GZIP: ("a gzip, though its name does not end in .gz", "rename it"),
-    b"PK\x03\x04": ("a zip or Excel file", "export it as text, or unzip it"),
-    b"\xd0\xcf\x11\xe0": ("an Excel file", "export it as csv"),
-    b"%PDF": ("a PDF file", "fetch the export again"),
-    codecs.BOM_UTF16_LE: ("text in UTF-16", "set options.encoding: utf-16"),
-    codecs.BOM_UTF16_BE: ("text in UTF-16", "set options.encoding: utf-16"),
+    GZIP: ("is a gzip, though its name does not end in .gz", "rename it"),
+    b"PK\x03\x04": ("is a zip or Excel file", "export it as text, or unzip it"),
+    b"\xd0\xcf\x11\xe0": ("is an Excel file", "export it as csv"),
+    b"%PDF": ("is a PDF file", "fetch the export again"),
+    codecs.BOM_UTF16_LE: ("is text in UTF-16", "set options.encoding: utf-16"),
+    codecs.BOM_UTF16_BE: ("is text in UTF-16", "set options.encoding: utf-16"),
 }
 """First bytes of files that are not text in UTF-8: what they are, and what to do."""
 
@@ -128,7 +128,7 @@ class Opening:
                     yield file
                 elif start and not start.startswith(GZIP):
                     raise self.broken(
-                        "not a gzip, though its name ends in .gz", "rename it, or fetch it again"
+                        "is no gzip, though its name ends in .gz", "rename it, or fetch it again"
                     )
                 else:
                     with gzip.open(file, "rb") as unzipped:

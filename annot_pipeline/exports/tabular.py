@@ -71,7 +71,7 @@ def _header(opening: Opening, head: str, delimiter: str) -> list[str]:
         names = _fields(opening, head, delimiter)  # a quote that ends before its field does
     if any("\0" in name for name in names):
         raise opening.broken(
-            f"not text in {opening.encoding}: the header holds NUL characters",
+            f"is not text in {opening.encoding}: the header holds NUL characters",
             "set options.encoding to the file's encoding, as utf-16",
         )
     return names
@@ -98,7 +98,7 @@ class _InvalidRows:
         number = row.number - self.first_row + 1
         fields = "field" if row.actual_columns == 1 else "fields"
         self.reasons[number] = (
-            f"ragged row: {row.actual_columns} {fields}, the header has {row.expected_columns}"
+            f"ragged row: {row.actual_columns} {fields} for {row.expected_columns} columns"
         )
         return "skip"
 
@@ -143,7 +143,7 @@ def _chunks(opening: Opening, names: list[str], delimiter: str, n_blank: int) ->
             block *= 4
         except UnicodeError:
             raise opening.broken(
-                f"not text in {opening.encoding}{_first_undecodable(opening)}",
+                f"is not text in {opening.encoding}{_first_undecodable(opening)}",
                 "set options.encoding to the file's encoding",
             ) from None
 

@@ -1,10 +1,11 @@
 """Guesses a campaign.yaml from real exports: what `annot init` writes.
 
-From low to high: ``names`` (usual column names), ``columns`` (what a column holds), ``samples``
-(format, encoding, header), ``nested`` and ``layouts`` (columns that are not plain), ``answers``,
-``objects``, ``numbered`` and ``mapping`` (canonical fields), ``groups`` (files that belong
-together), ``item_tables``, ``document`` (the text). Nothing here decides anything for good: the
-text says what every line rests on, and people mend it.
+From low to high: ``names`` (usual column names) and ``columns`` (what they hold); ``samples``,
+``layouts`` and ``sniff`` (opening a file without knowing how), ``nested`` (values in JSON cells);
+``answers``, ``answer_columns``, ``objects``, ``numbered``, ``optional_fields`` and ``row_shapes``,
+which make the ``mapping`` of ``fields``; ``groups`` and ``sources`` (files that belong together),
+``task_names``, ``item_tables``; ``document`` (the text). Nothing here decides anything for good:
+the text says what every line rests on, and people mend it.
 """
 
 from annot_pipeline.guess.campaign import guess_campaign

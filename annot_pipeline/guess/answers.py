@@ -146,7 +146,7 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
             return _between(
                 sheet, pair, [("preference", _mapped(column, sides), _seen(column))], [column.name]
             )
-        if named.intersection(column.counts):
+        if column.numeric_share < 1 and {v for v, s in sides.items() if s != "tie"} <= named:
             raise NoJudgmentsError(
                 f"{column.name} names what won; campaign.yaml needs which side won: "
                 "a column that holds a, b or tie"

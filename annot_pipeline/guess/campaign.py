@@ -13,8 +13,10 @@ from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
 from annot_pipeline.guess.groups import Group, group_samples
 from annot_pipeline.guess.item_tables import ItemTable, guess_item_table
-from annot_pipeline.guess.samples import ROWS_READ, Sample, UnusableError, read_sample
-from annot_pipeline.guess.sources import SourceGuess, guess_sources, name_tasks
+from annot_pipeline.guess.samples import ROWS_READ, Sample
+from annot_pipeline.guess.sniff import UnusableError, read_sample
+from annot_pipeline.guess.sources import SourceGuess, guess_sources
+from annot_pipeline.guess.task_names import name_tasks
 from annot_pipeline.storage.archive import natural_key
 
 ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet")

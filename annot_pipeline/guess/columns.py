@@ -55,7 +55,8 @@ class Column:
         found: dict[float, int] = {}
         for value, count in self.counts.items():
             if NUMBER.fullmatch(value):
-                found[float(value)] = found.get(float(value), 0) + count
+                number = float(value.strip())
+                found[number] = found.get(number, 0) + count
         return found
 
     @cached_property

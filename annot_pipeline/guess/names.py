@@ -10,7 +10,8 @@ ROLES: dict[str, tuple[str, ...]] = {
         "judge", "worker", "annotator", "rater", "observer", "coder", "labeler", "labeller",
         "completedby", "evaluator", "assessor", "reviewer", "grader", "marker", "scorer", "voter",
         "turker", "participant", "respondent", "contributor", "user", "username", "annotatedby",
-        "labeledby", "ratedby", "createdby", "person", "expert", "subject", "email",
+        "labeledby", "ratedby", "createdby", "person", "expert", "subject",
+        "pid", "prolificpid", "prolificid", "email",
     ),
     "truth": (
         "truth", "groundtruth", "gold", "goldlabel", "golden", "goldstandard", "truelabel",
@@ -25,7 +26,8 @@ ROLES: dict[str, tuple[str, ...]] = {
     "status": ("assignmentstatus",),
     "submitted_at": (
         "submittedat", "submittime", "submitted", "completedat", "finishedat", "timeend",
-        "endtime", "createdat", "createdtime", "timestamp", "datetime", "updatedat", "date", "time",
+        "endtime", "createdat", "createdtime", "timestamp", "tstamp", "datetime",
+        "updatedat", "date", "time",
     ),
     "seconds": (
         "seconds", "leadtime", "duration", "durationseconds", "worktimeinseconds", "elapsed",

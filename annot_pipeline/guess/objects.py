@@ -29,7 +29,7 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
 
     def met_by_several(column: Column) -> bool:
         met = sheet.combinations(column.name, judge.name)
-        if names.bare(column.name) == "task" and 2 * met < len(sheet):
+        if "task" in names.roles(column.name) and 2 * met < len(sheet):
             return False  # judges answered it again and again: it is a task
         return met > column.n_distinct > 1
 

@@ -195,9 +195,15 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
                 found = found[key]
             else:
                 return None
-        if found is None or isinstance(found, str):
-            return found
-        return json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        if found is None:
+            return None
+        if not isinstance(found, str):
+            found = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        try:
+            found.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair: JSON can write it, no text is it
+            raise RejectionError(f"{field} is not text" + _detail(field, found)) from None
+        return str(found)
 
     return step
 

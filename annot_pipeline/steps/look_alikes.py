@@ -22,7 +22,7 @@ LATIN_TWINS = str.maketrans(
 def look_alikes(names: Iterable[str]) -> list[str]:
     """Groups of different names with one appearance, as ``'yes' / 'Yes '``; sorted."""
     groups: dict[str, list[str]] = defaultdict(list)
-    for name in sorted(set(names)):
+    for name in sorted(name for name in set(names) if name.strip()):
         groups[appearance(name)].append(name)
     return [" / ".join(map(shorten, group)) for group in groups.values() if len(group) > 1]
 

@@ -31,7 +31,7 @@ from annot_pipeline.steps.expressions import (
     parse_time,
 )
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -55,16 +55,18 @@ T = TypeVar("T")
 WHO_AND_WHAT = ("task", "judge", "item", "item_a", "item_b")
 
 
-def columns_of(source: Source | ItemSource) -> list[str]:
-    """Raw columns that a source's mapping reads, in order of first use."""
+def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
+    """Raw columns that each field of a source's mapping reads, in order of first use."""
     bindings = combinations(source) if isinstance(source, Source) else [{}]
-    used = (
-        name
-        for expression in source.fields.values()
-        for binding in bindings
-        for name in columns_used(expression, binding)
-    )
-    return list(dict.fromkeys(used))
+    return {
+        field: list(dict.fromkeys(n for b in bindings for n in columns_used(expression, b)))
+        for field, expression in source.fields.items()
+    }
+
+
+def columns_of(source: Source | ItemSource) -> list[str]:
+    """All raw columns that a source's mapping reads, in order of first use."""
+    return list(dict.fromkeys(n for names in columns_by_field(source).values() for n in names))
 
 
 def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> pa.Table:
@@ -125,9 +127,13 @@ def _fields(
         values = evaluate(
             expression, rows.columns, len(rows), bindings=bindings, path=path, field=name
         )
-        typed = _typed(name, values.array)
+        unfit = _unfit(name, values.array)
+        fit = values.array
+        if unfit is not None:
+            fit = pc.if_else(pc.is_valid(unfit), pa.scalar(None, pa.string()), fit)
+        typed = _typed(name, fit)
         fields[name] = typed.array
-        reasons += [values.reasons, _unfit(name, values.array), typed.reasons]
+        reasons += [values.reasons, unfit, typed.reasons]
     return fields, reasons
 
 
@@ -203,7 +209,7 @@ def _is_blank(array: pa.Array) -> pa.Array:
 
 
 def _unfit(name: str, array: pa.Array) -> pa.Array | None:
-    """Values that no field may hold: NUL characters, and far too long ones."""
+    """Why some values can stand in no field (nor in gold): NUL characters, or far too long."""
     if array.null_count == len(array):
         return None
     too_long = pc.fill_null(pc.greater(pc.binary_length(array), LONGEST_VALUE), False)

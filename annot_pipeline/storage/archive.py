@@ -35,7 +35,8 @@ def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> lis
     try:
         paths = _glob(folder, pattern)
     except ValueError as error:
-        raise ConfigError(f"{pattern!r} is not a glob", [Problem(where, str(error))]) from None
+        do = "write ** alone between slashes, as in exports/**/*.csv"
+        raise ConfigError(f"{pattern} is no glob", [Problem(where, str(error), do=do)]) from None
     found = [
         FoundExport(Path(os.path.relpath(path, folder)).as_posix(), path)
         for path in paths
@@ -49,6 +50,13 @@ def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> lis
         _check_file(export)
     found.sort(key=lambda export: natural_key(export.relative))
     return found[-1:] if latest else found
+
+
+def matching_folders(folder: Path, pattern: str) -> list[str]:
+    """Folders that a glob matches, relative to the campaign: no exports, whatever their name."""
+    found = [path for path in _glob(folder, pattern) if path.is_dir()]
+    names = (Path(os.path.relpath(path, folder)).as_posix() for path in found)
+    return sorted(names, key=natural_key)
 
 
 def _check_file(export: FoundExport) -> None:

@@ -27,10 +27,11 @@ def replacing(target: Path) -> Iterator[Path]:
     """A temporary file beside ``target`` that takes its place if the block ends well."""
     temporary = _beside(target)
     try:
-        yield temporary
-        _sync(temporary)
-        os.replace(temporary, target)
-        _sync(target.parent)
+        with _named(target):
+            yield temporary
+            _sync(temporary)
+            os.replace(temporary, target)
+            _sync(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -42,15 +43,16 @@ def appearing(target: Path) -> Iterator[Path]:
     temporary = _beside(target)
     temporary.mkdir()
     try:
-        yield temporary
-        for path in temporary.rglob("*"):
-            _sync(path)
-        _sync(temporary)
-        with contextlib.suppress(FileExistsError, OSError):
-            os.rename(temporary, target)
-        if not target.is_dir():
-            raise FileNotFoundError(f"{target} could not be made")
-        _sync(target.parent)
+        with _named(target):
+            yield temporary
+            for path in temporary.rglob("*"):
+                _sync(path)
+            _sync(temporary)
+            with contextlib.suppress(FileExistsError, OSError):
+                os.rename(temporary, target)
+            if not target.is_dir():
+                raise FileNotFoundError(f"{target} could not be made")
+            _sync(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -77,6 +79,17 @@ def canonical_json(document: Any) -> bytes:
     """One spelling: sorted keys, UTF-8, two blanks, a newline at the end."""
     text = json.dumps(document, sort_keys=True, ensure_ascii=False, indent=2, allow_nan=False)
     return (text + "\n").encode()
+
+
+@contextlib.contextmanager
+def _named(target: Path) -> Iterator[None]:
+    """A write that fails says where: a full disk alone does not name the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
 
 
 def _beside(target: Path) -> Path:

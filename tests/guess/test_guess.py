@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -34,7 +35,7 @@ class Guess:
     text: str
     settings: Campaign
     facts: dict[str, Any]
-    judgments: list[dict[str, Any]] = field(repr=False)
+    judgments: pa.Table = field(repr=False)
 
     @property
     def notes(self) -> str:
@@ -54,7 +55,10 @@ class Guess:
         return {task.name: task.kind for task in self.settings.tasks}
 
     def used(self, *columns: str) -> set[tuple[Any, ...]]:
-        return {tuple(row[c] for c in columns) for row in self.judgments if row["fate"] == "used"}
+        used = self.judgments.filter(pc.equal(self.judgments["fate"], "used"))
+        texts = pa.table({column: used[column].cast(pa.string()) for column in columns})
+        rows = texts.group_by(list(columns)).aggregate([]).to_pylist()
+        return {tuple(row[column] for column in columns) for row in rows}
 
 
 @pytest.fixture
@@ -72,7 +76,7 @@ def guess(tmp_path: Path) -> Callable[..., Guess]:
         facts = dict(runs[-1].result.facts)
         assert facts["fates"]["rejected"] == rejected, facts["rejections"]
         assert facts["unaccounted"] == []
-        judgments = read_table(runs[-1].result.tables["judgments"].path).to_pylist()
+        judgments = read_table(runs[-1].result.tables["judgments"].path)
         return Guess(text, campaign.settings, facts, judgments)
 
     return run
@@ -234,6 +238,20 @@ def test_systems_on_segments_with_controls(tmp_path: Path, guess: Callable[..., 
     }  # fmt: skip
     assert found.used("task") == {("cs-en",)}
     assert found.facts["fates"]["control"] == 60
+
+
+def test_questions_about_one_item_are_tasks(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    rows = [("judge", "sentence_id", "question", "rating")]
+    rows += [
+        (f"j{j}", str(i), question, str(1 + (i + j) % 5))
+        for i in range(10)
+        for j in range(4)
+        for question in ("fluency", "adequacy")
+    ]
+    found = guess(write_csv(tmp_path / "v.csv", rows))
+    fields = {"task": "question", "judge": "judge", "item": "sentence_id", "label": "rating"}
+    assert found.fields() == fields
+    assert found.used("task") == {("fluency",), ("adequacy",)}
 
 
 def test_preferences_and_their_sides(tmp_path: Path, guess: Callable[..., Guess]) -> None:
@@ -723,7 +741,8 @@ def test_missing_files_and_empty_folders(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "role"),
     [
-        ("WorkerId", "judge"), ("user_name", "judge"), ("label_gold", "truth"),
+        ("WorkerId", "judge"), ("user_name", "judge"), ("PROLIFIC_PID", "judge"),
+        ("label_gold", "truth"),
         ("!amt_annotation_ids", "native_id"), ("task_id", "item"), ("HITId", "hit"),
         ("Input.sys_id", "system"), ("z_score", None), ("lifetime", None), ("country_code", None),
     ],
@@ -741,7 +760,6 @@ MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
 @pytest.mark.parametrize(
     ("folder", "records", "rejected", "fields"),
     [
-        (MASC, 1_084_551, 0, {"task", "judge", "item", "label"}),
         (SNOW, 21_690, 0, {"task", "judge", "item", "score", "truth"}),
         ("dawid-skene-1979", 315, 0, {"judge", "item", "label"}),
         ("dog-4class", 8_070, 0, {"judge", "item", "label"}),
@@ -784,6 +802,8 @@ def test_masc_judges_and_tasks_are_told_by_file(
     shared_data: Path, guess: Callable[..., Guess]
 ) -> None:
     found = guess(shared_data / MASC)
+    assert set(found.fields()) == {"task", "judge", "item", "label"}
+    assert found.facts["fates"]["used"] == 1_084_551
     assert len(found.settings.sources) == 1
     assert len(found.used("task")) == 45
     assert len(found.used("task", "item")) == 44_682

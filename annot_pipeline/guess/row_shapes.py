@@ -1,0 +1,122 @@
+"""The shapes that rows of judgments have, each with the lines that say who judged what.
+
+A row compares two things, holds several judgments in numbered columns, holds one (or one of
+each question), or is what the Label Studio reader makes of an annotation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.answer_columns import pick_answer
+from annot_pipeline.guess.answers import Answer, NoJudgmentsError, answer_in, labels_seen
+from annot_pipeline.guess.columns import Choice, Column, rounded
+from annot_pipeline.guess.fields import Mapping
+from annot_pipeline.guess.numbered import NumberedRow
+from annot_pipeline.guess.objects import Line, find_item, find_task, what_was_judged
+from annot_pipeline.guess.optional_fields import time_lines
+
+
+def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
+    """Rows that say which of two is better."""
+    for name in answer.columns:
+        choice.claim(choice.sheet[name])
+    segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
+    lines: list[Line] = []
+    if segment:
+        lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
+    else:  # nothing that the two worked on: they are what was judged
+        fields = [(f.replace("system_", "item_"), e, why) for f, e, why in answer.fields]
+        answer = replace(answer, fields=fields)
+    task, tasks = find_task(choice)
+    ranking = choice.take("ranking")
+    if ranking:
+        lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
+    return Mapping([*task, *lines], answer, judge, tasks=tasks)
+
+
+def as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
+    """Columns without names, by what they hold."""
+    item, answer = choice.sheet[meant["item"]], choice.sheet[meant["answer"]]
+    found = answer_in(answer, None)
+    if found is None:
+        raise NoJudgmentsError("no column says what was answered")
+    evidence = f"{choice.claim(item).n_distinct:,} different"
+    choice.claim(answer)
+    notes = ["the file has no header: who, what and the answer are told by contents alone"]
+    return Mapping([("item", item.expression, evidence)], found, judge, item, notes=notes)
+
+
+def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
+    """Rows with several judgments in numbered columns."""
+    for name in row.columns:
+        choice.claim(choice.sheet[name])
+    lines = [
+        (row.field, row.things.expression, f"{row.things.n_distinct:,} different"),
+        ("position", {"value": "{i}"}, ""),
+    ]
+    if row.field == "system":
+        segment = choice.take("segment") or find_item(choice.sheet, choice, judge)
+        if segment is None:
+            raise NoJudgmentsError(
+                "no column says what the systems worked on", names.ROLES["segment"]
+            )
+        lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
+    task, tasks = find_task(choice)
+    return Mapping([*task, *lines], row.answer, judge, each=row.each, tasks=tasks)
+
+
+def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
+    """Rows that hold one judgment, or one of each question."""
+    sheet, is_mturk = choice.sheet, format_ == "mturk"
+    shown = choice.among(lambda name: name.startswith("Input.")) if is_mturk else choice
+    lines = what_was_judged(sheet, shown, judge)
+    if not lines and is_mturk:
+        inputs = [column for column in shown.offered() if column.counts]
+        shown_item = choice.claim(inputs[0]) if len(inputs) == 1 else sheet["HITId"]
+        evidence = f"{shown_item.n_distinct:,} different"
+        lines = [("item", shown_item.expression, evidence)]
+    if not lines:
+        raise NoJudgmentsError("no column says what was judged", names.ROLES["item"])
+    said = [sheet[n] for n in sheet.names if ("item", sheet[n].expression) == lines[0][:2]]
+    item = said[0] if said else None
+    answer, each, notes = pick_answer(choice, judge, item, by_prefix=is_mturk)
+    task, tasks = find_task(shown)
+    if each:
+        task, tasks = [("task", {"value": "{question}"}, "one task a question")], each["question"]
+    return Mapping([*task, *lines], answer, judge, item, each, tasks, notes)
+
+
+def label_studio(choice: Choice) -> Mapping:
+    """The reader's own columns."""
+    sheet = choice.sheet
+    judge, item, label, task, own = (
+        choice.claim(sheet[name])
+        for name in ("completed_by", "task_id", "choice", "from_name", "annotation_id")
+    )
+    if not label.counts:
+        raise NoJudgmentsError("no annotation holds a choice")
+    if not judge.counts:
+        raise NoJudgmentsError("no annotation says who judged (completed_by)")
+    answer = Answer(
+        "categorical", [("label", label.expression, labels_seen(label))], [], labels=label.counts
+    )
+    tasks = sorted(task.counts)
+    met = rounded(sheet.combinations(item.name, judge.name) / max(item.n_distinct, 1))
+    lines: list[Line] = [
+        ("task", task.expression, f"{len(tasks):,} different: {', '.join(tasks[:10])}"),
+        ("item", item.expression, f"{item.n_distinct:,} different, {met} judges each"),
+        ("native_id", own.expression, f"{own.n_distinct:,} different"),
+        *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
+    ]
+    left = ", ".join(column.name for column in choice.offered() if column.counts)
+    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=[f"not mapped: {left}"])
+    return mapping.with_lines(judge_line(judge), *answer.fields)
+
+
+def judge_line(column: Column) -> Line:
+    """The judge's line, with how often judges stand there."""
+    each = rounded(len(column.filled) / max(column.n_distinct, 1))
+    evidence = f"{column.n_distinct:,} different, {each} rows each on average"
+    return ("judge", column.expression, evidence)

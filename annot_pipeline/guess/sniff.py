@@ -1,0 +1,193 @@
+"""Opens an export without knowing how: format, encoding, delimiter, quotes, header.
+
+Reading itself is the readers' business; here are only the questions which reader, and with
+which options.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.errors import InputError
+from annot_pipeline.exports import READERS
+from annot_pipeline.exports.tabular import DELIMITERS
+from annot_pipeline.guess import names
+from annot_pipeline.guess.columns import Column
+from annot_pipeline.guess.layouts import known_layout
+from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
+
+ROWS_TRIED = 1_000
+"""Rows that delimiter and header are found with."""
+
+BYTES_TRIED = 8 << 20
+"""Bytes that format and encoding are found with."""
+
+
+class UnusableError(Exception):
+    """A file that no reader makes rows of; the text says why."""
+
+
+def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
+    """The first rows of an export.
+
+    Raises
+    ------
+    UnusableError
+        Nothing to read, or nothing that a reader knows.
+    """
+    try:
+        head = _head(path)
+        format_ = _format(path, head)
+        if format_ == "csv":
+            sample = _read_delimited(path, head, limit)
+        else:
+            sample = read_rows(Sample(path, format_), limit)
+    except InputError as error:
+        raise UnusableError("; ".join(p.what for p in error.problems) or error.title) from None
+    except (OSError, EOFError, UnicodeError) as error:
+        raise UnusableError(f"cannot be read ({error})") from None
+    if not sample.table.num_rows:
+        raise UnusableError(_why_no_rows(sample, head))
+    return sample
+
+
+def _why_no_rows(sample: Sample, head: bytes) -> str:
+    why = ", ".join(f"{n:,} x {reason}" for reason, n in sample.unreadable.most_common(3))
+    if not why and sample.format == "csv" and len(head.splitlines()) > 1:
+        why = "none has as many fields as the header"
+    return f"no row can be read: {why}" if why else "holds no rows"
+
+
+def _head(path: Path) -> bytes:
+    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    with opened(path, "rb") as file:
+        head: bytes = file.read(BYTES_TRIED)
+    return head
+
+
+def _format(path: Path, head: bytes) -> str:
+    ending = "".join(Path(path.name.lower().removesuffix(".gz")).suffixes[-1:])
+    start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:4]
+    if start == b"PAR1":
+        return "parquet"
+    if start[:2] == b"\x1f\x8b":
+        raise UnusableError("is gzipped, but its name does not end in .gz")
+    if start == b"PK\x03\x04":
+        raise UnusableError("is a zip or Excel file; export it as csv")
+    if not start:
+        raise UnusableError("is empty")
+    if ending not in (".csv", ".tsv", ".tab"):
+        if start[:1] == b"{":
+            return "jsonl"
+        if start[:1] == b"[":
+            return "label_studio"
+        if start[:1] == b"<":
+            raise UnusableError("is XML or HTML")
+    if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UnusableError("is not text")
+    return "csv"
+
+
+def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
+    encoding = _encoding(head)
+    plain = Sample(path, "csv", {} if encoding == "utf-8" else {"encoding": encoding})
+    delimiter, columns = _delimiter(plain)
+    tried = replace(plain, options={"delimiter": delimiter, **plain.options})
+    header = _missing_header(tried, columns)
+    alone = READERS["csv"](opening_of(plain)).columns
+    told = delimiter == "," and alone == READERS["csv"](opening_of(tried)).columns
+    options = {} if told else {"delimiter": delimiter}
+    options |= plain.options | ({} if header is None else {"columns": list(header)})
+    sample = _read_quoted(replace(plain, options=options), limit)
+    return replace(sample, format="mturk") if _is_mturk(sample.table.column_names) else sample
+
+
+def _encoding(head: bytes) -> str:
+    """UTF-8, unless a byte order mark or what UTF-8 cannot read says otherwise."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(head)
+    n_bad = text.count("\ufffd")
+    if 2 * n_bad <= sum(not c.isascii() for c in text):
+        return "utf-8"  # some bytes may be broken; their rows are rejected
+    try:
+        head.decode("cp1252")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "cp1252"
+
+
+def _delimiter(sample: Sample) -> tuple[str, int]:
+    """The delimiter that leaves the fewest rows ragged, then makes the most columns."""
+    n_columns: dict[str, int] = {}
+    for delimiter in (*DELIMITERS, " "):
+        tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+        n = len(READERS["csv"](opening_of(tried)).columns)
+        if n > 1 and not (delimiter == " " and n_columns):
+            n_columns[delimiter] = n
+    if len(n_columns) > 1:
+        ranks = {}
+        for delimiter, n in n_columns.items():
+            tried = replace(sample, options=sample.options | {"delimiter": delimiter})
+            read = _read_quoted(tried, ROWS_TRIED)
+            n_bad = read.unreadable.total()
+            share = n_bad / (n_bad + read.table.num_rows) if n_bad + read.table.num_rows else 1
+            ranks[delimiter] = (share, -n)
+        best = min(ranks, key=ranks.__getitem__)
+        return best, n_columns[best]
+    return next(iter(n_columns.items()), (",", 1))
+
+
+def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
+    """Names for the columns of a file whose first row is data already; None if it is a header."""
+    numbered = tuple(f"c{place}" for place in range(1, n_columns + 1))
+    options = sample.options | {"columns": numbered}
+    table = _read_quoted(replace(sample, options=options), ROWS_TRIED).table
+    if table.num_rows < 2:
+        return None
+    is_header = is_data = 0
+    for name in numbered:
+        first = (table.column(name)[0].as_py() or "").strip()
+        rest = Column(name, name, table.column(name).slice(1))
+        if not first or not len(rest.filled):
+            continue
+        is_number = Column(name, name, pa.chunked_array([[first]])).numeric_share == 1
+        known = bool(names.roles(first))
+        if rest.numeric_share > 0.9:
+            is_data += is_number
+            is_header += not is_number
+        else:
+            is_data += first in rest.counts and not known
+        is_header += known and first not in rest.counts
+    if is_data <= is_header:
+        return None
+    return known_layout(table) or numbered
+
+
+def _is_mturk(columns: Sequence[str]) -> bool:
+    nested = any(name.startswith(("Input.", "Answer.")) for name in columns)
+    return nested and {"HITId", "WorkerId"} <= set(columns)
+
+
+def _read_quoted(sample: Sample, limit: int) -> Sample:
+    """Read with quotes, or without where that spares more rows."""
+    try:
+        quoted = read_rows(sample, limit)
+        if not quoted.unreadable:
+            return quoted
+    except InputError:
+        quoted = None
+    try:
+        bare = read_rows(replace(sample, options=sample.options | {"quote": ""}), limit)
+    except InputError:
+        bare = None
+    if bare is None or (quoted and quoted.unreadable.total() <= bare.unreadable.total()):
+        return quoted or read_rows(sample, limit)
+    return bare
