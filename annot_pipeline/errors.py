@@ -81,10 +81,10 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() or c in BLANKS else "\ufffd" for c in str(text))
 
 
-def first_of(texts: Sequence[str], shown: int = SHOWN_VALUES) -> str:
+def first_of(texts: Sequence[str], shown: int = SHOWN_VALUES, between: str = ", ") -> str:
     """The first few of many, and how many more there are."""
     more = len(texts) - shown
-    return ", ".join(texts[:shown]) + (f" and {more:,} more" if more > 0 else "")
+    return between.join(texts[:shown]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def shorten(text: object, limit: int = 60) -> str:

@@ -463,6 +463,9 @@ def _adds_up(row: Mapping[str, int]) -> bool:
 def _rejections(queries: Queries, judgments: Path, record_files: pa.Table) -> list[dict[str, Any]]:
     """Why records were rejected, with the values that were met, the most frequent first."""
     inputs = {"judgments": judgments, "record_files": record_files}
+    rows: list[dict[str, Any]] = queries.table("audit/rejections", inputs).to_pylist()
+    if not rows:
+        return rows
     records = read_table(judgments, ["fate", "reason"])
     reasons = records.filter(pc.equal(records["fate"], "rejected"))["reason"].cast(TEXT)
     counts = {row["values"]: row["counts"] for row in pc.value_counts(reasons).to_pylist()}
@@ -471,8 +474,9 @@ def _rejections(queries: Queries, judgments: Path, record_files: pa.Table) -> li
         kind, _, value = reason.partition(": ")
         values.setdefault(kind, []).append(value)
     return [
-        row | {"reason": f"{row['kind']}: {first_of(values[row['kind']])}".removesuffix(": ")}
-        for row in queries.table("audit/rejections", inputs).to_pylist()
+        row | {"reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; "))))}
+        for row in rows
+        for kind in [row["kind"]]
     ]
 
 

@@ -13,6 +13,7 @@ import html.parser
 import io
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -30,6 +31,8 @@ from annot_pipeline import load_gold
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.config import Source
+from annot_pipeline.errors import InputError
+from annot_pipeline.exports import Opening, tabular
 from annot_pipeline.storage import files
 from annot_pipeline.storage.releases import Releases
 
@@ -38,7 +41,7 @@ NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
 UPDATE = os.environ.get("UPDATE_CASES") == "1" and "CI" not in os.environ
 
 Action = Callable[[Path], None]
-Run = Callable[[str, Path], str]
+Run = Callable[..., str]
 PREPARE: dict[str, Action] = {}
 CHECK: dict[str, Action] = {}
 
@@ -130,33 +133,38 @@ def ten_megabyte_cell_unused(folder: Path) -> None:
     write_export(folder, as_csv(rows, "item,judge,label,note").encode())
 
 
+def as_gzip(text: str) -> bytes:
+    """Stored, not compressed: the same bytes whatever the library."""
+    return gzip.compress(text.encode(), compresslevel=0, mtime=0)
+
+
 @before("truncated_gzip")
 def truncated_gzip(folder: Path) -> None:
-    data = gzip.compress(as_csv(good_rows()).encode())
+    data = as_gzip(as_csv(good_rows()))
     write_export(folder, data[: len(data) // 2], "monday.csv.gz")
 
 
 @before("truncated_gzip_jsonl")
 def truncated_gzip_jsonl(folder: Path) -> None:
-    data = gzip.compress(as_json_lines(good_rows()).encode())
+    data = as_gzip(as_json_lines(good_rows()))
     write_export(folder, data[: len(data) // 2], "monday.jsonl.gz")
 
 
 @before("damaged_gzip_jsonl")
 def damaged_gzip_jsonl(folder: Path) -> None:
-    data = gzip.compress(as_json_lines(good_rows()).encode())
-    write_export(folder, data[:40] + b"\xff" * 20 + data[60:], "monday.jsonl.gz")
+    data = as_gzip(as_json_lines(good_rows()))
+    write_export(folder, data[:10] + b"\xff" + data[11:], "monday.jsonl.gz")
 
 
 @before("damaged_gzip_label_studio")
 def damaged_gzip_label_studio(folder: Path) -> None:
-    data = gzip.compress(b'[{"id": 1, "data": {}, "annotations": []}]' * 50)
-    write_export(folder, data[:20] + b"\xff" * 20 + data[40:], "monday.json.gz")
+    data = as_gzip('[{"id": 1, "data": {}, "annotations": []}]')
+    write_export(folder, data.replace(b"data", b"dada"), "monday.json.gz")
 
 
 @before("gzip_without_its_name")
 def gzip_without_its_name(folder: Path) -> None:
-    write_export(folder, gzip.compress(as_csv(good_rows()).encode()))
+    write_export(folder, as_gzip(as_csv(good_rows())))
 
 
 @before("control_characters_unknown_column")
@@ -269,10 +277,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
     monkeypatch.setenv("DAGSTER_DISABLE_TELEMETRY", "yes")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
 
-    def run_command(command: str, folder: Path) -> str:
+    def run_command(command: str, folder: Path, *options: str) -> str:
         capfd.readouterr()
-        status = main([command, str(folder)])
+        status = main([command, str(folder), *options])
         out, err = capfd.readouterr()
+        if "--json" in options:
+            return out
         text = f"$ annot {command} <folder>\n{out}--- stderr\n{err}--- exit status {status}\n"
         text = text.replace(str(folder), "<folder>")
         text = re.sub(r"  Dawid-Skene: iteration .*\n", "", text)  # told once a second
@@ -299,6 +309,7 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
         there, gold = contents(folder), contents(folder / "gold")
         validated = run("validate", folder)
         assert contents(folder) == there, "validate writes nothing"
+        check_rows(folder, run("validate", folder, "--json"))
         built = run("build", folder)
         if built.endswith("exit status 0\n"):
             check_accounting(folder)
@@ -347,6 +358,18 @@ def test_a_disk_that_runs_full(
     check_accounting(folder)
 
 
+def check_rows(folder: Path, document: str) -> None:
+    """Validation meets every raw row, as counted here, also where a gate will fail."""
+    if document:
+        found = json.loads(document)
+        for source, told in zip(
+            load_campaign(folder).settings.sources, found["sources"], strict=True
+        ):
+            paths = [path for path in folder.glob(source.path) if path.is_file()]
+            assert told["rows"] == sum(count_rows(path, source) for path in paths), source.path
+        assert found["records"] == sum(source["records"] for source in found["sources"])
+
+
 def check_accounting(folder: Path) -> None:
     """Every raw row, as counted here, has its records in lineage."""
     campaign = load_campaign(folder)
@@ -376,9 +399,60 @@ def count_rows(path: Path, source: Source) -> int:
     if source.format == "label_studio":
         return sum(len(task["annotations"]) for task in json.loads(text))
     csv.field_size_limit(sys.maxsize)
-    quoting = csv.QUOTE_MINIMAL if source.options.quote else csv.QUOTE_NONE
-    rows = csv.reader(io.StringIO(text, newline=""), quoting=quoting)
-    return sum(1 for row in rows if row) - bool(text)
+    lines, delimiter = io.StringIO(text, newline=""), source.options.delimiter or ","
+    if source.options.quote:
+        rows = list(csv.reader(lines, delimiter=delimiter))
+    else:
+        rows = list(csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE))
+    return sum(map(bool, rows)) - bool(text and not source.options.columns)
+
+
+CELLS = ("x", '"q"', '"a,b"', '"l1\nl2"', "", '5" n', '"d""q"', '"\r\n"', "é", 'a"b"', '" "', " ")
+
+
+@pytest.mark.parametrize("block", [64, tabular.FIRST_BLOCK])
+def test_any_csv_is_read_as_python_reads_it(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ragged rows, quotes, blank lines and line ends at random, over block boundaries too."""
+    monkeypatch.setattr(tabular, "FIRST_BLOCK", block)
+    chance, path, n_unclosed = random.Random(17), tmp_path / "random.csv", 0
+    for _ in range(500):
+        end = chance.choice(["\n", "\r\n"])
+        rows = [
+            ",".join(chance.choices(CELLS, k=chance.choice([3, 3, 3, 3, 3, 2, 4, 1, 0])))
+            for _ in range(chance.randint(0, 12))
+        ]
+        rows += ['x,"open,z'] * (chance.random() < 0.1)
+        text = end.join(["a,b,c", *rows]) + chance.choice(["", end, end * 3])
+        path.write_bytes((chance.choice(["", end]) + text).encode())
+        try:
+            list(csv.reader(io.StringIO(text, newline=""), strict=True))
+            is_unclosed = False
+        except csv.Error as error:
+            is_unclosed = "end of data" in str(error)
+        n_unclosed += is_unclosed
+        if is_unclosed:
+            with pytest.raises(InputError, match="never closed"):
+                read_rows(path)
+        else:
+            written = [row for row in csv.reader(io.StringIO(text, newline="")) if row][1:]
+            assert read_rows(path) == {
+                number: row if len(row) == 3 else None
+                for number, row in enumerate(written, start=1)
+            }, text
+    assert n_unclosed > 20
+
+
+def read_rows(path: Path) -> dict[int, list[str] | None]:
+    """Row number to cells, or to None if the row is rejected."""
+    rows: dict[int, list[str] | None] = {}
+    for chunk in tabular.read_csv(Opening(path, path.name)).chunks:
+        cells = zip(*(column.to_pylist() for column in chunk.columns.values()), strict=True)
+        for number, problem, row in zip(chunk.row, chunk.problem.to_pylist(), cells, strict=True):
+            assert int(number) not in rows
+            rows[int(number)] = None if problem else list(row)
+    return rows
 
 
 def test_there_are_cases() -> None:

@@ -89,6 +89,7 @@ class _InvalidRows:
     def __init__(self, first_row: int) -> None:
         self.first_row = first_row
         self.reasons: dict[int, str] = {}
+        self.untold: list[tuple[int, str]] = []
         self.met_end = False
 
     def __call__(self, row: Any) -> str:
@@ -98,9 +99,16 @@ class _InvalidRows:
         number = row.number - self.first_row + 1
         fields = "field" if row.actual_columns == 1 else "fields"
         self.reasons[number] = (
-            f"ragged row: {row.actual_columns} {fields} for {row.expected_columns} columns"
+            f"ragged row: {row.actual_columns} {fields}, the header has {row.expected_columns}"
         )
+        self.untold.append((number, self.reasons[number]))
         return "skip"
+
+    def told(self, columns: list[str]) -> Iterator[tuple[bool, RawRows]]:
+        """The rows found since the last call."""
+        untold, self.untold = self.untold, []
+        if untold:
+            yield False, unreadable(columns, untold)
 
 
 class _Ended(io.RawIOBase):
@@ -113,15 +121,27 @@ class _Ended(io.RawIOBase):
     def __init__(self, source: Any, n_columns: int, delimiter: str) -> None:
         self.source = source
         self.end = f"\n{END}{delimiter * (n_columns + 1)}\n".encode()
+        self.held = b""
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self.source.read(size)
-        if not data:
-            data, self.end = self.end, b""
-        return data
+        """As many bytes as asked for, or one less: the parser takes a line feed that starts a
+        block for the second half of a line end, also inside quotes.
+        """
+        parts, room = [self.held], size - len(self.held)
+        while room > 0:
+            part = self.source.read(room)
+            if not part:
+                part, self.end = self.end[:room], self.end[room:]
+            if not part:
+                break
+            parts.append(part)
+            room -= len(part)
+        data = b"".join(parts)
+        self.held = b"\r" if len(data) > 1 and data.endswith(b"\r") else b""
+        return data.removesuffix(self.held)
 
 
 def _chunks(opening: Opening, names: list[str], delimiter: str, n_blank: int) -> Iterator[RawRows]:
@@ -189,15 +209,13 @@ def _parsed(
             column_types=dict.fromkeys(names, pa.binary()),
         ),
     )
-    row, given = 0, 0
+    row = 0
     for batch in reader:
         numbers, row = _number(batch.num_rows, row, invalid.reasons)
         if batch.num_rows:
             yield True, _as_text(batch, wanted, numbers)
-        due = sorted(invalid.reasons)[given:]
-        given += len(due)
-        if due:
-            yield False, unreadable(wanted, [(n, invalid.reasons[n]) for n in due])
+        yield from invalid.told(wanted)
+    yield from invalid.told(wanted)  # a block without a good row makes no batch
     if not invalid.met_end:
         raise _unclosed(opening, f"row {max(row, 1, *invalid.reasons)}")
 

@@ -32,11 +32,10 @@ def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> lis
     InputError
         What matches is a broken link, or has a name that is not text.
     """
-    try:
-        paths = _glob(folder, pattern)
-    except ValueError as error:
-        do = "write ** alone between slashes, as in exports/**/*.csv"
-        raise ConfigError(f"{pattern} is no glob", [Problem(where, str(error), do=do)]) from None
+    if any("**" in part and part != "**" for part in Path(pattern).parts):
+        do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
+        raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
+    paths = _glob(folder, pattern)
     found = [
         FoundExport(Path(os.path.relpath(path, folder)).as_posix(), path)
         for path in paths
