@@ -7,15 +7,15 @@ it yet, one fact in that stage). What does not belong here: reading tables, Dags
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, first_of
 
-SHOWN = 5
 Facts = Mapping[str, Any]
 Level = Literal["pass", "warn", "error"]
 
@@ -81,9 +81,9 @@ class GateResult:
     def headline(self) -> str:
         """The figure and its limit, without what stands behind it."""
         limit = self.error if self.level == "error" else self.warn
-        text = f"{self.name}: {self.question} is {_figure(self.value)}"
+        text = f"{self.name}: {self.question} is {_figure(self.value, self.question)}"
         if limit is not None and self.level != "pass":
-            text += f", allowed is {_figure(limit)}"
+            text += f", allowed is {_figure(limit, self.question)}"
         return text
 
     def __str__(self) -> str:
@@ -91,9 +91,7 @@ class GateResult:
 
 
 def _named(names: Sequence[str]) -> Finding:
-    shown = ", ".join(names[:SHOWN])
-    more = len(names) - SHOWN
-    return Finding(len(names), shown + (f" and {more} more" if more > 0 else ""))
+    return Finding(len(names), first_of(names))
 
 
 def _rejected(facts: Facts) -> Finding:
@@ -122,7 +120,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "nothing_used", "settle_judgments", "judgments",
-        "whether no judgment at all is used (1: none)",
+        "number of campaigns (1: this one) without any judgment to use",
         "check the mapping with annot validate",
         lambda f: Finding(float(f["fates"]["used"] == 0)), error=0,
     ),
@@ -242,7 +240,12 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
     """
     names = [gate.name for gate in GATES]
     problems = [
-        Problem(f"gates.{name}", "unknown key", ", ".join(names))
+        Problem(
+            f"gates.{name}",
+            "unknown key",
+            ", ".join(names),
+            " or ".join(f"did you mean {n}?" for n in difflib.get_close_matches(name, names, 1)),
+        )
         for name in thresholds
         if name not in names
     ]
@@ -250,5 +253,5 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
         raise ConfigError("campaign.yaml: unknown gate", problems)
 
 
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.2%}"
+def _figure(value: float, question: str) -> str:
+    return f"{value:.2%}" if question.startswith("share") else f"{value:,.0f}"

@@ -15,13 +15,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline import stages
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import GateError, Problem
 from annot_pipeline.gates import GateResult, check_gate_names, run_gates
 from annot_pipeline.signature import digest, settings_document
-from annot_pipeline.stages import StageContext
+from annot_pipeline.stages import exports, gold, judgments
+from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import infer_labels, read_records
 from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
@@ -64,7 +64,7 @@ class Stage:
     outputs: tuple[str, ...]
     settings: tuple[str, ...]
     code_version: str
-    work: Callable[[StageContext], stages.Made]
+    work: Callable[[StageContext], Made]
     remembered: bool = True
     kinds: frozenset[str] = frozenset({"parquet"})
 
@@ -77,7 +77,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("exports",),
         settings=("sources", "items"),
         code_version="1",
-        work=stages.archive_exports,
+        work=exports.archive_exports,
         remembered=False,  # the folder is looked at anew each time
         kinds=frozenset({"file"}),
     ),
@@ -88,7 +88,8 @@ STAGES: tuple[Stage, ...] = (
         outputs=("record_files", "item_rows"),
         settings=("campaign", "sources", "items"),
         code_version=read_records.CODE_VERSION,
-        work=stages.read_exports,
+        work=exports.read_exports,
+        remembered=False,  # each export is, on its own
         kinds=frozenset({"parquet", "pyarrow"}),
     ),
     Stage(
@@ -98,7 +99,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("judgments", "tasks"),
         settings=("campaign", "tasks", "privacy"),
         code_version="1",
-        work=stages.settle_judgments,
+        work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
@@ -114,7 +115,7 @@ STAGES: tuple[Stage, ...] = (
         ),
         settings=("dawid_skene",),
         code_version=infer_labels.CODE_VERSION,
-        work=stages.infer_label_tables,
+        work=gold.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -124,7 +125,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("judges",),
         settings=(),
         code_version="1",
-        work=stages.describe_judges,
+        work=gold.describe_judges,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
@@ -134,7 +135,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("items",),
         settings=(),
         code_version="1",
-        work=stages.describe_items,
+        work=gold.describe_items,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
@@ -144,7 +145,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("lineage",),
         settings=("privacy",),
         code_version="1",
-        work=stages.trace_lineage,
+        work=gold.trace_lineage,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
 )  # fmt: skip
@@ -200,6 +201,12 @@ class Build:
         AnnotError
             Bad exports or a store that cannot be written; nothing half done stays behind.
         """
+        try:
+            return self._run_stage(stage)
+        except OSError as error:
+            raise cannot_write(self.store.root, error, "store") from error
+
+    def _run_stage(self, stage: Stage) -> StageRun:
         self.store.prepare()
         inputs = {
             table: self.store.recorded(self.run, MAKER[table].name).tables[table]
@@ -263,10 +270,7 @@ class Build:
             facts = made.facts | ({"violations": broken} if broken else {})
             return tables, facts
 
-        try:
-            return self.store.make(stage.name, key, stage.code_version, self.run, work)
-        except OSError as error:
-            raise cannot_write(self.store.root, error, "store") from error
+        return self.store.make(stage.name, key, stage.code_version, self.run, work)
 
 
 def failed(runs: list[StageRun]) -> GateError | None:

@@ -8,7 +8,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import STAGES, Build, failed
-from annot_pipeline.stages import present_exports
+from annot_pipeline.stages.exports import present_exports
 from annot_pipeline.storage.releases import Releases
 
 

@@ -37,14 +37,14 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
             settings = campaign.settings.model_copy(update={"store": store})
             build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
             runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
-            return _document(campaign, runs)
+            return _document(campaign, runs, build.store.records)
     except (StoreError, OSError) as error:
         cause = error.problems[0].what if isinstance(error, StoreError) else str(error.strerror)
         problem = Problem(tempfile.gettempdir(), cause, do="free space there, or set TMPDIR")
         raise StoreError("the temporary folder cannot be written", [problem]) from error
 
 
-def _document(campaign: LoadedCampaign, runs: dict[str, StageRun]) -> dict[str, Any]:
+def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
     facts = runs["settle_judgments"].result.facts
     files = read_table(runs["read_records"].result.tables["record_files"].path).to_pylist()
     tasks = read_table(runs["settle_judgments"].result.tables["tasks"].path).to_pylist()
@@ -59,7 +59,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun]) -> dict[str, 
                 "records": sum(f["records"] for f in files if f["source_order"] == number),
                 "fields": _fields(
                     source.fields,
-                    [Path(f["filename"]) for f in files if f["source_order"] == number],
+                    [records / f["filename"] for f in files if f["source_order"] == number],
                 ),
             }
             for number, source in enumerate(campaign.settings.sources)

@@ -9,7 +9,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.pipeline import MAKER
 from annot_pipeline.signature import digest
-from annot_pipeline.stages import present_exports
+from annot_pipeline.stages.exports import present_exports
 from assets_defs.keys import release_key, table_key
 
 if TYPE_CHECKING:  # what define_asset_job returns; dagster does not export its name

@@ -67,7 +67,7 @@ PEERS = {"annot-pipeline": ours, "crowd-kit": crowd_kit}
 
 def measure(peer: str, n_labels: int) -> dict[str, float]:
     """One fit in a process of its own."""
-    done = subprocess.run(
+    done = subprocess.run(  # noqa: S603  our own code, our own arguments
         [sys.executable, "-m", "benchmarks.run", peer, str(n_labels)],
         check=True,
         capture_output=True,

@@ -87,7 +87,7 @@ def test_an_unknown_key_names_its_path_and_the_likely_key(write, text, where, li
         ("{item_a: i, judge: j, preference: l}", "sources.0", "item_a and item_b go together"),
         ("{item: {capture: '(x)'}, judge: j, label: l}", "sources.0.fields.item.capture",
          "no named group"),
-        ("{item: {capture: '(?P<other>x)'}, judge: j, label: l}", "sources.0",
+        ("{item: {capture: '(?P<other>x)'}, judge: j, label: l}", "sources.0.fields",
          "item: the regex has no group named item (its groups: other)"),
         ("{item: {column: i, match: '('}, judge: j, label: l}", "sources.0.fields.item",
          "not a regular expression"),

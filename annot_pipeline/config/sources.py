@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from annot_pipeline.config.expressions import CaptureExpression, Expression
+from annot_pipeline.config.expressions import CaptureExpression, Expression, JoinExpression
 from annot_pipeline.config.section import Section
 
 FieldName = Literal[
@@ -72,6 +73,21 @@ class Source(Section):
     each: dict[str, EachValues] = Field(default_factory=dict)
     fields: dict[FieldName, Expression]
 
+    @field_validator("fields")
+    @classmethod
+    def _captures_name_their_field(
+        cls, fields: dict[FieldName, Expression]
+    ) -> dict[FieldName, Expression]:
+        for name, expression in fields.items():
+            for capture in _captures(expression):
+                groups = re.compile(capture.capture).groupindex
+                if name not in groups:
+                    raise ValueError(
+                        f"{name}: the regex has no group named {name} "
+                        f"(its groups: {', '.join(groups)})"
+                    )
+        return fields
+
     @model_validator(mode="after")
     def _says_who_and_what(self) -> Source:
         given = set(self.fields)
@@ -89,15 +105,15 @@ class Source(Section):
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
             if (a in given) != (b in given):
                 raise ValueError(f"{a} and {b} go together")
-        for name, expression in self.fields.items():
-            if isinstance(expression, CaptureExpression):
-                groups = re.compile(expression.capture).groupindex
-                if name not in groups:
-                    raise ValueError(
-                        f"{name}: the regex has no group named {name} "
-                        f"(its groups: {', '.join(groups)})"
-                    )
         return self
+
+
+def _captures(expression: Expression) -> Iterator[CaptureExpression]:
+    if isinstance(expression, CaptureExpression):
+        yield expression
+    elif isinstance(expression, JoinExpression):
+        for part in expression.join:
+            yield from _captures(part)
 
 
 class ItemSource(Section):

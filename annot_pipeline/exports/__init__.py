@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from annot_pipeline.exports.json_lines import read_jsonl
 from annot_pipeline.exports.label_studio import read_label_studio
+from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.parquet import read_parquet
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, Reader
 from annot_pipeline.exports.tabular import read_csv
 
 READERS: dict[str, Reader] = {
     "csv": read_csv,
-    "mturk": read_csv,  # batch results are plain csv; the campaign's mapping does the rest
+    "mturk": read_mturk,
     "jsonl": read_jsonl,
     "parquet": read_parquet,
     "label_studio": read_label_studio,

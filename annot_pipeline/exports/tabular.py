@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,21 @@ END = "end-of-export-8a1f6c0e"
 """Starts the row that is put after the last one: see `_Ended`."""
 
 
-def read_csv(opening: Opening) -> Export:
-    """Open delimited text; see `raw_rows.Export`."""
+def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
+    """Open delimited text; see `raw_rows.Export`.
+
+    ``left_out`` are last columns of the header that the rows may end without.
+    """
     head, n_blank = _head(opening)
     if not head:
         return Export(iter(()), list(opening.header or ()))
     try:
         delimiter = opening.delimiter or _likely_delimiter(opening, head)
         names = distinct(opening.header or _header(opening, head, delimiter))
+        if left_out and names[-len(left_out) :] == [*left_out]:
+            short = len(names) - len(left_out)
+            if len(_fields(opening, head, delimiter, skip=1)) == short:
+                names = names[:short]
     except csv.Error as error:
         raise opening.broken(f"the header cannot be read ({error})", "check the file") from None
     return Export(_chunks(opening, names, delimiter, n_blank), names)
@@ -53,13 +61,16 @@ def _head(opening: Opening) -> tuple[str, int]:
     return "", n_blank
 
 
-def _fields(opening: Opening, head: str, delimiter: str, *, strict: bool = False) -> list[str]:
-    """The fields of the first record."""
+def _fields(
+    opening: Opening, head: str, delimiter: str, *, skip: int = 0, strict: bool = False
+) -> list[str]:
+    """The fields of the first record, or of a later one."""
     quoting: dict[str, Any] = (
         {"quotechar": opening.quote} if opening.quote else {"quoting": csv.QUOTE_NONE}
     )
     lines = io.StringIO(head, newline="")
-    return next(csv.reader(lines, delimiter=delimiter, strict=strict, **quoting), [])
+    records = csv.reader(lines, delimiter=delimiter, strict=strict, **quoting)
+    return next(itertools.islice(records, skip, None), [])
 
 
 def _header(opening: Opening, head: str, delimiter: str) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from annot_pipeline.contracts import fates_text
+from annot_pipeline.errors import printable
 
 
 def data_card(manifest: Mapping[str, Any]) -> str:
@@ -79,5 +80,5 @@ def _limits(manifest: Mapping[str, Any]) -> list[str]:
 
 def escape(text: str) -> str:
     """Text from exports as it may stand in Markdown: no markup, no table, one line."""
-    flat = re.sub(r"\s+", " ", html.escape(text, quote=False))
+    flat = re.sub(r"\s+", " ", html.escape(printable(text), quote=False))
     return re.sub(r"([\\`*_{}\[\]|#!])", r"\\\1", flat)

@@ -23,14 +23,20 @@ def file_sha256(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """A temporary file beside ``target`` that takes its place if the block ends well."""
+def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
+    """A temporary file beside ``target`` that takes its place if the block ends well.
+
+    With ``keep``, a target that appeared meanwhile stays instead.
+    """
     temporary = _beside(target)
     try:
         with _named(target):
             yield temporary
             _sync(temporary)
-            os.replace(temporary, target)
+            if keep:
+                _appear(temporary, target)
+            else:
+                os.replace(temporary, target)
             _sync(target.parent)
     finally:
         temporary.unlink(missing_ok=True)
@@ -90,6 +96,17 @@ def _named(target: Path) -> Iterator[None]:
         if error.errno is None or error.filename is not None:
             raise
         raise OSError(error.errno, os.strerror(error.errno), str(target)) from error
+
+
+def _appear(temporary: Path, target: Path) -> None:
+    """Give a file its name, unless another has it."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        pass
+    except OSError:  # file systems without hard links
+        if not target.exists():
+            os.replace(temporary, target)
 
 
 def _beside(target: Path) -> Path:

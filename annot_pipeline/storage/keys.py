@@ -9,6 +9,7 @@ import secrets
 from pathlib import Path
 
 from annot_pipeline.config import Privacy
+from annot_pipeline.storage.files import replacing
 
 KEY_FILE = "judge.key"
 
@@ -21,12 +22,9 @@ def judge_key(privacy: Privacy, store: Path) -> bytes:
     path = store / KEY_FILE
     if not path.exists():
         store.mkdir(parents=True, exist_ok=True)
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            return path.read_bytes()
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_hex(32).encode())
+        with replacing(path, keep=True) as temporary:
+            temporary.touch(mode=0o600)
+            temporary.write_bytes(secrets.token_hex(32).encode())
     return path.read_bytes()
 
 

@@ -7,6 +7,7 @@ counts. Everything here can be deleted but the archive and the key: it will be m
 
 from __future__ import annotations
 
+import errno
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -175,13 +176,15 @@ class Store:
 
 def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
     """The error of a folder that is read-only or full."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    first = "free space" if full else f"let this user write to {folder}"
     return StoreError(
-        f"{folder}: cannot write the {what}",
+        f"{folder}: cannot write {what}",
         [
             Problem(
                 "",
                 error.strerror or str(error),
-                do=f"free space, or name another folder with --set {what}=FOLDER; "
+                do=f"{first}, or name another folder with --set {what}=FOLDER; "
                 "the last release is untouched",
             )
         ],

@@ -28,7 +28,7 @@ judged AS (
             END
         ) AS reason
     FROM all_records AS r
-    JOIN record_files AS f ON r.filename = f.filename
+    JOIN record_files AS f ON parse_filename(r.filename) = f.filename
     LEFT JOIN tasks AS t ON r.task = t.task
     LEFT JOIN judges AS j ON r.judge = j.judge
 )

@@ -1,0 +1,72 @@
+"""What a stage is given and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.tables import TableFile, write_table
+
+Rows: TypeAlias = pa.Table | pa.RecordBatchReader
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """What a stage may use; large tables can be written to ``folder`` straight away."""
+
+    campaign: LoadedCampaign
+    folder: Path
+    store: Store
+    judge_key: Callable[[], bytes]
+    inputs: Mapping[str, TableFile]
+    read: Callable[[str], pa.Table]
+    progress: Callable[[str], None]
+
+    @property
+    def queries(self) -> Queries:
+        """SQL with the campaign's limits."""
+        return Queries(self.campaign.settings.resources, self.store.spill)
+
+
+@dataclass
+class Made:
+    """What a stage made: tables (or queries that will give them, or files), and facts."""
+
+    tables: Mapping[str, Rows | Callable[[], AbstractContextManager[Rows]] | TableFile]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, name: str, path: Path) -> TableFile:
+        """Write a table, with the columns of its contract if it is a gold table."""
+        made = self.tables[name]
+        if isinstance(made, TableFile):
+            return made
+        with made() if callable(made) else nullcontext(made) as rows:
+            return write_table(path, _as_declared(rows, name))
+
+
+def _as_declared(rows: Rows, name: str) -> Rows:
+    """Rows of a gold table with the columns, types and descriptions of its contract."""
+    contract = GOLD.get(name)
+    if contract is None or rows.schema.equals(contract.schema, check_metadata=True):
+        return rows
+
+    def declared(batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [
+            batch.column(f.name).cast(f.type)
+            if f.name in batch.schema.names
+            else pa.nulls(batch.num_rows, f.type)
+            for f in contract.schema
+        ]
+        return pa.record_batch(columns, schema=contract.schema)
+
+    batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    return pa.RecordBatchReader.from_batches(contract.schema, map(declared, batches))

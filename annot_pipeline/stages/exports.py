@@ -1,0 +1,279 @@
+"""Exports: found, archived, and parsed into records, each only once."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import (
+    CANONICAL_FIELDS,
+    ItemSource,
+    LoadedCampaign,
+    Source,
+)
+from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of, shorten
+from annot_pipeline.exports import READERS, Export, Opening
+from annot_pipeline.signature import digest
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.steps.read_records import (
+    CODE_VERSION,
+    FIELD_TYPES,
+    columns_by_field,
+    columns_of,
+    read_items,
+    read_records,
+)
+from annot_pipeline.storage.archive import (
+    archive_file,
+    archived,
+    find_exports,
+    matching_folders,
+)
+from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
+from annot_pipeline.storage.tables import write_table
+
+EXPORTS = pa.schema(
+    [
+        ("kind", TEXT),
+        ("source_order", INT),
+        ("file_order", INT),
+        ("source_file", TEXT),
+        ("source_sha256", TEXT),
+        ("bytes", INT),
+    ]
+)
+RECORD_FILES = pa.schema(
+    [
+        *(EXPORTS.field(name) for name in EXPORTS.names[1:]),
+        ("filename", TEXT),
+        ("rows", INT),
+        ("records", INT),
+        ("ignored", TEXT),
+    ]
+)
+ITEM_ROWS = pa.schema(
+    [
+        *((name, TEXT) for name in (
+            "item", "segment", "system", "text", "source", "reference", "truth"
+        )),
+        ("place", INT),
+    ]
+)  # fmt: skip
+
+ANY_RECORD = pa.schema(
+    [("row", INT), ("cell", TEXT), ("reason", TEXT)]
+    + [(name, FIELD_TYPES.get(name, TEXT)) for name in CANONICAL_FIELDS]
+    + [("filename", TEXT)]
+)
+"""A record with every canonical field; parsed files hold those that are mapped."""
+
+
+def archive_exports(context: StageContext) -> Made:
+    """Find the inputs of this build and keep their bytes."""
+    settings, folder = context.campaign.settings, context.campaign.folder
+    rows = []
+    listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
+        ("judgments", settings.sources),
+        ("items", settings.items),
+    ]
+    for kind, sources in listed:
+        for source_order, source in enumerate(sources):
+            where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
+            latest = isinstance(source, Source) and source.files == "latest"
+            found = find_exports(folder, source.path, latest=latest, where=where)
+            folders = matching_folders(folder, source.path)
+            if folders:
+                context.progress(f"folders are not read: {first_of(folders)}")
+            for file_order, export in enumerate(found):
+                sha256, size = archive_file(export.path, context.store.archive)
+                rows.append((kind, source_order, file_order, export.relative, sha256, size))
+    table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
+    total = sum(row[5] for row in rows)
+    context.progress(f"{len(rows)} exports, {total:,} bytes, archived by SHA-256")
+    return Made({"exports": table}, {"files": len(rows), "bytes": total})
+
+
+def read_exports(context: StageContext) -> Made:
+    """Parse the exports that were not parsed before with the same mapping."""
+    settings, campaign = context.campaign.settings, context.campaign.settings.campaign
+    files: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
+    parsed = 0
+    for export in context.read("exports").to_pylist():
+        place = export["source_order"]
+        kept = archived(context.store.archive, export["source_sha256"])
+        if export["kind"] == "items":
+            where = f"items.{place}.fields"
+            table = settings.items[place]
+            items += _item_rows(table, kept, export["source_file"], where, len(items))
+            continue
+        source = settings.sources[place]
+        key = digest(
+            {
+                "code": CODE_VERSION,
+                "sha256": export["source_sha256"],
+                "mapping": source.model_dump(mode="json", exclude={"path", "files"}),
+                "campaign": campaign,
+                "path": export["source_file"] if _reads_path(source) else None,
+                "gzipped": export["source_file"].lower().endswith(".gz"),
+            }
+        )[:32]
+        target = context.store.records / f"{key}.parquet"
+        note = context.store.records / f"{key}.json"
+        if not (target.exists() and note.exists()):
+            where = f"sources.{place}.fields"
+            _parse(source, kept, export["source_file"], where, campaign, target, note)
+            parsed += 1
+            if parsed % 10 == 0:
+                context.progress(f"read {export['source_file']}")
+        counted = read_json(note)
+        files.append(
+            {name: export[name] for name in EXPORTS.names if name != "kind"}
+            | {"filename": target.name, **counted}
+            | {"ignored": json.dumps(counted["ignored"], sort_keys=True)}
+        )
+    n_rows, n_records = sum(f["rows"] for f in files), sum(f["records"] for f in files)
+    context.progress(
+        f"{n_rows:,} rows, {n_records:,} records; {parsed} of {len(files)} exports were new"
+    )
+    tables = {
+        "record_files": pa.Table.from_pylist(files, RECORD_FILES),
+        "item_rows": pa.Table.from_pylist(items, ITEM_ROWS),
+    }
+    return Made(tables, {"rows": n_rows, "records": n_records, "parsed": parsed})
+
+
+def present_exports(campaign: LoadedCampaign) -> list[tuple[int, str, str]]:
+    """What a build would read now: (number of the source, export, SHA-256).
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read.
+    """
+    found = []
+    settings = campaign.settings
+    sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
+    for number, source in enumerate(sources):
+        latest = isinstance(source, Source) and source.files == "latest"
+        for export in find_exports(campaign.folder, source.path, latest=latest, where=source.path):
+            found.append((number, export.relative, file_sha256(export.path)))
+    return found
+
+
+def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
+    """Open an export with the reader of its format."""
+    options = source.options
+    return READERS[source.format](
+        Opening(
+            path,
+            name,
+            frozenset(columns_of(source)),
+            options.delimiter,
+            options.quote,
+            options.encoding,
+            options.columns,
+            options.multilabel,
+        )
+    )
+
+
+def check_columns(
+    source: Source | ItemSource, export: Export, name: str, n_rows: int, where: str
+) -> None:
+    """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
+
+    Raises
+    ------
+    ConfigError
+        With the columns that there are.
+    """
+    missing = [c for c in columns_of(source) if c not in export.columns]
+    if not missing or (not export.columns and not n_rows):
+        return
+    fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
+    raise ConfigError(
+        f"{name}: unknown column",
+        [
+            Problem(
+                f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
+                "the export has no such column",
+                allowed=first_of(list(map(shorten, export.columns)), 40),
+                do=_how_to_name(missing, export.columns),
+                values=tuple(missing),
+            )
+        ],
+    )
+
+
+def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
+    repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
+    likely = difflib.get_close_matches(missing[0], columns, 1)
+    if repeated:
+        return f"several columns have this name; name one by its place, as {repeated[0]}"
+    if len(columns) == 1:
+        return 'set options.delimiter to what stands between the columns ("\\t" for a tab)'
+    if any("\ufffd" in column for column in columns):
+        return "set options.encoding to the file's encoding"
+    return f"did you mean {likely[0]}?" if likely else "name a column that the export has"
+
+
+def _reads_path(source: Source) -> bool:
+    return '"capture"' in source.model_dump_json()
+
+
+def _parse(
+    source: Source, kept: Path, name: str, where: str, campaign: str, target: Path, note: Path
+) -> None:
+    """Write the records of one export; the note beside it is written last."""
+    export = open_export(source, kept, name)
+    check_columns(source, export, name, 0, where)
+    rows_seen = records = 0
+
+    def chunks() -> Iterator[pa.Table]:
+        nonlocal rows_seen, records
+        last = 0
+        for chunk in export.chunks:
+            table = read_records(chunk, source, path=name, campaign=campaign)
+            records += table.num_rows
+            rows_seen += len(set(chunk.row.tolist())) - (int(chunk.row[0]) == last)
+            last = int(chunk.row[-1])
+            yield table
+
+    tables = list(chunks())
+    check_columns(source, export, name, rows_seen, where)
+    whole = pa.concat_tables(tables, promote_options="permissive") if tables else _no_records()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(target) as temporary:
+        write_table(temporary, whole)
+    write_json(note, {"rows": rows_seen, "records": records, "ignored": export.ignored})
+
+
+def _no_records() -> pa.Table:
+    return ANY_RECORD.remove(ANY_RECORD.get_field_index("filename")).empty_table()
+
+
+def _item_rows(
+    source: ItemSource, kept: Path, name: str, where: str, start: int
+) -> list[dict[str, Any]]:
+    export = open_export(source, kept, name)
+    tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
+    n_rows = sum(table.num_rows for table in tables)
+    check_columns(source, export, name, n_rows, where)
+    rows = [row for table in tables for row in table.to_pylist()]
+    rejected = [row for row in rows if row["reason"]]
+    if rejected:
+        raise InputError(
+            f"{name}: rows of an item table that cannot be read: {len(rejected):,}",
+            [Problem(f"{name}:{r['row']}", r["reason"], do="mend the table") for r in rejected[:5]],
+        )
+    return [
+        {column: row.get(column) for column in ITEM_ROWS.names} | {"place": start + n}
+        for n, row in enumerate(sorted(rows, key=lambda row: row["row"]))
+    ]
