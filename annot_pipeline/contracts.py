@@ -1,8 +1,9 @@
 """Every table, declared once: columns, types, units, key, allowed values.
 
 The Parquet schema, the Dagster column schema, the contract gates and the documentation
-all come from here. A new gold table is one entry in `GOLD`. What does not belong here:
-how a table is made (steps) and where it lies (storage).
+all come from here. A new gold table is one entry in `GOLD`, and an output of the stage that
+makes it (annot_pipeline.pipeline). What does not belong here: how a table is made (steps, sql)
+and where it lies (storage).
 """
 
 from __future__ import annotations

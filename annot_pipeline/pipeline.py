@@ -1,8 +1,8 @@
 """The stages, declared once: inputs, outputs, settings, code version, work.
 
 The Dagster assets are made from `STAGES`; everything else runs them through `Build` without
-Dagster. A new stage or gold table is one entry here. What does not belong here: arithmetic
-(methods), tables' contents (steps), how files are written (storage).
+Dagster. A new stage is one entry here, a new gold table one more output. What does not belong
+here: arithmetic (methods), tables' contents (steps), how files are written (storage).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import GateError, Problem
-from annot_pipeline.gates import GateResult, check_gate_names, run_gates
+from annot_pipeline.errors import GateError, Problem, StoreError
+from annot_pipeline.gates import GateResult, can_measure, check_gate_names, run_gates
 from annot_pipeline.signature import digest, settings_document
 from annot_pipeline.stages import exports, gold, judgments
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.steps import infer_labels, read_records
+from annot_pipeline.steps import infer_labels
 from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.store import StageResult, Store, cannot_write
@@ -87,7 +87,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"exports": ()},
         outputs=("record_files", "item_rows"),
         settings=("campaign", "sources", "items"),
-        code_version=read_records.CODE_VERSION,
+        code_version=exports.CODE_VERSION,
         work=exports.read_exports,
         remembered=False,  # each export is, on its own
         kinds=frozenset({"parquet", "pyarrow"}),
@@ -214,7 +214,7 @@ class Build:
         }
         key = self._stage_key(stage, inputs)
         result = self.store.result(stage.name, key) if stage.remembered else None
-        if result is None:
+        if result is None or not can_measure(stage.name, stage.outputs, result.facts):
             result = self._make(stage, key, inputs)
         else:
             result = StageResult(**{**result.__dict__, "reused": True})
@@ -231,7 +231,18 @@ class Build:
         return StageRun(result, tuple(self.gates(stage, result)))
 
     def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
-        """How the gates of a stage go with the levels of this campaign."""
+        """How the gates of a stage go with the levels of this campaign.
+
+        Raises
+        ------
+        StoreError
+            Other code made the result, without a fact that a gate looks at.
+        """
+        if not can_measure(stage.name, stage.outputs, result.facts):
+            raise StoreError(
+                f"{stage.name} was made by other code",
+                [Problem("", "a gate finds nothing to look at", do="annot build makes it again")],
+            )
         return run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
 
     def _stage_key(self, stage: Stage, inputs: Mapping[str, TableFile]) -> str:

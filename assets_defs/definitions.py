@@ -12,7 +12,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.pipeline import STAGES, Progress
 from assets_defs.automation import exports_sensor, nightly_job, nightly_schedule
 from assets_defs.release import release_asset
-from assets_defs.stages import stage_assets
+from assets_defs.stage_assets import stage_assets
 
 
 def build_definitions(campaign: str | Path, **overrides: Any) -> dg.Definitions:

@@ -27,7 +27,9 @@ INTERNAL = {
 
 def table_description(table: str) -> str:
     """What a row is, for people."""
-    return f"One row is {GOLD[table].row}." if table in GOLD else INTERNAL[table]
+    if table in GOLD:
+        return f"One row is {GOLD[table].row}."
+    return INTERNAL.get(table, "Working state of the pipeline.")
 
 
 def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.pipeline import GOLD_MADE, Build, Progress
 from annot_pipeline.publish import publish
 from assets_defs.keys import release_key, table_key
-from assets_defs.stages import in_dagster
+from assets_defs.stage_assets import in_dagster
 
 
 def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.AssetsDefinition:

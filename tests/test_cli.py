@@ -137,10 +137,10 @@ def test_only_build_loads_dagster(campaign):
 def test_sql_is_found_in_the_package_else_beside_it(tmp_path, monkeypatch):
     from annot_pipeline.storage import queries
 
-    beside = queries.sql_text("audit/lineage")
+    beside = queries.sql_text("gold/lineage")
     assert "SELECT" in beside
     inside = tmp_path / "annot_pipeline"
-    (inside / "sql" / "audit").mkdir(parents=True)
-    (inside / "sql" / "audit" / "lineage.sql").write_text("-- inside")
+    (inside / "sql" / "gold").mkdir(parents=True)
+    (inside / "sql" / "gold" / "lineage.sql").write_text("-- inside")
     monkeypatch.setattr(queries, "files", lambda _: inside)
-    assert queries.sql_text("audit/lineage") == "-- inside"
+    assert queries.sql_text("gold/lineage") == "-- inside"

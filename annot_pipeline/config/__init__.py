@@ -11,7 +11,6 @@ from annot_pipeline.config.expressions import (
     Expression,
     JoinExpression,
 )
-from annot_pipeline.config.section import TAG
 from annot_pipeline.config.sections import Privacy, Resources, TaskSettings, Threshold
 from annot_pipeline.config.sources import (
     CANONICAL_FIELDS,
@@ -21,6 +20,7 @@ from annot_pipeline.config.sources import (
     ReadOptions,
     Source,
 )
+from annot_pipeline.config.strict_section import TAG
 
 __all__ = [
     "CANONICAL_FIELDS",

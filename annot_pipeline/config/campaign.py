@@ -9,7 +9,6 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_validator
 
-from annot_pipeline.config.section import Section
 from annot_pipeline.config.sections import (
     Easl,
     Engine,
@@ -23,6 +22,7 @@ from annot_pipeline.config.sections import (
     Threshold,
 )
 from annot_pipeline.config.sources import ItemSource, Source
+from annot_pipeline.config.strict_section import Section
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams
 
 

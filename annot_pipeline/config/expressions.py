@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from annot_pipeline.config.section import TAG, Section
+from annot_pipeline.config.strict_section import TAG, Section
 
 
 class ColumnExpression(Section):

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from annot_pipeline.config.section import Section
+from annot_pipeline.config.strict_section import Section
 
 
 class Criterion(Section):

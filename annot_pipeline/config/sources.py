@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from annot_pipeline.config.expressions import CaptureExpression, Expression, JoinExpression
-from annot_pipeline.config.section import Section
+from annot_pipeline.config.strict_section import Section
 
 FieldName = Literal[
     "task", "judge", "item", "system", "segment", "criterion", "label", "score",

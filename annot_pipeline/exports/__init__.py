@@ -1,6 +1,8 @@
 """Readers of export formats: bytes in, `RawRows` out.
 
-A new format is one module here and one line in `READERS`, and its name in `config.Format`.
+A new format is one module here, one line in `READERS`, and its name in `config.sources.Format`
+(`annot init` learns it in annot_pipeline.guess). A table that is csv, one judgment or many a
+row, needs none: the mapping of the campaign does that.
 What does not belong here: what columns mean (steps.read_records) and where files lie (storage).
 """
 
@@ -13,6 +15,9 @@ from annot_pipeline.exports.parquet import read_parquet
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, Reader
 from annot_pipeline.exports.tabular import read_csv
 
+CODE_VERSION = "1"
+"""Raised whenever a reader would read the same bytes otherwise: exports are then read again."""
+
 READERS: dict[str, Reader] = {
     "csv": read_csv,
     "mturk": read_mturk,
@@ -21,4 +26,4 @@ READERS: dict[str, Reader] = {
     "label_studio": read_label_studio,
 }
 
-__all__ = ["READERS", "Export", "Opening", "RawRows", "Reader"]
+__all__ = ["CODE_VERSION", "READERS", "Export", "Opening", "RawRows", "Reader"]

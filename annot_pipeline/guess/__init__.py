@@ -1,7 +1,7 @@
 """Guesses a campaign.yaml from real exports: what `annot init` writes.
 
 From low to high: ``names`` (usual column names) and ``columns`` (what they hold); ``samples``,
-``layouts`` and ``sniff`` (opening a file without knowing how), ``nested`` (values in JSON cells);
+``headerless`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON cells);
 ``answers``, ``answer_columns``, ``objects``, ``numbered``, ``optional_fields`` and ``row_shapes``,
 which make the ``mapping`` of ``fields``; ``groups`` and ``sources`` (files that belong together),
 ``task_names``, ``item_tables``; ``document`` (the text). Nothing here decides anything for good:

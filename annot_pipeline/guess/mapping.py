@@ -6,7 +6,7 @@ from annot_pipeline.guess import names, row_shapes
 from annot_pipeline.guess.answers import NoJudgmentsError, comparison
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.fields import Mapping
-from annot_pipeline.guess.layouts import by_contents
+from annot_pipeline.guess.headerless import by_contents
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.optional_fields import optional_lines
 

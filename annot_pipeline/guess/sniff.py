@@ -20,7 +20,7 @@ from annot_pipeline.exports import READERS
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
-from annot_pipeline.guess.layouts import known_layout
+from annot_pipeline.guess.headerless import known_layout
 from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
 
 ROWS_TRIED = 1_000

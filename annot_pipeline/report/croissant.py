@@ -10,6 +10,7 @@ DATA_TYPES = {
     "int64": "sc:Integer",
     "double": "sc:Float",
     "bool": "sc:Boolean",
+    "timestamp[us, tz=UTC]": "sc:DateTime",
 }
 CONTEXT = {
     "@language": "en",

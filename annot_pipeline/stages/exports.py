@@ -18,11 +18,12 @@ from annot_pipeline.config import (
 )
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of, shorten
+from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import (
-    CODE_VERSION,
     FIELD_TYPES,
     columns_by_field,
     columns_of,
@@ -72,6 +73,10 @@ ANY_RECORD = pa.schema(
     + [("filename", TEXT)]
 )
 """A record with every canonical field; parsed files hold those that are mapped."""
+
+
+CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
+"""Of reading: the readers', then that of making records."""
 
 
 def archive_exports(context: StageContext) -> Made:

@@ -42,12 +42,12 @@ def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
 
 def describe_judges(context: StageContext) -> Made:
     """Judges of all tasks."""
-    return _by_query(context, "judges/describe_judges", "judges")
+    return _by_query(context, "gold/judges", "judges")
 
 
 def describe_items(context: StageContext) -> Made:
     """Items judged or listed."""
-    made = _by_query(context, "items/describe_items", "items")
+    made = _by_query(context, "gold/items", "items")
     contents: dict[str, set[tuple[Any, ...]]] = {}
     for row in context.read("item_rows").to_pylist():
         row.pop("place")
@@ -62,7 +62,7 @@ def trace_lineage(context: StageContext) -> Made:
         "salt": derive(context.judge_key(), "judgment"),
         "pseudonymize": context.campaign.settings.privacy.pseudonymize,
     }
-    return _by_query(context, "audit/lineage", "lineage", parameters)
+    return _by_query(context, "gold/lineage", "lineage", parameters)
 
 
 def _by_query(

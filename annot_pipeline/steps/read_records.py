@@ -31,7 +31,7 @@ from annot_pipeline.steps.expressions import (
     parse_time,
 )
 
-CODE_VERSION = "3"
+CODE_VERSION = "1"
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""

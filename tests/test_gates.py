@@ -1,0 +1,65 @@
+"""Gates: levels, settings, and facts of other code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from annot_pipeline.config import Threshold
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.gates import GATES, can_measure, check_gate_names, run_gates
+from annot_pipeline.pipeline import STAGES
+
+EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
+
+
+def level(value: float, **thresholds: float | None) -> str:
+    facts = {
+        "unsettled": ["x"] * int(value), "misnamed_classes": [], "judges_below_chance": [],
+        "judges": 1, "single_judgment_share": 0,
+    }  # fmt: skip
+    results = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(**thresholds)})
+    return next(r.level for r in results if r.name == "convergence")
+
+
+def test_levels():
+    assert level(0) == "pass"
+    assert level(1) == "warn"  # the default
+    assert level(1, warn=None) == "pass"
+    assert level(2, warn=1, error=2) == "warn"
+    assert level(3, warn=1, error=2) == "error"
+
+
+def test_a_given_level_leaves_the_other_at_its_default():
+    assert level(1, error=0) == "error"
+    assert level(1, error=5) == "warn"
+
+
+def test_every_gate_belongs_to_a_stage_and_says_what_to_do():
+    names = {stage.name for stage in STAGES}
+    assert len({gate.name for gate in GATES}) == len(GATES)
+    for gate in GATES:
+        assert gate.stage in names or gate.table in GOLD
+        assert gate.do
+        assert gate.question
+
+
+def test_levels_for_unknown_gates_are_refused():
+    with pytest.raises(ConfigError, match="unknown gate") as error:
+        check_gate_names({"rejectd_share": Threshold(error=1)})
+    assert "did you mean rejected_share?" in str(error.value)
+
+
+def test_facts_of_older_code_are_made_again(build_campaign):
+    """A gate that is new since the store was filled must not stop the build."""
+    first = build_campaign({"a.csv": EXPORT})
+    path = first.runs["infer_labels"].result.tables["labels"].path.parent / "stage.json"
+    document = json.loads(path.read_text())
+    del document["facts"]["judges_below_chance"]
+    path.write_text(json.dumps(document))
+    assert not can_measure("infer_labels", ["labels"], document["facts"])
+    second = build_campaign({"a.csv": EXPORT})
+    assert not second.runs["infer_labels"].result.reused
+    assert second.hashes() == first.hashes()
