@@ -30,18 +30,24 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = arguments.run(arguments)
         return status
     except AnnotError as error:
-        print(f"annot: {error}", file=sys.stderr)
-        return error.exit_status
+        return _failed(arguments, error)
     except BrokenPipeError:
         return 0
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         problem = Problem("", f"{where}{error.strerror or error}", do="free space, or mend access")
-        print(f"annot: {StoreError('a file cannot be written', [problem])}", file=sys.stderr)
-        return StoreError.exit_status
+        return _failed(arguments, StoreError("a file cannot be written", [problem]))
     except KeyboardInterrupt:
         print("annot: stopped; the last release stands", file=sys.stderr)
         return 1
+
+
+def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
+    """Say what is wrong: a block on stderr, and with --json a document on stdout too."""
+    print(f"annot: {error}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps({"error": error.document(), "exit_status": error.exit_status}, indent=2))
+    return error.exit_status
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,8 +60,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
     init = commands.add_parser("init", help="look at exports, write a commented campaign.yaml")
-    init.add_argument("exports", nargs="+", metavar="EXPORT", type=Path)
-    init.add_argument("-o", "--output", metavar="DIR", type=Path, default=Path())
+    init.add_argument("exports", nargs="+", metavar="EXPORT", type=Path, help="files or folders")
+    init.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, default=Path(),
+        help="folder for campaign.yaml (default: this one); also names the campaign",
+    )  # fmt: skip
     init.add_argument("--force", action="store_true", help="write over a campaign.yaml")
     init.add_argument("--json", action="store_true", help="one JSON document on stdout")
     init.set_defaults(run=_init)
@@ -110,7 +119,8 @@ def _init(arguments: argparse.Namespace) -> int:
         raise ConfigError(
             "an export is missing", [Problem(str(path), "no such file") for path in missing]
         )
-    text = guess_campaign(arguments.exports, folder.resolve())
+    named = folder.resolve() != Path.cwd()
+    text = guess_campaign(arguments.exports, folder.resolve(), named_by_folder=named)
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     _print(
@@ -139,6 +149,8 @@ def _validation_text(campaign: str, document: Document) -> str:
             f"{printable(source['path'])} ({source['format']}): {source['files']} files, "
             f"{source['rows']:,} rows, {source['records']:,} records"
         )
+        for what, count in source["ignored"].items():
+            lines.append(f"  not records: {count:,} {printable(what)}")
         for field in source["fields"]:
             examples = ", ".join(printable(e)[:30] for e in field["examples"])
             lines.append(
@@ -206,6 +218,7 @@ def _build(arguments: argparse.Namespace) -> int:
         news = "published" if publication.published else "nothing new; still"
         lines += [
             f"tables: {rows}",
+            *_changes_text(manifest),
             f"{news} {publication.release.version}: {folder}",
             f"next: open {folder / 'report.html'}",
             f"      annot status {arguments.campaign}",
@@ -216,6 +229,14 @@ def _build(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _changes_text(manifest: Document) -> list[str]:
+    changed = {what: n for what, n in (manifest["changes"] or {}).items() if n}
+    if not changed:
+        return []
+    words = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in changed.items())
+    return [f"since {manifest['parent']['version']}: {words}"]
+
+
 # --- status, releases ----------------------------------------------------------------------
 
 
@@ -223,35 +244,33 @@ def _status(arguments: argparse.Namespace) -> int:
     from annot_pipeline.status import status
 
     document = status(_load(arguments))
-
-    def text() -> str:
-        release, arrived = document["release"], document["arrived"]
-        lines = []
-        if release:
-            lines.append(
-                f"{document['campaign']}: {release['version']} of {release['created_at']}, "
-                f"{release['path']}"
-            )
-            lines += [
-                f"  {gate['level']}: {gate['name']}: {gate['question']}: {gate['value']:g}"
-                for gate in release["checks"]
-                if gate["level"] != "pass"
-            ]
-        else:
-            lines.append(f"{document['campaign']}: no release yet")
-        for what, names in arrived.items():
-            if names:
-                shown = printable(", ".join(names[:5]) + (" ..." if len(names) > 5 else ""))
-                lines.append(f"since then {what}: {len(names)} exports ({shown})")
-        if document["last_build"]:
-            last = document["last_build"]
-            lines.append(f"last build: {last['finished']}, {last['outcome']}")
-        step = f"annot build {arguments.campaign}" if document["build_due"] else "nothing to do"
-        lines.append(f"next: {step}")
-        return "\n".join(lines)
-
-    _print(arguments, document, text)
+    _print(arguments, document, lambda: _status_text(arguments.campaign, document))
     return 0
+
+
+def _status_text(campaign: str, document: Document) -> str:
+    release, last = document["release"], document["last_build"]
+    lines = [f"{document['campaign']}: no release yet"]
+    if release:
+        version, when, path = (release[key] for key in ("version", "created_at", "path"))
+        lines = [f"{document['campaign']}: {version} of {when}, {path}"]
+        for gate in release["checks"]:
+            if gate["level"] != "pass":
+                found = f": {printable(gate['detail'])}" if gate["detail"] else ""
+                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{found}")
+                lines.append(f"    do: {gate['do']}")
+    for what, names in document["arrived"].items():
+        if names:
+            shown = ", ".join(map(printable, names[:5])) + (" ..." if len(names) > 5 else "")
+            lines.append(f"since then {what}: {len(names)} exports ({shown})")
+    if document["settings_changed"]:
+        lines.append("since then settings that can move a number have changed")
+    if last:
+        outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
+        lines.append(f"last build, {last['finished']}: {outcome}")
+    step = f"annot build {campaign}" if document["build_due"] else "nothing to do"
+    lines.append(f"next: {step}")
+    return "\n".join(lines)
 
 
 def _releases(arguments: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 SHOWN_VALUES = 5
 BLANKS = "\u00a0\u2007\u2009\u202f\u3000"
@@ -52,6 +52,10 @@ class AnnotError(Exception):
         self.title = title
         self.problems = tuple(problems)
         super().__init__(title)
+
+    def document(self) -> dict[str, object]:
+        """As JSON says it."""
+        return {"title": self.title, "problems": [asdict(problem) for problem in self.problems]}
 
     def __str__(self) -> str:
         blocks = [str(problem).replace("\n", "\n  ") for problem in self.problems]

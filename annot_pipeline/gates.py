@@ -17,6 +17,7 @@ from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, Problem, first_of
 
+LINE = 100
 Facts = Mapping[str, Any]
 Level = Literal["pass", "warn", "error"]
 
@@ -87,6 +88,12 @@ class GateResult:
             text += f", allowed is {_figure(limit, self.question)}"
         return text
 
+    @property
+    def short(self) -> str:
+        """The same in a line or so, with the first of what stands behind it."""
+        detail = f"{self.detail[:LINE]}…" if len(self.detail) > LINE else self.detail
+        return self.headline + (f"; {detail}" if detail else "")
+
     def __str__(self) -> str:
         return self.headline + (f"; {self.detail}" if self.detail else "")
 
@@ -145,6 +152,12 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["ambiguous_tasks"]), warn=0,
     ),
     Gate(
+        "unmodelled_tasks", "settle_judgments", "judgments",
+        "number of tasks of a kind that has no method yet: kept and traced, but not scored",
+        "wait for the release that has it, or map labels",
+        lambda f: _named([t for t, kind in f["kinds"].items() if kind != "categorical"]), warn=0,
+    ),
+    Gate(
         "look_alikes", "settle_judgments", "judgments",
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",
@@ -165,8 +178,8 @@ GATES: tuple[Gate, ...] = (
     Gate(
         "class_identity", "infer_labels", "prevalence",
         "number of classes that no longer mean their name",
-        "look at judge_confusion for these; try dawid_skene.start: diagonal, or merge rare "
-        "classes",
+        "look at their rows in prevalence and judge_confusion; ask more judges, or merge rare "
+        "classes; the votes start is the more prone to it",
         lambda f: _named(f["misnamed_classes"]), warn=0,
     ),
     Gate(

@@ -8,7 +8,8 @@ here: arithmetic (methods), tables' contents (steps), how files are written (sto
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -17,7 +18,7 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import GateError, Problem, StoreError
+from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, can_measure, check_gate_names, run_gates
 from annot_pipeline.signature import digest, settings_document
 from annot_pipeline.stages import exports, gold, judgments
@@ -202,9 +203,23 @@ class Build:
             Bad exports or a store that cannot be written; nothing half done stays behind.
         """
         try:
-            return self._run_stage(stage)
+            with self.noting():
+                run = self._run_stage(stage)
         except OSError as error:
             raise cannot_write(self.store.root, error, "store") from error
+        error_ = failed([run])
+        if error_:
+            self.store.note_outcome(self.run, str(error_))
+        return run
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note an error as the build's outcome, for `annot status`."""
+        try:
+            yield
+        except AnnotError as error:
+            self.store.note_outcome(self.run, str(error))
+            raise
 
     def _run_stage(self, stage: Stage) -> StageRun:
         self.store.prepare()
@@ -222,7 +237,7 @@ class Build:
         gates = self.gates(stage, result)
         for gate in gates:
             if gate.level == "error" or (gate.level == "warn" and not result.reused):
-                self.progress(f"{gate.level}: {gate.headline}")
+                self.progress(f"{gate.level}: {gate.short}")
         return StageRun(result, tuple(gates))
 
     def recorded(self, stage: Stage) -> StageRun:

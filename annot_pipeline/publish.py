@@ -50,16 +50,20 @@ def publish(build: Build) -> Publication:
     StoreError
         Gold cannot be written, or a table in the store is damaged.
     """
-    runs = {stage.name: build.recorded(stage) for stage in STAGES}
-    error = failed(list(runs.values()))
-    if error:
-        raise error
-    releases = Releases(build.campaign.gold)
-    try:
-        with releases.publishing(lambda: build.progress("another build publishes; waiting")):
-            return _publish_if_new(build, runs, releases)
-    except OSError as cause:
-        raise cannot_write(build.campaign.gold, cause, "gold") from cause
+    with build.noting():
+        runs = {stage.name: build.recorded(stage) for stage in STAGES}
+        error = failed(list(runs.values()))
+        if error:
+            raise error
+        releases = Releases(build.campaign.gold)
+        try:
+            with releases.publishing(lambda: build.progress("another build publishes; waiting")):
+                publication = _publish_if_new(build, runs, releases)
+        except OSError as cause:
+            raise cannot_write(build.campaign.gold, cause, "gold") from cause
+    news = "published" if publication.published else "nothing new:"
+    build.store.note_outcome(build.run, f"{news} {publication.release.version}")
+    return publication
 
 
 def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> Publication:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build, failed
+from annot_pipeline.pipeline import Build
+from annot_pipeline.signature import settings_hash
 from annot_pipeline.stages.exports import present_exports
-from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.releases import Release, Releases
 
 
 def status(campaign: LoadedCampaign) -> dict[str, Any]:
@@ -23,6 +23,8 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "changed": sorted({n for n, _ in now - before} & names_before),
         "gone": sorted(names_before - names_now),
     }
+    build = Build(campaign)
+    changed = release is not None and _settings_changed(build, release)
     return {
         "campaign": campaign.settings.campaign,
         "release": release
@@ -33,8 +35,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "checks": release.manifest["checks"],
         },
         "arrived": arrived,
-        "last_build": _last_build(campaign),
-        "build_due": release is None or any(arrived.values()),
+        "settings_changed": changed,
+        "last_build": build.store.last_outcome(),
+        "build_due": release is None or changed or any(arrived.values()),
     }
 
 
@@ -59,22 +62,8 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     return rows
 
 
-def _last_build(campaign: LoadedCampaign) -> dict[str, Any] | None:
-    """When the last build finished a stage, and what its gates said."""
-    build = Build(campaign)
-    notes = sorted((build.store.root / "runs" / "latest").glob("*.json"))
-    if not notes:
-        return None
-    runs = []
-    for stage in STAGES:
-        try:
-            runs.append(build.recorded(stage))
-        except StoreError:
-            break
-    finished = datetime.fromtimestamp(max(n.stat().st_mtime for n in notes), UTC)
-    error = failed(runs)
-    whole = "went through" if len(runs) == len(STAGES) else "did not finish"
-    return {
-        "finished": finished.isoformat(timespec="seconds"),
-        "outcome": str(error) if error else whole,
-    }
+def _settings_changed(build: Build, release: Release) -> bool:
+    """Whether a build would publish because of settings alone."""
+    now = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
+    changed: bool = now != release.manifest["settings_hash"]
+    return changed

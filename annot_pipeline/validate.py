@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import tempfile
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +60,7 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
                 "files": sum(f["source_order"] == number for f in files),
                 "rows": sum(f["rows"] for f in files if f["source_order"] == number),
                 "records": sum(f["records"] for f in files if f["source_order"] == number),
+                "ignored": _ignored(f["ignored"] for f in files if f["source_order"] == number),
                 "fields": _fields(
                     source.fields,
                     [records / f["filename"] for f in files if f["source_order"] == number],
@@ -77,18 +81,29 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
     }
 
 
+def _ignored(notes: Iterable[str]) -> dict[str, int]:
+    """What the exports hold besides records, by kind."""
+    total: Counter[str] = Counter()
+    for note in notes:
+        total.update(json.loads(note))
+    return dict(sorted(total.items()))
+
+
 def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, Any]]:
     """Each field: its expression, how many records have it, how many values, a few of them."""
     described = []
     for name, expression in fields.items():
         columns = [read_table(path, [name])[name] for path in paths]
-        values = [v for c in columns for v in pc.unique(c).to_pylist() if v is not None]
-        distinct = list(dict.fromkeys(values))
+        counts: Counter[Any] = Counter()
+        for column in columns:
+            for row in pc.value_counts(column).to_pylist():
+                counts[row["values"]] += row["counts"]
+        distinct = [v for v in counts if v is not None and str(v).strip()]
         described.append(
             {
                 "field": name,
                 "expression": expression_text(expression),
-                "filled": sum(len(c) - c.null_count for c in columns),
+                "filled": sum(counts[value] for value in distinct),
                 "distinct": len(distinct),
                 "examples": [str(v) for v in distinct[:EXAMPLES]],
             }

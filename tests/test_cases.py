@@ -360,8 +360,11 @@ def test_a_disk_that_runs_full(
 
 def check_rows(folder: Path, document: str) -> None:
     """Validation meets every raw row, as counted here, also where a gate will fail."""
-    if document:
-        found = json.loads(document)
+    found = json.loads(document)
+    if "error" in found:
+        assert found["exit_status"] in (1, 2)
+        assert found["error"]["title"]
+    else:
         for source, told in zip(
             load_campaign(folder).settings.sources, found["sources"], strict=True
         ):

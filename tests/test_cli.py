@@ -102,6 +102,23 @@ def test_a_failed_gate_is_exit_1_and_status_remembers_it(capsys, campaign):
     state = document(capsys, "status", campaign)
     assert state["release"]["version"] == "v0001"
     assert "rejected_share" in state["last_build"]["outcome"]
+    status, out, _ = run(capsys, "build", campaign, "--json")
+    assert status == 1
+    failed = json.loads(out)
+    assert failed["exit_status"] == 1
+    assert "10 x item is blank" in failed["error"]["problems"][0]["what"]
+
+
+def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):
+    document(capsys, "build", campaign)
+    assert "published v0001" in document(capsys, "status", campaign)["last_build"]["outcome"]
+    state = document(capsys, "status", campaign, "--set", "dawid_skene.smoothing=0.5")
+    assert state["settings_changed"]
+    assert state["build_due"]
+    (campaign / "votes2.csv").write_text("item,label\nx,yes\n")
+    assert run(capsys, "build", campaign)[0] == 2
+    outcome = document(capsys, "status", campaign)["last_build"]["outcome"]
+    assert "unknown column" in outcome
 
 
 def test_wrong_usage_is_exit_2(capsys, campaign):

@@ -193,7 +193,7 @@ def test_changes_are_counted(build_campaign):
         {"1.csv": export(ROWS), "2.csv": export([f"{item[0]},{item[1]},{other}", "new,w1,yes"])}
     )
     changes = built.publication.release.manifest["changes"]
-    assert (changes["new_judgments"], changes["corrected_judgments"]) == (1, 1)
+    assert (changes["new_judgments"], changes["superseded_judgments"]) == (1, 1)
     assert (changes["withdrawn_judgments"], changes["new_labels"]) == (0, 1)
 
 

@@ -47,7 +47,7 @@ class _Found:
     left_out: list[tuple[str, str]] = field(default_factory=list)
 
 
-def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
+def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bool = False) -> str:
     """Look at exports and write a campaign.yaml for them.
 
     Parameters
@@ -57,6 +57,8 @@ def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
         there are no judgments among them.
     folder
         Where campaign.yaml will lie; its paths start there.
+    named_by_folder
+        Name the campaign after that folder, not after the exports.
 
     Returns
     -------
@@ -80,7 +82,7 @@ def guess_campaign(exports: Sequence[Path], folder: Path) -> str:
         _read_samples(files, seen)
         found = _look_at(seen, root)
         if found.sources:
-            name = _campaign_name(exports)
+            name = _campaign_name([root] if named_by_folder else exports)
             in_order = sorted(found.sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
             return write_campaign(name, sources, found.tables, found.left_out)
@@ -184,7 +186,7 @@ def _shown(paths: Sequence[Path], root: Path) -> str:
 def _campaign_name(exports: Sequence[Path]) -> str:
     """A name from the one folder or file given, else from the folder of the first file."""
     first = exports[0].resolve()
-    named = first if len(exports) == 1 or first.is_dir() else first.parent
+    named = first if len(exports) == 1 or not first.is_file() else first.parent
     stem = named.name.lower()
     if named.is_file():
         stem = re.sub(r"(\.(gz|txt|csv|tsv|tab|jsonl|ndjson|json|parquet))+$", "", stem)

@@ -58,7 +58,7 @@ def data_card(manifest: Mapping[str, Any]) -> str:
         "",
         "## Method",
         "",
-        f"`{manifest['signature']}`",
+        f"`{manifest['signature']}`" if manifest["convergence"] else "Nothing was estimated.",
         "",
     ]
     return "\n".join(lines)
@@ -66,7 +66,7 @@ def data_card(manifest: Mapping[str, Any]) -> str:
 
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
     limits = [
-        "- `probability` is the posterior of Dawid-Skene, which assumes that judges err "
+        "- `labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
         "independently; on hard items they do not, and it is then too sure of itself."
     ]
     for check in manifest["checks"]:

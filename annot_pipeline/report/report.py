@@ -45,6 +45,7 @@ def report_html(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> 
         f"{len(manifest['sources'])} exports, {manifest['facts']['records']:,} records.</p>",
         *_fates(manifest["facts"]["fates"]),
         *_section("Rejected", _rejections(manifest["facts"]["rejections"])),
+        *_section("In the exports, but not records", _ignored(manifest["sources"])),
         *_section("Gates", _gates(manifest["checks"])),
         *_section("Tasks", _tasks(manifest)),
         *_section("Prevalence", _rows(tables["prevalence"], (
@@ -85,6 +86,17 @@ def _rejections(rows: Sequence[Mapping[str, Any]]) -> str:
     return _table(
         ("records", "reason", "as in"),
         ((f"{row['records']:,}", row["reason"], row["example"]) for row in rows),
+    )
+
+
+def _ignored(sources: Sequence[Mapping[str, Any]]) -> str:
+    return _table(
+        ("export", "what", "count"),
+        (
+            (source["name"], what, f"{count:,}")
+            for source in sources
+            for what, count in source.get("ignored", {}).items()
+        ),
     )
 
 

@@ -5,12 +5,14 @@ They are kept apart, for nobody knows which was meant, and reported.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 
 from annot_pipeline.errors import shorten
 
+NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
 LATIN_TWINS = str.maketrans(
     "АВЕЅІЈКМНОРСТХУаеѕіјорсухԁһԛԝ"  # Cyrillic  # noqa: RUF001
     "ΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανικρτυχγ",  # Greek
@@ -32,7 +34,4 @@ def appearance(name: str) -> str:
     text = unicodedata.normalize("NFKC", name)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
     text = " ".join(text.translate(LATIN_TWINS).split()).casefold()
-    try:
-        return repr(float(text)) if text[:1] in "+-.0123456789" else text
-    except ValueError:
-        return text
+    return repr(float(text)) if NUMBER.fullmatch(text) else text

@@ -101,10 +101,11 @@ class Releases:
         wanted = (versions[-1] if versions else None) if version == "latest" else version
         if wanted is None or wanted not in versions:
             there = f"there are {', '.join(versions[-5:])}" if versions else "there is none yet"
-            raise StoreError(
-                f"{self.gold}: no release {version}",
-                [Problem("", there, do="annot build CAMPAIGN publishes one")],
-            )
+            do = "annot build CAMPAIGN publishes one" if not versions else "name one of these"
+            for other in (self.gold.parent, self.gold / "gold"):
+                if not versions and (other / POINTER).exists():
+                    do = f"releases lie in {other}"
+            raise StoreError(f"{self.gold}: no release {version}", [Problem("", there, do=do)])
         folder = self.gold / wanted
         return Release(wanted, folder, read_json(folder / MANIFEST))
 

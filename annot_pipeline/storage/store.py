@@ -7,11 +7,13 @@ counts. Everything here can be deleted but the archive and the key: it will be m
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import shutil
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +147,24 @@ class Store:
                 )
             ],
         )
+
+    def note_outcome(self, run: str, outcome: str) -> None:
+        """Remember how the latest build ended; a full disk does not hide the first error."""
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        with contextlib.suppress(OSError):
+            write_json(self._outcome, {"run": run, "finished": when, "outcome": outcome})
+
+    def last_outcome(self) -> dict[str, str] | None:
+        """Run, time and outcome of the latest build; None before the first."""
+        try:
+            outcome: dict[str, str] = read_json(self._outcome)
+        except (OSError, ValueError):
+            return None
+        return outcome
+
+    @property
+    def _outcome(self) -> Path:
+        return self.root / "last_build.json"
 
     def clean(self) -> None:
         """Delete what killed builds left and what no kept run uses."""

@@ -6,14 +6,14 @@ WITH old_used AS (
 new_used AS (
     SELECT DISTINCT judgment_id FROM new_lineage WHERE fate IN ('used', 'control')
 ),
-corrected AS (
+newly_superseded AS (
     SELECT judgment_id FROM new_lineage WHERE fate = 'superseded'
     EXCEPT
     SELECT judgment_id FROM old_lineage WHERE fate = 'superseded'
 )
 SELECT
     (SELECT count(*) FROM new_used ANTI JOIN old_used USING (judgment_id)) AS new_judgments,
-    (SELECT count(*) FROM corrected) AS corrected_judgments,
+    (SELECT count(*) FROM newly_superseded) AS superseded_judgments,
     (SELECT count(*) FROM old_used ANTI JOIN new_used USING (judgment_id))
         AS withdrawn_judgments,
     (SELECT count(*) FROM new_labels ANTI JOIN old_labels USING (task, item)) AS new_labels,

@@ -4,7 +4,7 @@ SELECT
     split_part(reason, ': ', 1) AS kind,
     count(*) AS records,
     min_by(reason, (source_order, file_order, source_row)) AS reason,
-    min_by(source_file || ':' || source_row, (source_order, file_order, source_row)) AS example
+    min_by(source_file || ' row ' || source_row, (source_order, file_order, source_row)) AS example
 FROM judgments
 JOIN record_files USING (source_order, file_order)
 WHERE fate = 'rejected'
