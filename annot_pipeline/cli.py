@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -37,6 +38,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         problem = Problem("", f"{where}{error.strerror or error}", do="free space, or mend access")
         return _failed(arguments, StoreError("a file cannot be written", [problem]))
+    except Exception as error:
+        if os.environ.get("ANNOT_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {str(error).strip() or 'no message'}"
+        do = "please report it, with what ANNOT_DEBUG=1 annot ... prints"
+        return _failed(arguments, StoreError("a defect of annot", [Problem("", what, do=do)]))
     except KeyboardInterrupt:
         print("annot: stopped; the last release stands", file=sys.stderr)
         return 1
@@ -152,7 +159,7 @@ def _validation_text(campaign: str, document: Document) -> str:
         for what, count in source["ignored"].items():
             lines.append(f"  not records: {count:,} {printable(what)}")
         for field in source["fields"]:
-            examples = ", ".join(printable(e)[:30] for e in field["examples"])
+            examples = ", ".join(printable(e)[:30] for e in field["examples"]) or "not shown"
             lines.append(
                 f"  {field['field']:<13} {printable(field['expression'])[:50]:<32} "
                 f"{field['filled']:>10,} filled, {field['distinct']:>8,} different: {examples}"

@@ -110,6 +110,12 @@ def _rejected(facts: Facts) -> Finding:
     return Finding(share, reasons)
 
 
+def _rejected_in_worst(facts: Facts) -> Finding:
+    shares = [(f["rejected"] / max(f["records"], 1), f["source_file"]) for f in facts["files"]]
+    worst, name = max(shares, default=(0.0, ""))
+    return Finding(worst, name if worst else "")
+
+
 def _below_chance(facts: Facts) -> Finding:
     named = _named(facts["judges_below_chance"])
     return Finding(named.value / max(facts["judges"], 1), named.detail)
@@ -138,6 +144,12 @@ GATES: tuple[Gate, ...] = (
         "mend the export or the mapping (annot validate shows examples), or raise "
         "gates.rejected_share.error",
         _rejected, warn=0.01, error=0.05,
+    ),
+    Gate(
+        "rejected_share_by_export", "settle_judgments", "judgments",
+        "share of records that were rejected in the worst export",
+        "annot validate shows examples; look whether a class or a column is missing in the mapping",
+        _rejected_in_worst, warn=0.05,
     ),
     Gate(
         "empty_exports", "settle_judgments", "judgments",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +26,8 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import infer_labels
 from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
-from annot_pipeline.storage.store import StageResult, Store, cannot_write
+from annot_pipeline.storage.queries import sql_digest
+from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import TableFile, read_table
 from annot_pipeline.version import __version__
 
@@ -204,7 +205,9 @@ class Build:
         """
         try:
             with self.noting():
-                run = self._run_stage(stage)
+                self.store.prepare()
+                with self.store.in_use():
+                    run = self._run_stage(stage)
         except OSError as error:
             raise cannot_write(self.store.root, error, "store") from error
         error_ = failed([run])
@@ -222,15 +225,18 @@ class Build:
             raise
 
     def _run_stage(self, stage: Stage) -> StageRun:
-        self.store.prepare()
         inputs = {
             table: self.store.recorded(self.run, MAKER[table].name).tables[table]
             for table in stage.inputs
         }
-        key = self._stage_key(stage, inputs)
+        basis = self.basis(stage, {name: table.sha256 for name, table in inputs.items()})
+        key = digest([stage.name, asdict(basis), "" if stage.remembered else self.run])[:32]
         result = self.store.result(stage.name, key) if stage.remembered else None
-        if result is None or not can_measure(stage.name, stage.outputs, result.facts):
-            result = self._make(stage, key, inputs)
+        if result and not can_measure(stage.name, stage.outputs, result.facts):
+            self.store.discard(result)
+            result = None
+        if result is None:
+            result = self._make(stage, key, basis, inputs)
         else:
             result = StageResult(**{**result.__dict__, "reused": True})
         self.store.record(self.run, result)
@@ -240,9 +246,9 @@ class Build:
                 self.progress(f"{gate.level}: {gate.short}")
         return StageRun(result, tuple(gates))
 
-    def recorded(self, stage: Stage) -> StageRun:
-        """A stage's result as this build (or the latest) made it."""
-        result = self.store.recorded(self.run, stage.name)
+    def recorded(self, stage: Stage, *, own: bool = False) -> StageRun:
+        """A stage's result as this build (or, unless ``own``, the latest) made it."""
+        result = self.store.recorded(self.run, stage.name, own=own)
         return StageRun(result, tuple(self.gates(stage, result)))
 
     def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
@@ -260,22 +266,21 @@ class Build:
             )
         return run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
 
-    def _stage_key(self, stage: Stage, inputs: Mapping[str, TableFile]) -> str:
-        """Hash of all that can move the stage's bytes."""
+    def basis(self, stage: Stage, inputs: Mapping[str, str]) -> StageBasis:
+        """All that can move the stage's bytes, given the hashes of its input tables."""
         document = {
-            "stage": stage.name,
             "code": stage.code_version,
+            "sql": sql_digest(),
             "packages": {name: version(name) for name in NUMERIC_PACKAGES} | {"annot": __version__},
             "settings": settings_document(self.campaign.settings, stage.settings),
-            "inputs": {name: table.sha256 for name, table in inputs.items()},
         }
         if "privacy" in stage.settings:
             document["judge_key"] = derive(self.key, "fingerprint")
-        if not stage.remembered:
-            document["run"] = self.run
-        return digest(document)[:32]
+        return StageBasis(stage.code_version, digest(document), dict(inputs))
 
-    def _make(self, stage: Stage, key: str, inputs: Mapping[str, TableFile]) -> StageResult:
+    def _make(
+        self, stage: Stage, key: str, basis: StageBasis, inputs: Mapping[str, TableFile]
+    ) -> StageResult:
         def work(folder: Path) -> tuple[dict[str, TableFile], dict[str, Any]]:
             context = StageContext(
                 campaign=self.campaign,
@@ -296,7 +301,36 @@ class Build:
             facts = made.facts | ({"violations": broken} if broken else {})
             return tables, facts
 
-        return self.store.make(stage.name, key, stage.code_version, self.run, work)
+        return self.store.make(stage.name, key, basis, self.run, work)
+
+
+def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
+    """Refuse tables that do not belong together: of other inputs, settings or code.
+
+    Raises
+    ------
+    StoreError
+        Which stage has to run again; a selection of assets was materialized, not all.
+    """
+    made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
+    stale = [
+        stage.name
+        for stage in STAGES
+        if runs[stage.name].result.basis
+        != build.basis(stage, {name: made[name].sha256 for name in stage.inputs})
+    ]
+    if stale:
+        raise StoreError(
+            "the tables are not of one build: nothing was published, the last release stands",
+            [
+                Problem(
+                    "",
+                    "made from other inputs, settings or code",
+                    do="run the whole job, or annot build",
+                    values=tuple(stale),
+                )
+            ],
+        )
 
 
 def failed(runs: list[StageRun]) -> GateError | None:

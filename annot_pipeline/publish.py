@@ -16,9 +16,17 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.pipeline import NUMERIC_PACKAGES, STAGES, Build, StageRun, failed
+from annot_pipeline.pipeline import (
+    NUMERIC_PACKAGES,
+    STAGES,
+    Build,
+    StageRun,
+    check_one_build,
+    failed,
+)
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.report import report_html
@@ -55,6 +63,7 @@ def publish(build: Build) -> Publication:
         error = failed(list(runs.values()))
         if error:
             raise error
+        check_one_build(build, runs)
         releases = Releases(build.campaign.gold)
         try:
             with releases.publishing(lambda: build.progress("another build publishes; waiting")):
@@ -63,6 +72,7 @@ def publish(build: Build) -> Publication:
             raise cannot_write(build.campaign.gold, cause, "gold") from cause
     news = "published" if publication.published else "nothing new:"
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
+    build.store.clean()
     return publication
 
 
@@ -180,7 +190,7 @@ def _manifest(
         "code": {"annot-pipeline": __version__},
         "packages": {name: version(name) for name in NUMERIC_PACKAGES}
         | {"python": platform.python_version()},
-        "settings": settings_document(campaign) | {"privacy": campaign.privacy.model_dump()},
+        "settings": _published_settings(campaign),
         "settings_hash": settings,
         "signature": signature(campaign),
         "sources": list(exports),
@@ -210,7 +220,7 @@ def _manifest(
             {
                 "stage": run.result.stage,
                 "run": run.result.run,
-                "code_version": run.result.code_version,
+                "code_version": run.result.basis.code_version,
                 "key": run.result.key,
                 "outputs": {n: t.sha256 for n, t in run.result.tables.items()},
             }
@@ -225,9 +235,22 @@ def _manifest(
                 ("settle_judgments", "kinds"),
                 ("settle_judgments", "guessed_tasks"),
                 ("infer_labels", "certain_share"),
+                ("infer_labels", "misnamed_classes"),
+                ("infer_labels", "judges_below_chance"),
             )
         },
     }
+
+
+def _published_settings(campaign: Campaign) -> dict[str, Any]:
+    """The settings; where judges are pseudonyms, a judge's own expression is a hash."""
+    document = settings_document(campaign) | {"privacy": campaign.privacy.model_dump()}
+    if campaign.privacy.pseudonymize:
+        for source in document["sources"]:
+            judge = source["fields"]["judge"]
+            if judge.get("map") or "value" in judge or "join" in judge:
+                source["fields"]["judge"] = {"sha256": digest(judge)}
+    return document
 
 
 def _changes(build: Build, folder: Path, parent: Release | None) -> dict[str, Any] | None:
@@ -238,6 +261,6 @@ def _changes(build: Build, folder: Path, parent: Release | None) -> dict[str, An
         for age, place in (("old", parent.folder), ("new", folder))
         for table in ("lineage", "labels")
     }
-    queries = Queries(build.campaign.settings.resources, build.store.spill)
+    queries = Queries(build.campaign.settings.resources, build.campaign.spill)
     changes: dict[str, Any] = queries.table("audit/changes", inputs).to_pylist()[0]
     return changes

@@ -19,7 +19,8 @@ MOVING = (
 
 def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[str, Any]:
     """Sections as plain JSON values, defaults spelled out."""
-    return settings.model_dump(mode="json", by_alias=True, include=set(keys))
+    document = settings.model_dump(mode="json", by_alias=True, include=set(keys))
+    return {key: document[key] for key in keys}
 
 
 def settings_hash(settings: Campaign, key_fingerprint: str) -> str:
@@ -42,6 +43,6 @@ def signature(settings: Campaign) -> str:
 
 
 def digest(document: Any) -> str:
-    """SHA-256 of a JSON value in one spelling."""
-    text = json.dumps(document, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    """SHA-256 of a JSON value; the order of its keys counts, for in ``map`` it has a meaning."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -16,7 +16,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     """The newest release, the last build, and what has arrived since."""
     release = Releases(campaign.gold).latest()
     before = {(s["name"], s["sha256"]) for s in release.manifest["sources"]} if release else set()
-    now = {(name, sha256) for _, name, sha256 in present_exports(campaign)}
+    now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
     names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
     arrived = {
         "new": sorted(names_now - names_before),

@@ -105,7 +105,8 @@ def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, 
                 "expression": expression_text(expression),
                 "filled": sum(counts[value] for value in distinct),
                 "distinct": len(distinct),
-                "examples": [str(v) for v in distinct[:EXAMPLES]],
+                # who judged stays out of terminals and logs
+                "examples": [] if name == "judge" else [str(v) for v in distinct[:EXAMPLES]],
             }
         )
     return described

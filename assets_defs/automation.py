@@ -66,12 +66,13 @@ def exports_sensor(campaign: LoadedCampaign, job: "NightlyJob") -> dg.SensorDefi
         if seen == cursor.get("built"):
             return dg.SkipReason("the exports are as they were")
         settled = seen == cursor.get("seen")
-        cursor |= {"seen": seen} | ({"built": seen} if settled else {})
+        count = cursor.get("count", 0) + settled  # earlier exports that come back are built too
+        cursor |= {"seen": seen, "count": count} | ({"built": seen} if settled else {})
         if not settled:
             context.update_cursor(json.dumps(cursor))
             return dg.SkipReason("new exports; waiting for a second look to be the same")
         return dg.SensorResult(
-            run_requests=[dg.RunRequest(run_key=seen)], cursor=json.dumps(cursor)
+            run_requests=[dg.RunRequest(run_key=f"{count}-{seen}")], cursor=json.dumps(cursor)
         )
 
     return exports

@@ -50,7 +50,6 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
         raise StoreError(f"{campaign.gold}: the release is gone")
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")
     published = bool(events[0].metadata["published"].value)
-    build.store.clean()
     return Publication(release, published), build
 
 
@@ -65,7 +64,7 @@ def _runs(build: Build) -> list[StageRun]:
     runs = []
     for stage in STAGES:
         try:
-            runs.append(build.recorded(stage))
+            runs.append(build.recorded(stage, own=True))
         except StoreError:
             break
     return runs

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from annot_pipeline.errors import GateError
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.errors import GateError, StoreError
+from annot_pipeline.pipeline import STAGES, Build
+from annot_pipeline.publish import publish
+from annot_pipeline.storage.tables import read_table
 
 HEAD = "item,judge,label\n"
 ROWS = [f"i{i},w{j},{'yes' if (i + j * j) % 3 else 'no'}" for i in range(20) for j in range(5)]
@@ -275,6 +280,89 @@ def test_item_tables_add_texts_and_truth(build_campaign, tmp_path):
     assert by_item["i1"]["text"] is None
 
 
+def test_a_blank_cell_and_a_missing_one_are_the_same_judgment(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "hit": "hit"}
+    sources = [
+        {"path": "exports/*.csv", "format": "csv", "fields": fields},
+        {"path": "exports/*.jsonl", "format": "jsonl", "fields": fields},
+    ]
+    lines = [
+        '{"item": "i1", "judge": "w1", "label": "yes"}',
+        '{"item": "i2", "judge": "w1", "label": "yes", "hit": "h"}',
+    ]
+    built = build_campaign(
+        {"a.csv": export(["i1,w1,yes, "], "item,judge,label,hit\n"), "b.jsonl": "\n".join(lines)},
+        sources=sources,
+    )
+    assert fates(built) == {"used": 2, "duplicate": 1}
+
+
+def test_a_key_that_one_jsonl_leaves_out_is_null_there(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "hit": "hit"}
+    sources = [{"path": "exports/*.jsonl", "format": "jsonl", "fields": fields}]
+    built = build_campaign(
+        {
+            "a.jsonl": '{"item": "i1", "judge": "w1", "label": "yes", "hit": "h"}',
+            "b.jsonl": '{"item": "i2", "judge": "w1", "label": "yes"}',
+        },
+        sources=sources,
+    )
+    assert fates(built) == {"used": 2}
+
+
+def test_the_order_of_patterns_counts_also_when_nothing_else_changed(build_campaign):
+    def source(*patterns: str) -> dict:
+        label = {"column": "label", "map": {p: p[1:] for p in patterns}}
+        fields = {"item": "item", "judge": "judge", "label": label}
+        return {"path": "exports/*.csv", "format": "csv", "fields": fields}
+
+    exports = {"a.csv": export(["i1,w1,yes"])}
+    first = build_campaign(exports, sources=[source("~^y", "~s$")])
+    assert list(used_answers(first)) == [("i1", "w1", "^y")]
+    second = build_campaign(exports, sources=[source("~s$", "~^y")])
+    assert list(used_answers(second)) == [("i1", "w1", "s$")]
+    assert second.publication.published
+
+
+def test_a_blank_truth_is_no_truth(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "truth": "truth"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    rows = ["i1,w1,yes,yes", "i1,w2,yes,", "i2,w1,yes, "]
+    built = build_campaign({"a.csv": export(rows, "item,judge,label,truth\n")}, sources=[source])
+    assert {r["item"]: r["truth"] for r in built.rows("items")} == {"i1": "yes", "i2": None}
+
+
+@pytest.mark.parametrize("change", ["exports", "settings"])
+def test_tables_of_different_builds_are_not_released_together(build_campaign, tmp_path, change):
+    """A selection of assets that was materialized alone must not slip into gold."""
+    build_campaign({"a.csv": export(ROWS)})
+    folder = tmp_path / "campaign"
+    sets = ["dawid_skene.smoothing=5"] if change == "settings" else []
+    if change == "exports":
+        (folder / "exports" / "b.csv").write_text(export(["new,w1,yes"]))
+    build = Build(load_campaign(folder, sets=sets))
+    for stage in STAGES[:3]:
+        build.run_stage(stage)
+    with pytest.raises(StoreError, match="not of one build") as error:
+        publish(build)
+    assert "infer_labels" in str(error.value)
+    assert [p.name for p in (folder / "gold").iterdir() if p.is_dir()] == ["v0001"]
+
+
+def test_numbers_that_could_not_be_summed_are_rejected(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "seconds": "s", "rank": "r"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    rows = ["i1,w1,a,1e300,1", "i2,w1,a,1,1e300", "i3,w1,a,2.5,9007199254740993", "i4,w1,a,1,1"]
+    built = build_campaign(
+        {"a.csv": export(rows, "item,judge,label,s,r\n")}, "gates.rejected_share.error=1",
+        sources=[source],
+    )  # fmt: skip
+    reasons = [r["reason"] for r in built.rows("lineage") if r["fate"] == "rejected"]
+    assert sorted(reason.partition(":")[0] for reason in reasons) == [
+        "rank is too large", "rank is too large", "seconds is too large",
+    ]  # fmt: skip
+
+
 # --- tasks and gates -----------------------------------------------------------------------
 
 
@@ -320,17 +408,52 @@ def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign):
     assert again.publication.release.version == "v0001"
 
 
+JUDGE = "alice@example.invalid"
+
+
+def everything_said(folder: Path) -> str:
+    """All text of a release, Parquet decoded."""
+    texts = []
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".parquet":
+            texts.append(json.dumps(read_table(path).to_pylist(), default=str))
+        else:
+            texts.append(path.read_text())
+    return "\n".join(texts)
+
+
 def test_judges_are_pseudonyms_everywhere(build_campaign):
-    rows = [f"i{i},ann@example.invalid,{'yes' if i % 2 else 'no'}" for i in range(9)]
-    built = build_campaign(
-        {"a.csv": export([*rows, ",ann@example.invalid,x"])}, "gates.rejected_share.error=1"
-    )
-    for path in Path(built.publication.release.folder).iterdir():
-        assert b"ann@example" not in path.read_bytes(), path
+    rows = [f"i{i},{JUDGE},{'yes' if i % 2 else 'no'}" for i in range(9)]
+    any_rejects = "gates.rejected_share.error=1"
+    built = build_campaign({"a.csv": export([*rows, f",{JUDGE},x"])}, any_rejects)
+    said = everything_said(built.publication.release.folder)
+    assert "i1" in said  # it is decoded: an item's name is found
+    assert "alice" not in said
+    assert "alice" not in json.dumps([r.result.document() for r in built.runs.values()])
     names = {r["judge"] for r in built.rows("lineage")}
     assert all(name.startswith("j") and len(name) == 21 for name in names)
     open_ = build_campaign({"a.csv": export(rows)}, "privacy.pseudonymize=false")
-    assert {r["judge"] for r in open_.rows("judges")} == {"ann@example.invalid"}
+    assert {r["judge"] for r in open_.rows("judges")} == {JUDGE}
+
+
+def test_reasons_and_settings_do_not_name_judges(build_campaign):
+    judge = {"column": "judge", "json": "w", "map": {JUDGE: "w1", "w2": "w2"}}
+    fields = {"item": "item", "judge": judge, "label": "label"}
+    sources = [
+        {"path": "exports/*.csv", "format": "csv", "fields": fields},
+        {"path": "exports/*.jsonl", "format": "jsonl", "fields": fields | {"judge": "judge"}},
+    ]
+    lines = ['{"item": "i1", "judge": "w3", "label": "yes"}', f'["{JUDGE}", "i1", "yes"]']
+    built = build_campaign(
+        {
+            "a.csv": f'item;judge;label\ni1;{{w: {JUDGE}}};yes\ni1;{{"w": "w2"}};yes\n',
+            "b.jsonl": "\n".join(lines),
+        },
+        "gates.rejected_share.error=1",
+        sources=sources,
+    )
+    assert fates(built) == {"used": 2, "rejected": 2}
+    assert "alice" not in everything_said(built.publication.release.folder)
 
 
 def test_published_judgment_ids_do_not_confirm_a_guess_of_who_judged(build_campaign):

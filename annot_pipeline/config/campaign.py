@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -71,6 +72,14 @@ class Campaign(Section):
     gates: dict[str, Threshold] = Field(default_factory=dict)
     seed: int = Field(default=17, ge=0)
 
+    @field_validator("owners")
+    @classmethod
+    def _owners_are_teams_or_addresses(cls, owners: tuple[str, ...]) -> tuple[str, ...]:
+        for owner in owners:
+            if not re.fullmatch(r"team:\S+|[^@\s]+@[^@\s]+\.[^@\s]+", owner):
+                raise ValueError(f"{owner!r} is neither team:NAME nor an e-mail address")
+        return owners
+
     @field_validator("gold")
     @classmethod
     def _gold_is_local(cls, gold: str) -> str:
@@ -100,6 +109,12 @@ class LoadedCampaign:
     def store(self) -> Path:
         """Folder of the working state."""
         return Path(os.path.normpath(self.folder / self.settings.store))
+
+    @property
+    def spill(self) -> Path:
+        """Where SQL puts what does not fit into memory."""
+        given = self.settings.resources.spill
+        return self.folder / given if given else self.store / "spill"
 
     @property
     def gold(self) -> Path:

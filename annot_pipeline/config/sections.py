@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from typing import Literal
 
 from pydantic import Field, field_validator
@@ -34,6 +35,13 @@ class TaskSettings(Section):
     criteria: dict[str, Criterion] = Field(default_factory=dict)
     references: tuple[str, ...] = ()
     adequacy: Adequacy | None = None
+
+    @field_validator("scale")
+    @classmethod
+    def _rising(cls, scale: tuple[float, float] | None) -> tuple[float, float] | None:
+        if scale and not scale[0] < scale[1]:
+            raise ValueError(f"{list(scale)} does not rise; write [lowest, highest]")
+        return scale
 
     @field_validator("labels")
     @classmethod
@@ -99,8 +107,17 @@ class Privacy(Section):
 class Schedule(Section):
     """When the nightly build runs."""
 
-    cron: str = "0 2 * * *"
+    cron: str = Field(default="0 2 * * *", pattern=r"^([\d*/,\-A-Za-z]+\s+){4}[\d*/,\-A-Za-z#]+$")
     timezone: str = "UTC"
+
+    @field_validator("timezone")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            zoneinfo.ZoneInfo(name)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"unknown time zone {name!r}; as UTC or Europe/Paris") from None
+        return name
 
 
 class Resources(Section):
@@ -108,7 +125,7 @@ class Resources(Section):
 
     memory_limit: str | None = Field(default=None, pattern=r"^\d+(\.\d+)?\s?([KMGT]i?B|B)$")
     spill: str | None = None
-    threads: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1, le=1024)
 
 
 class Engine(Section):

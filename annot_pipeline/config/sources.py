@@ -36,6 +36,8 @@ def _each_values(value: Any) -> Any:
         if last < first:
             raise ValueError(f"the range {value} is empty")
         return tuple(str(i) for i in range(first, last + 1))
+    if isinstance(value, tuple) and len(set(value)) < len(value):
+        raise ValueError("a value stands twice; each makes one record of a row")
     return value
 
 
@@ -51,12 +53,20 @@ class ReadOptions(Section):
     columns: tuple[str, ...] | None = None
     multilabel: Literal["yes_no", "set"] = "yes_no"
 
+    @field_validator("delimiter", "quote")
+    @classmethod
+    def _one_byte(cls, character: str | None) -> str | None:
+        if character and not character.isascii():
+            raise ValueError(f"{character!r} is not ASCII, which delimiter and quote must be")
+        return character
+
     @field_validator("encoding")
     @classmethod
     def _known_encoding(cls, name: str) -> str:
         try:
-            "".encode(name)
-        except LookupError:
+            if "a,\n".encode(name).decode(name) != "a,\n" or "é".encode(name, "replace") == b"":
+                raise LookupError
+        except (LookupError, UnicodeError, TypeError, AssertionError):
             raise ValueError(
                 f"unknown encoding {name!r}; common: utf-8, latin-1, cp1252, utf-16"
             ) from None
@@ -101,6 +111,11 @@ class Source(Section):
             raise ValueError(
                 "fields needs what was judged: item, segment with system, or a pair "
                 "(item_a and item_b, or segment with system_a and system_b)"
+            )
+        alone = sorted({"label", "score", "rank"} & given)
+        if alone and not ("item" in given or {"segment", "system"} <= given):
+            raise ValueError(
+                f"{alone[0]} is about one item: fields needs item, or segment and system"
             )
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
             if (a in given) != (b in given):

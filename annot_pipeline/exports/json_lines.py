@@ -28,7 +28,7 @@ def read_jsonl(opening: Opening) -> Export:
     InputError
         Also while rows are read: no line at all holds an object.
     """
-    export = Export(iter(()), [])
+    export = Export(iter(()), [], has_header=False)
     export.chunks = _chunks(opening, export)
     return export
 
@@ -110,7 +110,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     numbers: list[int] = []
     problems: list[tuple[int, str]] = []
     seen: dict[str, None] = {}
-    first_problem = ""
+    first_problem, number = "", 0
     for number, line in _lines(opening):
         row = _row(opening, line, "utf-8-sig" if number == 1 else "utf-8")
         if isinstance(row, dict):
@@ -130,6 +130,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
             f"no row can be read: no line holds a JSON object ({first_problem})",
             "check format: jsonl is one object a line; jq -c '.[]' turns an array into lines",
         )
+    export.n_rows = number
     yield from _emit(opening, export, rows, numbers, problems)
 
 
@@ -146,7 +147,13 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
         return f"malformed JSON: {error}"
     except RecursionError:
         return "malformed JSON: nested too deeply"
-    return f"not a JSON object: {shorten(line.decode(encoding).strip())}"
+    return f"not a JSON object: {_what(parsed)}"
+
+
+def _what(parsed: Any) -> str:
+    """The kind of a JSON value; what it says may tell who judged."""
+    kinds = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
+    return kinds.get(type(parsed), "a number")
 
 
 def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:

@@ -33,6 +33,7 @@ def read_label_studio(opening: Opening) -> Export:
     data_columns = dict.fromkeys(f"data.{key}" for task in tasks for key in task.get("data") or {})
     export = Export(iter(()), [*COLUMNS, *data_columns])
     export.ignored = dict(_ignored(tasks))
+    export.n_rows = sum(len(task["annotations"]) for task in tasks)
     export.chunks = _chunks(opening, tasks, export.columns)
     return export
 

@@ -23,7 +23,7 @@ def read_parquet(opening: Opening) -> Export:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
         raise _broken(opening, error) from None
     names = distinct(file.schema_arrow.names)
-    return Export(_chunks(opening, file, names), names)
+    return Export(_chunks(opening, file, names), names, n_rows=file.metadata.num_rows)
 
 
 def _chunks(opening: Opening, file: pq.ParquetFile, names: list[str]) -> Iterator[RawRows]:

@@ -68,11 +68,18 @@ class Export:
         chunks were consumed.
     ignored
         What the format holds besides rows, by kind, counted while reading.
+    n_rows
+        Rows of the file, counted apart from ``chunks``, so that rows which were lost on the
+        way are missed; known when all chunks were consumed.
+    has_header
+        Whether the file itself says which columns there are; else a row lacks what is null.
     """
 
     chunks: Iterator[RawRows]
     columns: list[str]
     ignored: dict[str, int] = field(default_factory=dict)
+    n_rows: int = 0
+    has_header: bool = True
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,9 @@ def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
                 names = names[:short]
     except csv.Error as error:
         raise opening.broken(f"the header cannot be read ({error})", "check the file") from None
-    return Export(_chunks(opening, names, delimiter, n_blank), names)
+    export = Export(iter(()), names)
+    export.chunks = _chunks(opening, export, delimiter, n_blank)
+    return export
 
 
 def _head(opening: Opening) -> tuple[str, int]:
@@ -101,11 +103,11 @@ class _InvalidRows:
         self.first_row = first_row
         self.reasons: dict[int, str] = {}
         self.untold: list[tuple[int, str]] = []
-        self.met_end = False
+        self.n_rows: int | None = None  # known when the end was met
 
     def __call__(self, row: Any) -> str:
         if row.text.startswith(END):
-            self.met_end = True
+            self.n_rows = row.number - self.first_row
             return "skip"
         number = row.number - self.first_row + 1
         fields = "field" if row.actual_columns == 1 else "fields"
@@ -155,12 +157,12 @@ class _Ended(io.RawIOBase):
         return data.removesuffix(self.held)
 
 
-def _chunks(opening: Opening, names: list[str], delimiter: str, n_blank: int) -> Iterator[RawRows]:
+def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> Iterator[RawRows]:
     """The rows; starts again with a larger block when a row does not fit into one."""
     block, done = FIRST_BLOCK, {True: 0, False: 0}
     while True:
         try:
-            for readable, chunk in _blocks(opening, names, delimiter, n_blank, block):
+            for readable, chunk in _blocks(opening, export, delimiter, n_blank, block):
                 keep = chunk.row > done[readable]
                 if keep.any():
                     yield chunk if keep.all() else _where(chunk, keep)
@@ -180,26 +182,26 @@ def _chunks(opening: Opening, names: list[str], delimiter: str, n_blank: int) ->
 
 
 def _blocks(
-    opening: Opening, names: list[str], delimiter: str, n_blank: int, block: int
+    opening: Opening, export: Export, delimiter: str, n_blank: int, block: int
 ) -> Iterator[tuple[bool, RawRows]]:
     """(whether the rows could be split into fields, the rows), each kind in row order."""
     with opening.open_bytes() as raw:
         text: Any = raw
         if not opening.is_utf8:
             text = pa.transcoding_input_stream(pa.PythonFile(raw), opening.encoding, "utf-8")
-        ended = _Ended(text, len(names), delimiter)
+        ended = _Ended(text, len(export.columns), delimiter)
         options = pa_csv.ReadOptions(
             use_threads=False,  # row numbers of invalid rows are known on one thread only
             block_size=block,
-            column_names=names,
+            column_names=export.columns,
             skip_rows=n_blank,
             skip_rows_after_names=int(opening.header is None),
         )
-        yield from _parsed(opening, ended, delimiter, options)
+        yield from _parsed(opening, export, ended, delimiter, options)
 
 
 def _parsed(
-    opening: Opening, text: _Ended, delimiter: str, options: pa_csv.ReadOptions
+    opening: Opening, export: Export, text: _Ended, delimiter: str, options: pa_csv.ReadOptions
 ) -> Iterator[tuple[bool, RawRows]]:
     names = options.column_names
     invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
@@ -227,8 +229,9 @@ def _parsed(
             yield True, _as_text(batch, wanted, numbers)
         yield from invalid.told(wanted)
     yield from invalid.told(wanted)  # a block without a good row makes no batch
-    if not invalid.met_end:
+    if invalid.n_rows is None:
         raise _unclosed(opening, f"row {max(row, 1, *invalid.reasons)}")
+    export.n_rows = invalid.n_rows
 
 
 def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray, int]:

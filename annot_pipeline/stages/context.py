@@ -34,7 +34,7 @@ class StageContext:
     @property
     def queries(self) -> Queries:
         """SQL with the campaign's limits."""
-        return Queries(self.campaign.settings.resources, self.store.spill)
+        return Queries(self.campaign.settings.resources, self.campaign.spill)
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +68,7 @@ ITEM_ROWS = pa.schema(
 )  # fmt: skip
 
 ANY_RECORD = pa.schema(
-    [("row", INT), ("cell", TEXT), ("reason", TEXT)]
+    [("record", INT), ("row", INT), ("cell", TEXT), ("reason", TEXT)]
     + [(name, FIELD_TYPES.get(name, TEXT)) for name in CANONICAL_FIELDS]
     + [("filename", TEXT)]
 )
@@ -109,6 +109,7 @@ def read_exports(context: StageContext) -> Made:
     settings, campaign = context.campaign.settings, context.campaign.settings.campaign
     files: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
+    seen: dict[int, dict[str, None]] = {}
     parsed = 0
     for export in context.read("exports").to_pylist():
         place = export["source_order"]
@@ -137,12 +138,18 @@ def read_exports(context: StageContext) -> Made:
             parsed += 1
             if parsed % 10 == 0:
                 context.progress(f"read {export['source_file']}")
-        counted = read_json(note)
+        noted = read_json(note)
+        counted = noted["counted"]
+        if noted["columns"] is not None:  # a row may leave out what is null, a source may not
+            seen.setdefault(place, {}).update(dict.fromkeys(noted["columns"]))
         files.append(
             {name: export[name] for name in EXPORTS.names if name != "kind"}
             | {"filename": target.name, **counted}
             | {"ignored": json.dumps(counted["ignored"], sort_keys=True)}
         )
+    for place, columns in seen.items():
+        source = settings.sources[place]
+        check_columns(source, list(columns), source.path, f"sources.{place}.fields")
     n_rows, n_records = sum(f["rows"] for f in files), sum(f["records"] for f in files)
     context.progress(
         f"{n_rows:,} rows, {n_records:,} records; {parsed} of {len(files)} exports were new"
@@ -154,7 +161,9 @@ def read_exports(context: StageContext) -> Made:
     return Made(tables, {"rows": n_rows, "records": n_records, "parsed": parsed})
 
 
-def present_exports(campaign: LoadedCampaign) -> list[tuple[int, str, str]]:
+def present_exports(
+    campaign: LoadedCampaign, *, missing_ok: bool = False
+) -> list[tuple[int, str, str]]:
     """What a build would read now: (number of the source, export, SHA-256).
 
     Raises
@@ -167,8 +176,13 @@ def present_exports(campaign: LoadedCampaign) -> list[tuple[int, str, str]]:
     sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
     for number, source in enumerate(sources):
         latest = isinstance(source, Source) and source.files == "latest"
-        for export in find_exports(campaign.folder, source.path, latest=latest, where=source.path):
-            found.append((number, export.relative, file_sha256(export.path)))
+        try:
+            exports = find_exports(campaign.folder, source.path, latest=latest, where=source.path)
+        except ConfigError:
+            if not missing_ok:
+                raise
+            exports = []
+        found += [(number, e.relative, file_sha256(e.path)) for e in exports]
     return found
 
 
@@ -190,7 +204,7 @@ def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
 
 
 def check_columns(
-    source: Source | ItemSource, export: Export, name: str, n_rows: int, where: str
+    source: Source | ItemSource, columns: Sequence[str], name: str, where: str
 ) -> None:
     """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
 
@@ -199,8 +213,8 @@ def check_columns(
     ConfigError
         With the columns that there are.
     """
-    missing = [c for c in columns_of(source) if c not in export.columns]
-    if not missing or (not export.columns and not n_rows):
+    missing = [c for c in columns_of(source) if c not in columns]
+    if not missing or not columns:
         return
     fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
     raise ConfigError(
@@ -209,8 +223,8 @@ def check_columns(
             Problem(
                 f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
                 "the export has no such column",
-                allowed=first_of(list(map(shorten, export.columns)), 40),
-                do=_how_to_name(missing, export.columns),
+                allowed=first_of(list(map(shorten, columns)), 40),
+                do=_how_to_name(missing, columns),
                 values=tuple(missing),
             )
         ],
@@ -238,26 +252,19 @@ def _parse(
 ) -> None:
     """Write the records of one export; the note beside it is written last."""
     export = open_export(source, kept, name)
-    check_columns(source, export, name, 0, where)
-    rows_seen = records = 0
-
-    def chunks() -> Iterator[pa.Table]:
-        nonlocal rows_seen, records
-        last = 0
-        for chunk in export.chunks:
-            table = read_records(chunk, source, path=name, campaign=campaign)
-            records += table.num_rows
-            rows_seen += len(set(chunk.row.tolist())) - (int(chunk.row[0]) == last)
-            last = int(chunk.row[-1])
-            yield table
-
-    tables = list(chunks())
-    check_columns(source, export, name, rows_seen, where)
-    whole = pa.concat_tables(tables, promote_options="permissive") if tables else _no_records()
+    if export.has_header:
+        check_columns(source, export.columns, name, where)
+    tables = [read_records(chunk, source, path=name, campaign=campaign) for chunk in export.chunks]
+    whole = _no_records()
+    if tables:
+        whole = pa.concat_tables(tables, promote_options="permissive")
+        whole = whole.add_column(0, "record", pa.array(range(whole.num_rows), INT))
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as temporary:
         write_table(temporary, whole)
-    write_json(note, {"rows": rows_seen, "records": records, "ignored": export.ignored})
+    counted = {"rows": export.n_rows, "records": whole.num_rows, "ignored": export.ignored}
+    seen = None if export.has_header else export.columns
+    write_json(note, {"counted": counted, "columns": seen})
 
 
 def _no_records() -> pa.Table:
@@ -269,8 +276,7 @@ def _item_rows(
 ) -> list[dict[str, Any]]:
     export = open_export(source, kept, name)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
-    n_rows = sum(table.num_rows for table in tables)
-    check_columns(source, export, name, n_rows, where)
+    check_columns(source, export.columns, name, where)
     rows = [row for table in tables for row in table.to_pylist()]
     rejected = [row for row in rows if row["reason"]]
     if rejected:

@@ -25,7 +25,7 @@ from annot_pipeline.config import (
     JoinExpression,
     Source,
 )
-from annot_pipeline.errors import shorten
+from annot_pipeline.errors import ConfigError, Problem, shorten
 
 Bindings = Mapping[str, str]
 """``{i}`` and ``{i.index}`` of one ``each`` combination to what stands for them."""
@@ -187,7 +187,7 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
         try:
             found: Any = json.loads(value, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
-            raise RejectionError(f"{field} is not JSON: {shorten(value)}") from None
+            raise RejectionError(f"{field} is not JSON" + _detail(field, value)) from None
         for key in path.split("."):
             if isinstance(found, list) and key.isdigit() and int(key) < len(found):
                 found = found[int(key)]
@@ -211,13 +211,13 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
 def _lookup_step(
     expression: ColumnExpression, bindings: Bindings, field: str
 ) -> Callable[[str | None], str | None]:
-    regex = re.compile(_fill(expression.match, bindings)) if expression.match is not None else None
+    regex = _compiled(expression.match, bindings) if expression.match is not None else None
     exact: dict[str, str] = {}
     patterns: list[tuple[re.Pattern[str], str]] = []
     for key, result in (expression.map or {}).items():
         key, result = _fill(key, bindings), _fill(result, bindings)
         if key.startswith("~"):
-            patterns.append((re.compile(key[1:]), result))
+            patterns.append((_compiled(key[1:], {}), result))
         else:
             exact[key] = result
     otherwise = expression.otherwise
@@ -247,6 +247,17 @@ def _lookup_step(
         return missed(value)
 
     return step
+
+
+def _compiled(pattern: str, bindings: Bindings) -> re.Pattern[str]:
+    filled = _fill(pattern, bindings)
+    try:
+        return re.compile(filled)
+    except re.error as error:
+        raise ConfigError(
+            "campaign.yaml: not a regular expression once `each` is filled in",
+            [Problem("", f"{shorten(filled)}: {error}", do="escape what each puts there")],
+        ) from None
 
 
 def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:

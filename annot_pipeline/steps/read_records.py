@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,7 +30,7 @@ from annot_pipeline.steps.expressions import (
     parse_time,
 )
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -148,7 +147,16 @@ def _typed(name: str, array: pa.Array) -> Values:
         )
     if name in ALLOWED:
         return for_each_value(array, _optional(lambda v: _one_of(v, name, ALLOWED[name])))
-    return Values(array)
+    if array.null_count == len(array):
+        return Values(array)
+    return Values(pc.if_else(_is_blank(array), pa.scalar(None, pa.string()), array))
+
+
+LARGEST = {
+    "score": 1e15, "rank": 1e15, "rank_a": 1e15, "rank_b": 1e15, "seconds": 1e9,
+    "hit_seconds": 1e9,
+}  # fmt: skip
+"""Numbers beyond are no such thing, and could not be summed exactly."""
 
 
 def _optional(function: Callable[[str], T]) -> Callable[[str | None], T | None]:
@@ -158,10 +166,10 @@ def _optional(function: Callable[[str], T]) -> Callable[[str | None], T | None]:
 def _number(value: str, field: str, whole: bool) -> float | int:
     if not NUMBER.fullmatch(value):
         raise RejectionError(f"{field} is not a number: {shorten(value)}")
-    number = float(value)
+    number = float(value.strip())
     if whole and not number.is_integer():
         raise RejectionError(f"{field} is not a whole number: {shorten(value)}")
-    if not np.isfinite(number):
+    if not abs(number) <= LARGEST[field]:
         raise RejectionError(f"{field} is too large: {shorten(value)}")
     return int(number) if whole else number
 

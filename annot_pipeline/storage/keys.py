@@ -9,9 +9,12 @@ import secrets
 from pathlib import Path
 
 from annot_pipeline.config import Privacy
+from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import replacing
 
 KEY_FILE = "judge.key"
+SHORTEST = 32
+"""Bytes of a key that was made here."""
 
 
 def judge_key(privacy: Privacy, store: Path) -> bytes:
@@ -25,7 +28,19 @@ def judge_key(privacy: Privacy, store: Path) -> bytes:
         with replacing(path, keep=True) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(secrets.token_hex(32).encode())
-    return path.read_bytes()
+    key = path.read_bytes()
+    if len(key) < SHORTEST:
+        raise StoreError(
+            f"{path}: damaged",
+            [
+                Problem(
+                    "",
+                    f"the key has {len(key)} bytes",
+                    do="restore it from a backup; deleting it gives all judges new names",
+                )
+            ],
+        )
+    return key
 
 
 def derive(key: bytes, purpose: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,37 @@ import duckdb
 import pyarrow as pa
 
 from annot_pipeline.config import Resources
+from annot_pipeline.errors import Problem, StoreError
 
 BATCH_ROWS = 250_000
 
 
 def sql_text(name: str) -> str:
     """A query of ``sql/``: in the wheel inside the package, in a checkout beside it."""
+    return (_folder() / f"{name}.sql").read_text(encoding="utf-8")
+
+
+def _folder() -> Path:
     inside = Path(str(files("annot_pipeline"))) / "sql"
-    folder = inside if inside.is_dir() else inside.parent.parent / "sql"
-    return (folder / f"{name}.sql").read_text(encoding="utf-8")
+    return inside if inside.is_dir() else inside.parent.parent / "sql"
+
+
+@cache
+def sql_digest() -> str:
+    """SHA-256 over all queries, which count as code."""
+    texts = [path.read_bytes() for path in sorted(_folder().rglob("*.sql"))]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
+
+
+@contextmanager
+def _in_words(name: str) -> Iterator[None]:
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise StoreError(
+            f"not enough memory for {name}",
+            [Problem("", str(error).split("\n")[0], do="raise resources.memory_limit")],
+        ) from None
 
 
 class Queries:
@@ -49,7 +73,7 @@ class Queries:
         parameters
             Values of ``$name`` in the query.
         """
-        with self._connection() as connection:
+        with self._connection() as connection, _in_words(name):
             for view, source in inputs.items():
                 if isinstance(source, pa.Table):
                     connection.register(view, source)

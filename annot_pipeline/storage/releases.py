@@ -135,7 +135,8 @@ class Releases:
 
     def next_version(self) -> str:
         """The version that the next release gets."""
-        return f"v{max(map(_number, self._folders()), default=0) + 1:04d}"
+        used = [*self._folders(), self._pointed() or ""]  # a deleted version is not used again
+        return f"v{max(map(_number, used)) + 1:04d}"
 
     def publish(self, version: str, fill: Callable[[Path], dict[str, Any]]) -> Release:
         """Let ``fill`` write the files and return the manifest; then publish in one step."""
@@ -163,6 +164,11 @@ class Releases:
             version: str = read_json(self.gold / POINTER)["version"]
         except FileNotFoundError:
             return None
+        except (ValueError, KeyError, TypeError):
+            raise StoreError(
+                f"{self.gold / POINTER}: damaged",
+                [Problem("", "it does not name a release", do="delete it, and build again")],
+            ) from None
         return version
 
     def _folders(self) -> list[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
+import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -27,12 +29,21 @@ UNUSED_AFTER = 86_400.0
 
 
 @dataclass(frozen=True)
+class StageBasis:
+    """What went into a result: hash of code and settings, and of each input table."""
+
+    code_version: str
+    settings: str
+    inputs: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class StageResult:
     """What a stage made: its tables, the facts it found, the run that made it, and how long."""
 
     stage: str
     key: str
-    code_version: str
+    basis: StageBasis
     tables: Mapping[str, TableFile]
     facts: Mapping[str, Any]
     run: str
@@ -44,7 +55,7 @@ class StageResult:
         return {
             "stage": self.stage,
             "key": self.key,
-            "code_version": self.code_version,
+            "basis": asdict(self.basis),
             "tables": {
                 name: {"file": t.path.name, "sha256": t.sha256, "rows": t.rows}
                 for name, t in self.tables.items()
@@ -91,30 +102,34 @@ class Store:
         folder = self._stage_folder(stage, key)
         try:
             document = read_json(folder / "stage.json")
-        except (OSError, ValueError):
+            result = _result(document, folder)
+        except (OSError, ValueError, KeyError, TypeError):  # none, damaged, or of older code
             return None
-        result = _result(document, folder)
         return result if all(t.path.exists() for t in result.tables.values()) else None
 
     def make(
         self,
         stage: str,
         key: str,
-        code_version: str,
+        basis: StageBasis,
         run: str,
         work: Callable[[Path], tuple[Mapping[str, TableFile], Mapping[str, Any]]],
     ) -> StageResult:
         """Let ``work`` fill a folder; the result appears in one step or not at all."""
         started = time.monotonic()
         folder = self._stage_folder(stage, key)
-        if folder.exists():  # damaged, else `result` would have found it
+        if folder.exists() and self.result(stage, key) is None:  # damaged
             shutil.rmtree(folder)
         with appearing(folder) as temporary:
             tables, facts = work(temporary)
             seconds = round(time.monotonic() - started, 3)
-            made = StageResult(stage, key, code_version, tables, facts, run, seconds)
+            made = StageResult(stage, key, basis, tables, facts, run, seconds)
             write_json(temporary / "stage.json", made.document())
         return _result(read_json(folder / "stage.json"), folder)
+
+    def discard(self, result: StageResult) -> None:
+        """Forget a result that is of no use."""
+        shutil.rmtree(self._stage_folder(result.stage, result.key))
 
     def record(self, run: str, result: StageResult) -> None:
         """Note that a run's stage has this result."""
@@ -124,18 +139,17 @@ class Store:
                 {"stage": result.stage, "key": result.key, "reused": result.reused},
             )
 
-    def recorded(self, run: str, stage: str) -> StageResult:
-        """The stage's result in this run, else that of the latest run.
+    def recorded(self, run: str, stage: str, *, own: bool = False) -> StageResult:
+        """The stage's result in this run, else (unless ``own``) that of the latest run.
 
         Raises
         ------
         StoreError
             No run has made it.
         """
-        for owner in (run, "latest"):
-            path = self.root / "runs" / owner / f"{stage}.json"
-            if path.exists():
-                note = read_json(path)
+        for owner in (run,) if own else (run, "latest"):
+            with contextlib.suppress(OSError, ValueError):
+                note = read_json(self.root / "runs" / owner / f"{stage}.json")
                 result = self.result(stage, note["key"])
                 if result:
                     return StageResult(**{**result.__dict__, "reused": note["reused"]})
@@ -166,8 +180,27 @@ class Store:
     def _outcome(self) -> Path:
         return self.root / "last_build.json"
 
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """While a stage runs, nobody cleans; many stages may run at once."""
+        with self._lock(fcntl.LOCK_SH):
+            yield
+
+    @contextlib.contextmanager
+    def _lock(self, kind: int) -> Iterator[None]:
+        descriptor = os.open(self.root, os.O_RDONLY)
+        try:
+            fcntl.flock(descriptor, kind)
+            yield
+        finally:
+            os.close(descriptor)
+
     def clean(self) -> None:
-        """Delete what killed builds left and what no kept run uses."""
+        """Delete what killed builds left and what no kept run uses; not while a stage runs."""
+        with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
+            self._clean()
+
+    def _clean(self) -> None:
         for folder in (
             self.root,
             self.records,
@@ -180,7 +213,7 @@ class Store:
         for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
             shutil.rmtree(run)
         used = {
-            (note["stage"], note["key"]) for note in map(read_json, self.root.glob("runs/*/*.json"))
+            (note["stage"], note["key"]) for note in map(_note, self.root.glob("runs/*/*.json"))
         }
         oldest = time.time() - UNUSED_AFTER
         for folder in self._folders("stages/*/*"):
@@ -211,6 +244,15 @@ def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
     )
 
 
+def _note(path: Path) -> dict[str, Any]:
+    """A run's note of a result; a damaged one names none."""
+    try:
+        note: dict[str, Any] = read_json(path)
+    except ValueError:
+        return {"stage": "", "key": ""}
+    return note
+
+
 def _result(document: dict[str, Any], folder: Path) -> StageResult:
     tables = {
         name: TableFile(folder / t["file"], t["sha256"], t["rows"])
@@ -219,7 +261,7 @@ def _result(document: dict[str, Any], folder: Path) -> StageResult:
     return StageResult(
         document["stage"],
         document["key"],
-        document["code_version"],
+        StageBasis(**document["basis"]),
         tables,
         document["facts"],
         document["run"],

@@ -22,16 +22,8 @@ from_records AS (
     GROUP BY item
 ),
 listed AS (
-    SELECT
-        item,
-        min_by(segment, place) AS segment,
-        min_by(system, place) AS system,
-        min_by("text", place) AS "text",
-        min_by("source", place) AS "source",
-        min_by(reference, place) AS reference,
-        min_by(truth, place) AS truth
-    FROM item_rows
-    GROUP BY item
+    SELECT * FROM item_rows
+    QUALIFY row_number() OVER (PARTITION BY item ORDER BY place) = 1
 )
 SELECT
     coalesce(l.item, r.item) AS item,

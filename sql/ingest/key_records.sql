@@ -23,6 +23,10 @@ judged AS (
                     AND NOT list_contains(t.labels, r.label)
                     THEN 'label is not a declared class: ''' || left(r.label, 60) || ''''
                 WHEN t.kind = 'scalar' AND r.score IS NULL THEN 'score is blank'
+                WHEN t.kind = 'pairwise' AND r.preference IS NULL AND r.rank_a IS NULL
+                    THEN 'preference is blank'
+                WHEN t.kind = 'ranking' AND r.rank IS NULL AND r.score IS NULL
+                    THEN 'rank is blank'
                 WHEN t.kind = 'scalar' AND NOT r.score BETWEEN t.scale_low AND t.scale_high
                     THEN 'score is outside the scale: ' || r.score
             END

@@ -17,13 +17,12 @@ repeated_keys AS (
 ),
 ordinals AS (
     SELECT
-        k.source_order, k.file_order, k."row", k.cell,
+        k.source_order, k.file_order, k.record,
         row_number() OVER (
             PARTITION BY k.source_order, k.file_order, k.judgment_key
             ORDER BY k.label NULLS FIRST, k.score NULLS FIRST, k.preference NULLS FIRST,
                 k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
-                k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k."row",
-                k.cell NULLS FIRST
+                k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k.record
         ) - 1 AS ordinal
     FROM records AS k
     SEMI JOIN repeated_keys USING (source_order, file_order, judgment_key)
@@ -39,8 +38,7 @@ identified AS (
     LEFT JOIN ordinals AS o
         ON k.source_order = o.source_order
         AND k.file_order = o.file_order
-        AND k."row" = o."row"
-        AND k.cell IS NOT DISTINCT FROM o.cell
+        AND k.record = o.record
 ),
 repeated_ids AS (
     SELECT id FROM identified WHERE id IS NOT NULL GROUP BY id HAVING count(*) > 1
@@ -85,4 +83,4 @@ FROM identified AS i
 LEFT JOIN versions AS v
     ON i.id = v.id AND i.source_order = v.source_order AND i.file_order = v.file_order
 ORDER BY
-    i.task, i.item, i.judge, i.id, i.source_order, i.file_order, i."row", i.cell
+    i.task, i.item, i.judge, i.id, i.source_order, i.file_order, i.record

@@ -158,6 +158,9 @@ def test_the_sensor_asks_for_a_build_when_exports_have_settled(campaign):
     definitions = build_definitions(campaign)
     sensor = definitions.resolve_sensor_def("small_exports")
 
+    def first_key(tick):
+        return tick.run_requests[0].run_key
+
     def look(cursor):
         with dg.instance_for_test() as instance:
             return sensor.evaluate_tick(
@@ -178,6 +181,10 @@ def test_the_sensor_asks_for_a_build_when_exports_have_settled(campaign):
     assert not growing.run_requests
     settled = look(growing.cursor)
     assert settled.run_requests[0].run_key != second.run_requests[0].run_key
+    export.write_text(export.read_text().replace("new,w1,a\n", ""))  # as it was before
+    again = look(look(settled.cursor).cursor)
+    keys = {first_key(t) for t in (second, settled, again)}
+    assert len(keys) == 3  # dagster skips a run key that it has seen
     export.unlink()
     gone = look(settled.cursor)
     assert "no file matches" in gone.skip_message

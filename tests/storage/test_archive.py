@@ -8,7 +8,7 @@ import stat
 import pytest
 
 from annot_pipeline.config import Privacy
-from annot_pipeline.errors import ConfigError
+from annot_pipeline.errors import ConfigError, StoreError
 from annot_pipeline.storage.archive import archive_file, archived, find_exports, natural_key
 from annot_pipeline.storage.keys import derive, judge_key, pseudonym
 
@@ -62,6 +62,12 @@ def test_the_key_comes_from_the_environment_or_is_made_once(tmp_path, monkeypatc
     assert stat.S_IMODE((tmp_path / "judge.key").stat().st_mode) == 0o600
     monkeypatch.setenv("SOME_KEY", "given")
     assert judge_key(privacy, tmp_path) == b"given"
+
+
+def test_a_damaged_key_is_refused(tmp_path):
+    (tmp_path / "judge.key").write_bytes(b"")
+    with pytest.raises(StoreError, match="damaged"):
+        judge_key(Privacy(key_env="SOME_KEY"), tmp_path)
 
 
 def test_pseudonyms_depend_on_key_and_judge_alone():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import shutil
 import threading
 from pathlib import Path
 
@@ -77,6 +78,22 @@ def test_a_build_killed_between_rename_and_pointer_is_finished_by_the_next(tmp_p
     with releases.publishing(lambda: None):
         assert releases.get().version == "v0002"
         assert releases.next_version() == "v0003"
+
+
+def test_a_deleted_version_is_not_used_again(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases)
+    publish(releases)
+    shutil.rmtree(tmp_path / "gold" / "v0002")
+    assert publish(releases) == "v0003"
+
+
+def test_a_damaged_pointer_is_said(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases)
+    (tmp_path / "gold" / "latest.json").write_text("")
+    with pytest.raises(StoreError, match="damaged"):
+        releases.get()
 
 
 def test_an_unknown_version_names_those_that_there_are(tmp_path):

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, Store
+from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, StageBasis, Store
 from annot_pipeline.storage.tables import write_table
+
+BASIS = StageBasis("1", "settings", {})
 
 
 def make(store: Store, key: str, run: str = "r1"):
@@ -18,7 +20,7 @@ def make(store: Store, key: str, run: str = "r1"):
         table = write_table(folder / "t.parquet", pa.table({"a": [1, 2]}))
         return {"t": table}, {"n": 2}
 
-    return store.make("stage", key, "1", run, work)
+    return store.make("stage", key, BASIS, run, work)
 
 
 def test_a_result_is_found_by_its_key(tmp_path):
@@ -38,7 +40,7 @@ def test_a_failure_leaves_no_result(tmp_path):
 
     store = Store(tmp_path)
     with pytest.raises(RuntimeError):
-        store.make("stage", "k", "1", "r", work)
+        store.make("stage", "k", BASIS, "r", work)
     assert store.result("stage", "k") is None
     assert not list(tmp_path.rglob("*.parquet"))
     assert make(store, "k")

@@ -1,0 +1,51 @@
+"""The documentation says what the code does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ruamel.yaml import YAML
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config import Campaign
+from annot_pipeline.config.sources import CANONICAL_FIELDS
+from annot_pipeline.gates import GATES
+
+ROOT = Path(__file__).parents[1]
+CAMPAIGN = (ROOT / "docs" / "campaign.md").read_text()
+
+
+def yaml_blocks(text: str) -> list[str]:
+    return re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_documented_defaults_are_the_defaults(tmp_path):
+    (block,) = yaml_blocks(CAMPAIGN)
+    documented = YAML(typ="safe", pure=True).load(block)
+    (tmp_path / "campaign.yaml").write_text(block)
+    read = load_campaign(tmp_path).settings
+    least = {key: documented[key] for key in ("campaign", "sources")}
+    for source in least["sources"]:
+        least["sources"] = [{key: source[key] for key in ("path", "format", "fields")}]
+    (tmp_path / "campaign.yaml").write_text(str(least))
+    assert load_campaign(tmp_path).settings == read
+
+
+def test_every_field_and_gate_is_documented():
+    for field in CANONICAL_FIELDS:
+        assert re.search(rf"\b{field}\b", CAMPAIGN), field
+    for gate in GATES:
+        if not gate.name.startswith("contract_"):
+            row = re.search(rf"\| `{gate.name}` \|.*\| *(\S*) \| *(\S*) \|\n", CAMPAIGN)
+            assert row, gate.name
+            for level, said in zip((gate.warn, gate.error), row.groups(), strict=True):
+                assert (float(said) if said else None) == level, gate.name
+    for section in Campaign.model_fields:
+        assert re.search(rf"\b{section}\b", CAMPAIGN), section
+
+
+def test_the_campaign_of_the_readme_is_complete(tmp_path):
+    (block,) = yaml_blocks((ROOT / "README.md").read_text())
+    (tmp_path / "campaign.yaml").write_text(block)
+    assert load_campaign(tmp_path).settings.campaign == "sentiment"
