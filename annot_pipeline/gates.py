@@ -176,6 +176,12 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["look_alikes"]), warn=0,
     ),
     Gate(
+        "unread_items", "read_records", "item_rows",
+        "number of rows of item tables that cannot be read",
+        "mend the item table; the items are there all the same, without what these rows say",
+        lambda f: _named(f["unread_items"]), warn=0,
+    ),
+    Gate(
         "repeated_items", "describe_items", "items",
         "number of items that item tables list with different contents",
         "the first row counts; list each item once",

@@ -363,6 +363,19 @@ def test_numbers_that_could_not_be_summed_are_rejected(build_campaign):
     ]  # fmt: skip
 
 
+def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    (folder / "items.csv").write_text("id,t\ni0,Zero\n,nobody\nragged\ni1,One\n")
+    items = [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "text": "t"}}]
+    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    texts = {r["item"]: r["text"] for r in built.rows("items")}
+    assert (texts["i0"], texts["i1"], texts["i2"]) == ("Zero", "One", None)
+    gate = next(g for g in built.runs["read_records"].gates if g.name == "unread_items")
+    assert (gate.level, gate.value) == ("warn", 2)
+    assert "items.csv row 2: item is blank" in gate.detail
+
+
 # --- tasks and gates -----------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import ConfigError, InputError, Problem, first_of, shorten
+from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.signature import digest
@@ -109,6 +109,7 @@ def read_exports(context: StageContext) -> Made:
     settings, campaign = context.campaign.settings, context.campaign.settings.campaign
     files: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
+    unread: list[str] = []
     seen: dict[int, dict[str, None]] = {}
     parsed = 0
     for export in context.read("exports").to_pylist():
@@ -117,7 +118,10 @@ def read_exports(context: StageContext) -> Made:
         if export["kind"] == "items":
             where = f"items.{place}.fields"
             table = settings.items[place]
-            items += _item_rows(table, kept, export["source_file"], where, len(items))
+            rows = _item_rows(table, kept, export["source_file"], where)
+            name = export["source_file"]
+            unread += [f"{name} row {r['row']}: {r['reason']}" for r in rows if r["reason"]]
+            items += [row for row in rows if not row["reason"]]
             continue
         source = settings.sources[place]
         key = digest(
@@ -156,9 +160,13 @@ def read_exports(context: StageContext) -> Made:
     )
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),
-        "item_rows": pa.Table.from_pylist(items, ITEM_ROWS),
+        "item_rows": pa.Table.from_pylist(
+            [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
+        ),
     }
-    return Made(tables, {"rows": n_rows, "records": n_records, "parsed": parsed})
+    return Made(
+        tables, {"rows": n_rows, "records": n_records, "parsed": parsed, "unread_items": unread}
+    )
 
 
 def present_exports(
@@ -271,20 +279,10 @@ def _no_records() -> pa.Table:
     return ANY_RECORD.remove(ANY_RECORD.get_field_index("filename")).empty_table()
 
 
-def _item_rows(
-    source: ItemSource, kept: Path, name: str, where: str, start: int
-) -> list[dict[str, Any]]:
+def _item_rows(source: ItemSource, kept: Path, name: str, where: str) -> list[dict[str, Any]]:
+    """Rows of an item table in their order, with the reason where one cannot be read."""
     export = open_export(source, kept, name)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
     check_columns(source, export.columns, name, where)
     rows = [row for table in tables for row in table.to_pylist()]
-    rejected = [row for row in rows if row["reason"]]
-    if rejected:
-        raise InputError(
-            f"{name}: rows of an item table that cannot be read: {len(rejected):,}",
-            [Problem(f"{name}:{r['row']}", r["reason"], do="mend the table") for r in rejected[:5]],
-        )
-    return [
-        {column: row.get(column) for column in ITEM_ROWS.names} | {"place": start + n}
-        for n, row in enumerate(sorted(rows, key=lambda row: row["row"]))
-    ]
+    return sorted(rows, key=lambda row: row["row"])

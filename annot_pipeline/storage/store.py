@@ -21,7 +21,7 @@ from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import appearing, read_json, remove_unfinished, write_json
-from annot_pipeline.storage.tables import TableFile
+from annot_pipeline.storage.tables import TableFile, read_table
 
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
@@ -216,9 +216,15 @@ class Store:
             (note["stage"], note["key"]) for note in map(_note, self.root.glob("runs/*/*.json"))
         }
         oldest = time.time() - UNUSED_AFTER
+        kept_files: set[str] = set()
         for folder in self._folders("stages/*/*"):
-            if (folder.parent.name, folder.name) not in used and folder.stat().st_mtime < oldest:
+            if (folder.parent.name, folder.name) in used:
+                kept_files |= _named_files(folder / "record_files.parquet")
+            elif folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder)
+        for path in self.records.glob("*.*"):
+            if path.stem not in kept_files and path.stat().st_mtime < oldest:
+                path.unlink()
 
     def _folders(self, pattern: str) -> list[Path]:
         return [path for path in self.root.glob(pattern) if path.is_dir()]
@@ -242,6 +248,13 @@ def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
             )
         ],
     )
+
+
+def _named_files(record_files: Path) -> set[str]:
+    """Keys of the parsed exports that a run used."""
+    if not record_files.exists():
+        return set()
+    return {name.partition(".")[0] for name in read_table(record_files)["filename"].to_pylist()}
 
 
 def _note(path: Path) -> dict[str, Any]:

@@ -80,6 +80,19 @@ def test_cleaning_keeps_what_kept_runs_use(tmp_path):
     assert not (tmp_path / ".tmp-left").exists()
 
 
+def test_parsed_exports_that_no_kept_run_uses_go(build_campaign, tmp_path):
+    export = "item,judge,label\n" + "".join(f"i{i},w{i},a\n" for i in range(4))
+    first = build_campaign({"a.csv": export, "b.csv": export + "i9,w1,a\n"})
+    store = Store(tmp_path / "campaign" / "store")
+    old = time.time() - 2 * UNUSED_AFTER
+    (store.records / "stray.parquet").write_bytes(b"")
+    for path in store.records.iterdir():
+        os.utime(path, (old, old))
+    store.clean()
+    used = {r["filename"] for r in first.rows("record_files")}
+    assert {p.name for p in store.records.glob("*.parquet")} == used
+
+
 def test_tables_are_the_same_bytes_however_the_rows_came(tmp_path):
     table = pa.table({"a": list(range(1000)), "b": [str(i) for i in range(1000)]})
     whole = write_table(
