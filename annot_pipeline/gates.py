@@ -133,6 +133,12 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["unaccounted"]), error=0,
     ),
     Gate(
+        "lineage_rows", "trace_lineage", "lineage",
+        "number of records that lineage lacks or has too many of",
+        "this is a defect of the pipeline; please report it",
+        lambda f: Finding(abs(f["rows_made"]["lineage"] - f["records"])), error=0,
+    ),
+    Gate(
         "nothing_used", "settle_judgments", "judgments",
         "number of campaigns (1: this one) without any judgment to use",
         "check the mapping with annot validate",

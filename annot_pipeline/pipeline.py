@@ -298,7 +298,8 @@ class Build:
                 tables[name] = made.write(name, folder / f"{name}.parquet")
                 if name in GOLD:
                     broken[name] = violations(read_table(tables[name].path), GOLD[name])
-            facts = made.facts | ({"violations": broken} if broken else {})
+            facts = made.facts | {"rows_made": {name: t.rows for name, t in tables.items()}}
+            facts |= {"violations": broken} if broken else {}
             return tables, facts
 
         return self.store.make(stage.name, key, basis, self.run, work)

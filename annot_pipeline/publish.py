@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.contracts import GOLD, SCHEMA_VERSION
+from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import (
     NUMERIC_PACKAGES,
@@ -158,10 +158,7 @@ def _sources(made: Mapping[str, TableFile], runs: Mapping[str, StageRun]) -> lis
             place = (export["source_order"], export["file_order"])
             found = facts[place]
             row["rows"] = found["rows_read"]
-            row["records"] = {
-                fate: found[fate]
-                for fate in ("rejected", "duplicate", "superseded", "control", "used")
-            }
+            row["records"] = {fate: found[fate] for fate in FATES}
             row["ignored"] = ignored[place]
         rows.append(row)
     return rows

@@ -25,7 +25,7 @@ def _fixed_judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Real judgment data, which is not part of the repository."""
     data = SHARED / "data"
@@ -34,7 +34,7 @@ def shared_data() -> Path:
     return data
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def shared_campaigns(shared_data: Path) -> Path:
     return shared_data.parent / "campaigns"
 

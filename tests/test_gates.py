@@ -8,9 +8,11 @@ import pytest
 
 from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import ConfigError
+from annot_pipeline.errors import ConfigError, GateError
+from annot_pipeline.exports import READERS, RawRows
 from annot_pipeline.gates import GATES, can_measure, check_gate_names, run_gates
 from annot_pipeline.pipeline import STAGES
+from annot_pipeline.storage import queries
 
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 
@@ -50,6 +52,46 @@ def test_levels_for_unknown_gates_are_refused():
     with pytest.raises(ConfigError, match="unknown gate") as error:
         check_gate_names({"rejectd_share": Threshold(error=1)})
     assert "did you mean rejected_share?" in str(error.value)
+
+
+def test_a_reader_that_loses_a_row_fails_the_accounting(build_campaign, monkeypatch):
+    """The gate counts rows apart from what readers yield, so it can fail."""
+    read = READERS["csv"]
+
+    def careless(opening):
+        export = read(opening)
+        export.chunks = (
+            RawRows(
+                {name: column.slice(1) for name, column in chunk.columns.items()},
+                chunk.row[1:],
+                chunk.problem.slice(1),
+            )
+            for chunk in export.chunks
+        )
+        return export
+
+    monkeypatch.setitem(READERS, "csv", careless)
+    with pytest.raises(GateError, match="nothing was published") as error:
+        build_campaign({"a.csv": EXPORT})
+    assert "accounting: number of files with rows or records unaccounted for is 1" in str(
+        error.value
+    )
+    assert "exports/a.csv" in str(error.value)
+
+
+def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatch):
+    sql_text = queries.sql_text
+
+    def careless(name):
+        text = sql_text(name)
+        return (
+            text.replace("ORDER BY", "WHERE source_row > 1 ORDER BY") if "lineage" in name else text
+        )
+
+    monkeypatch.setattr(queries, "sql_text", careless)
+    with pytest.raises(GateError) as error:
+        build_campaign({"a.csv": EXPORT})
+    assert "lineage_rows" in str(error.value)
 
 
 def test_facts_of_older_code_are_made_again(build_campaign):

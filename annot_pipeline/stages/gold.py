@@ -62,7 +62,9 @@ def trace_lineage(context: StageContext) -> Made:
         "salt": derive(context.judge_key(), "judgment"),
         "pseudonymize": context.campaign.settings.privacy.pseudonymize,
     }
-    return _by_query(context, "gold/lineage", "lineage", parameters)
+    made = _by_query(context, "gold/lineage", "lineage", parameters)
+    made.facts["records"] = context.inputs["judgments"].rows
+    return made
 
 
 def _by_query(

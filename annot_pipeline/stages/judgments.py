@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT, fates_text
+from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.exports import ANY_RECORD
@@ -42,10 +42,7 @@ def settle_judgments(context: StageContext) -> Made:
     accounting = queries.table(
         "audit/accounting", {"judgments": judgments, "record_files": record_files}
     ).to_pylist()
-    fates = {
-        fate: sum(row[fate] for row in accounting)
-        for fate in ("rejected", "duplicate", "superseded", "control", "used")
-    }
+    fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = settled.rows
     context.progress(f"{n_records:,} records: {fates_text(fates)}")
     facts = {
@@ -73,7 +70,7 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
 
 
 def _adds_up(row: Mapping[str, int]) -> bool:
-    fates = sum(row[f] for f in ("rejected", "duplicate", "superseded", "control", "used"))
+    fates = sum(row[fate] for fate in FATES)
     return row["rows"] == row["rows_read"] and row["records"] == row["records_read"] == fates
 
 

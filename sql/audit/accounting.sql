@@ -8,6 +8,7 @@ WITH fates AS (
         count(*) FILTER (fate = 'rejected') AS rejected,
         count(*) FILTER (fate = 'duplicate') AS duplicate,
         count(*) FILTER (fate = 'superseded') AS superseded,
+        count(*) FILTER (fate = 'judge_failed') AS judge_failed,
         count(*) FILTER (fate = 'control') AS control,
         count(*) FILTER (fate = 'used') AS used
     FROM judgments
@@ -22,6 +23,7 @@ SELECT
     coalesce(t.rejected, 0) AS rejected,
     coalesce(t.duplicate, 0) AS duplicate,
     coalesce(t.superseded, 0) AS superseded,
+    coalesce(t.judge_failed, 0) AS judge_failed,
     coalesce(t.control, 0) AS control,
     coalesce(t.used, 0) AS used
 FROM record_files AS f

@@ -13,11 +13,9 @@ PAIR = ["WorkerId", "HITId", "src", "trg", "sys_id", "sid"]
 
 
 @pytest.fixture(scope="module")
-def judgments(request) -> pd.DataFrame:
-    data = request.path.parents[3] / "shared" / "data" / "wmt22-da-toen"
-    if not data.is_dir():
-        pytest.skip("no ../shared/data: the real data is not part of the repository")
-    return pd.read_csv(data / "derived" / "recovered-raw-good-workers.tsv.gz", sep="\t")
+def judgments(shared_data) -> pd.DataFrame:
+    path = shared_data / "wmt22-da-toen" / "derived" / "recovered-raw-good-workers.tsv.gz"
+    return pd.read_csv(path, sep="\t")
 
 
 def test_p_values_of_the_judges(judgments, shared_data):

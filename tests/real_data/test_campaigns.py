@@ -44,6 +44,7 @@ def test_graham_holds_100_records_an_assignment_and_trips_the_default_gate(
     built = build_file(path, *places, "gates.rejected_share.error=0.1")
     facts = built.facts("settle_judgments")
     assert facts["fates"] == {
-        "rejected": 200, "duplicate": 0, "superseded": 0, "control": 580, "used": 2320,
+        "rejected": 200, "duplicate": 0, "superseded": 0, "judge_failed": 0, "control": 580,
+        "used": 2320,
     }  # fmt: skip
     assert [r["kind"] for r in facts["rejections"]] == ["score has no match"]

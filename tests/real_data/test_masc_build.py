@@ -13,10 +13,8 @@ pytestmark = pytest.mark.xdist_group("masc")  # one worker, one build
 
 
 @pytest.fixture(scope="module")
-def masc(tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Path]:
-    campaign = Path(__file__).parents[3] / "shared" / "campaigns" / "masc.yaml"
-    if not campaign.exists():
-        pytest.skip("no ../shared: the real data is not part of the repository")
+def masc(shared_campaigns: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Path]:
+    campaign = shared_campaigns / "masc.yaml"
     folder = tmp_path_factory.mktemp("masc")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
