@@ -21,6 +21,7 @@ FATES = ("rejected", "duplicate", "superseded", "judge_failed", "control", "used
 
 CONTROLS = ("none", "ask_again", "bad_reference", "good_reference", "known_answer")
 VERDICTS = ("passed", "failed", "undetermined", "untested")
+LEFT_OUT_OF = ("judge_control", "z_scores", "system_rankings")
 PREFERENCES = ("a", "b", "tie")
 ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
 
@@ -206,21 +207,52 @@ JUDGES = Table(
     (
         _TASK,
         _JUDGE,
-        _count("n_judgments", "Judgments used or set aside as controls"),
+        _count("n_judgments", "Judgments used, set aside as controls, or of a judge who failed"),
         Column("verdict", TEXT, "Outcome of judge control", allowed=VERDICTS),
+        _text("verdict_reason", "Why there is no test, or how it was decided", nullable=True),
+        Column("dropped", FLAG, "Whether the judge's judgments have the fate judge_failed"),
         _text("test", "Test of judge control", nullable=True),
         _text("contrast", "What the test compares", nullable=True),
-        _real("statistic", "Test statistic"),
-        _real("effect", "Difference that the test is about, points of the scale"),
+        _real("statistic", "t, or standard normal z, or number of right answers"),
+        _real(
+            "effect",
+            "Difference that the test is about, points of the scale; for known "
+            "answers accuracy minus chance",
+        ),
         _share("p_value", "One-sided p", nullable=True),
+        _share(
+            "p_adjusted",
+            "The same, corrected over judges as quality.correction says",
+            nullable=True,
+        ),
+        _count("n_pairs", "Pairs, scores of the smaller sample, or known answers in the test"),
         _count("n_ask_again", "Judgments of repeated items"),
         _count("n_bad_reference", "Judgments of degraded copies"),
-        _real("mean", "Mean score, points of the scale"),
-        _real("sd", "Standard deviation of the scores (ddof 1), points of the scale"),
-        _real("mean_ordinary", "Mean score of ordinary outputs"),
+        _count("n_good_reference", "Judgments of references"),
+        _count("n_known_answers", "Questions with a known answer"),
+        _share("known_answer_accuracy", "Share of them answered right", nullable=True),
+        _share("known_answer_low", "Lower end of its 95% interval (Wilson)", nullable=True),
+        _share("known_answer_high", "Upper end of its 95% interval (Wilson)", nullable=True),
+        _real("mean", "Mean score, points of the scale, as z-scores take it"),
+        _real("sd", "Standard deviation of the scores (ddof 1), as z-scores take it"),
+        _real("mean_ordinary", "Mean score of ordinary outputs and repeats"),
         _real("mean_good_reference", "Mean score of references"),
         _real("mean_bad_reference", "Mean score of degraded copies"),
-        _real("seconds_per_judgment", "Mean seconds a judgment"),
+        _text("no_z_reason", "Why the judge has no z-scores", nullable=True),
+        _real(
+            "seconds_per_judgment",
+            "Mean seconds a judgment; from the seconds of HITs where judgments have none",
+        ),
+        _count(
+            "longest_constant_run",
+            "Longest run of equal scores; null if nothing tells the order of work",
+            nullable=True,
+        ),
+        _share(
+            "share_at_ends",
+            "Share of scores at the lowest or highest point of the declared scale",
+            nullable=True,
+        ),
         _share("accuracy", "Confusion diagonal weighted by prevalence", nullable=True),
         _share("mean_class_accuracy", "Unweighted mean of the confusion diagonal", nullable=True),
         _share(
@@ -251,6 +283,8 @@ SCORES = Table(
         _count("n_judgments", "Judgments used, of judges kept"),
         _real("raw_mean", "Mean score, points of the scale"),
         _real("z_mean", "Mean z-score"),
+        _count("n_unfiltered", "Judgments of all judges, kept or not"),
+        _real("unfiltered_mean", "Mean score of all judges, points of the scale"),
         _real("easl_score", "Mode of the Beta distribution, 0 to 1"),
         _real("easl_alpha", "First parameter of the Beta distribution"),
         _real("easl_beta", "Second parameter of the Beta distribution"),
@@ -289,7 +323,11 @@ SYSTEM_RANKINGS = Table(
         _TASK,
         _text("method", "How the score is made"),
         _text("system", "System"),
-        _count("rank", "Rank, 1 is best, ties 1 2 2 4"),
+        _count(
+            "rank",
+            "Rank, 1 is best, ties 1 2 2 4; null without judgments that count",
+            nullable=True,
+        ),
         _real("score", "Score of the method"),
         _real("ci_low", "Lower end of the 95% bootstrap interval"),
         _real("ci_high", "Upper end of the 95% bootstrap interval"),
@@ -299,6 +337,7 @@ SYSTEM_RANKINGS = Table(
         _count("cluster", "Cluster, 1 is best", nullable=True),
         _count("n_segments", "Segments judged"),
         _count("n_judgments", "Judgments used"),
+        _text("reason", "Why something is missing", nullable=True),
     ),
 )
 
@@ -348,6 +387,20 @@ ITEMS = Table(
     ),
 )
 
+SET_ASIDE = Table(
+    "set_aside",
+    "one judgment and what it was left out of",
+    ("task", "item", "judge", "judgment_id", "left_out_of"),
+    (
+        _TASK,
+        _ITEM,
+        _JUDGE,
+        _text("judgment_id", "Id of the judgment, as in lineage"),
+        Column("left_out_of", TEXT, "Calculation that could not take it", allowed=LEFT_OUT_OF),
+        _text("reason", "Why"),
+    ),
+)
+
 LINEAGE = Table(
     "lineage",
     "one record: a judgment cell of a raw row",
@@ -388,6 +441,7 @@ GOLD: dict[str, Table] = {
         SYSTEM_COMPARISONS,
         AGREEMENT,
         ITEMS,
+        SET_ASIDE,
         LINEAGE,
     )
 }

@@ -102,11 +102,14 @@ def _named(names: Sequence[str]) -> Finding:
     return Finding(len(names), first_of(names))
 
 
+REJECTED_ASSIGNMENT = "assignment was rejected"
+"""Rows that whoever paid for them rejected are no defect of an export or a mapping."""
+
+
 def _rejected(facts: Facts) -> Finding:
-    share = facts["fates"]["rejected"] / max(facts["records"], 1)
-    reasons = "; ".join(
-        f"{r['records']:,} x {r['kind']} (as {r['example']})" for r in facts["rejections"]
-    )
+    rows = [r for r in facts["rejections"] if r["kind"] != REJECTED_ASSIGNMENT]
+    share = sum(r["records"] for r in rows) / max(facts["records"], 1)
+    reasons = "; ".join(f"{r['records']:,} x {r['kind']} (as {r['example']})" for r in rows)
     return Finding(share, reasons)
 
 
@@ -121,13 +124,28 @@ def _below_chance(facts: Facts) -> Finding:
     return Finding(named.value / max(facts["judges"], 1), named.detail)
 
 
+def _judges(facts: Facts, n: int) -> Finding:
+    verdicts = ", ".join(f"{n:,} {name}" for name, n in facts["verdicts"].items() if n)
+    return Finding(n / max(facts["judges_in_control"], 1), verdicts)
+
+
+def _unpaired(facts: Facts) -> Finding:
+    if not facts["uses_pairs"]:
+        return Finding(0.0)
+    reasons = "; ".join(f"{n:,} x {reason}" for reason, n in facts["unpaired_reasons"].items())
+    return Finding(facts["unpaired_controls"] / max(facts["controls"], 1), reasons)
+
+
 def _violations_of(table: str) -> Callable[[Facts], Finding]:
     return lambda facts: _named(facts.get("violations", {}).get(table, []))
 
 
+MODELLED = ("categorical", "scalar")
+"""Kinds of tasks that a method scores."""
+
 GATES: tuple[Gate, ...] = (
     Gate(
-        "accounting", "settle_judgments", "judgments",
+        "accounting", "control_judges", "judgments",
         "number of files with rows or records unaccounted for",
         "this is a defect of the pipeline; please report it",
         lambda f: _named(f["unaccounted"]), error=0,
@@ -139,44 +157,44 @@ GATES: tuple[Gate, ...] = (
         lambda f: Finding(abs(f["rows_made"]["lineage"] - f["records"])), error=0,
     ),
     Gate(
-        "nothing_used", "settle_judgments", "judgments",
+        "nothing_used", "control_judges", "judgments",
         "number of campaigns (1: this one) without any judgment to use",
-        "check the mapping with annot validate",
+        "check the mapping with annot validate; if all judges failed, check quality",
         lambda f: Finding(float(f["fates"]["used"] == 0)), error=0,
     ),
     Gate(
-        "rejected_share", "settle_judgments", "judgments",
+        "rejected_share", "settle_judgments", "settled",
         "share of records that were rejected",
         "mend the export or the mapping (annot validate shows examples), or raise "
         "gates.rejected_share.error",
-        _rejected, warn=0.01, error=0.05,
+        _rejected, warn=0.01, error=0.1,
     ),
     Gate(
-        "rejected_share_by_export", "settle_judgments", "judgments",
+        "rejected_share_by_export", "settle_judgments", "settled",
         "share of records that were rejected in the worst export",
         "annot validate shows examples; look whether a class or a column is missing in the mapping",
         _rejected_in_worst, warn=0.05,
     ),
     Gate(
-        "empty_exports", "settle_judgments", "judgments",
+        "empty_exports", "settle_judgments", "settled",
         "number of exports without any row",
         "check that the export had finished",
         lambda f: _named(f["empty_files"]), warn=0,
     ),
     Gate(
-        "guessed_kinds", "settle_judgments", "judgments",
+        "guessed_kinds", "settle_judgments", "settled",
         "number of tasks whose kind was guessed between several",
         "name the kind under tasks",
         lambda f: _named(f["ambiguous_tasks"]), warn=0,
     ),
     Gate(
-        "unmodelled_tasks", "settle_judgments", "judgments",
+        "unmodelled_tasks", "settle_judgments", "settled",
         "number of tasks of a kind that has no method yet: kept and traced, but not scored",
         "wait for the release that has it, or map labels",
-        lambda f: _named([t for t, kind in f["kinds"].items() if kind != "categorical"]), warn=0,
+        lambda f: _named([t for t, k in f["kinds"].items() if k not in MODELLED]), warn=0,
     ),
     Gate(
-        "look_alikes", "settle_judgments", "judgments",
+        "look_alikes", "settle_judgments", "settled",
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",
         lambda f: _named(f["look_alikes"]), warn=0,
@@ -192,6 +210,47 @@ GATES: tuple[Gate, ...] = (
         "number of items that item tables list with different contents",
         "the first row counts; list each item once",
         lambda f: _named(f["repeated_items"]), warn=0,
+    ),
+    Gate(
+        "judges_failed", "control_judges", "judge_tests",
+        "share of the judges in judge control who failed",
+        "look at their rows in judges: p, effect, seconds; if most fail, the controls may be too "
+        "hard to see, or the test too strict",
+        lambda f: _judges(f, f["verdicts"]["failed"]), warn=0.5,
+    ),
+    Gate(
+        "judges_undetermined", "control_judges", "judge_tests",
+        "share of the judges in judge control with too few controls for a verdict",
+        "give every judge controls; until then quality.undetermined says what becomes of them",
+        lambda f: _judges(f, f["verdicts"]["undetermined"]), warn=0.2,
+    ),
+    Gate(
+        "few_controls", "control_judges", "judge_tests",
+        "share of the judges in judge control with fewer than 10 pairs",
+        "a test of so few pairs lets careless judges pass and fails careful ones; give each judge "
+        "at least 10",
+        lambda f: _judges(f, f["judges_with_few_pairs"]), warn=0.5,
+    ),
+    Gate(
+        "unpaired_controls", "control_judges", "judge_tests",
+        "share of control judgments without their ordinary judgment, where pairs are compared",
+        "look at set_aside; map hit, system and segment, or control_of",
+        _unpaired, warn=0.05,
+    ),
+    Gate(
+        "unused_known_answers", "control_judges", "judge_tests",
+        "number of known answers that no test uses",
+        "set quality.test to known_answer, or to none if they are for information",
+        lambda f: Finding(f["known_answers_unused"]), warn=0,
+    ),
+    Gate(
+        "rows_without_z", "standardize_scores", "judge_scores",
+        "share of scalar judgments without a z-score",
+        "look at set_aside: judges with one score, or the same score always",
+        lambda f: Finding(
+            f["judgments_without_z"] / max(f["scalar_judgments"], 1),
+            first_of(f["judges_without_z"], between="; "),
+        ), warn=0.01,
     ),
     Gate(
         "convergence", "infer_labels", "labels",

@@ -21,9 +21,15 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, can_measure, check_gate_names, run_gates
 from annot_pipeline.signature import digest, settings_document
-from annot_pipeline.stages import exports, gold, judgments
+from annot_pipeline.stages import control, exports, gold, judgments
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.steps import infer_labels
+from annot_pipeline.steps import (
+    control_judges,
+    infer_labels,
+    rank_systems,
+    score_items,
+    standardize_scores,
+)
 from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
@@ -98,11 +104,66 @@ STAGES: tuple[Stage, ...] = (
         "settle_judgments",
         "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
         inputs={"record_files": ()},
-        outputs=("judgments", "tasks"),
-        settings=("campaign", "tasks", "privacy"),
-        code_version="1",
+        outputs=("settled", "tasks"),
+        settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
+        code_version="2",
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "control_judges",
+        "Tests every judge by controls; the judgments of those who fail count no more.",
+        inputs={"settled": (), "tasks": (), "item_rows": (), "record_files": ()},
+        outputs=("judgments", "judge_tests", "control_pairs", "known_answers"),
+        settings=("quality",),
+        code_version=control_judges.CODE_VERSION,
+        work=control.control_judges_of_campaign,
+        kinds=frozenset({"parquet", "duckdb", "numpy"}),
+    ),
+    Stage(
+        "standardize_scores",
+        "Turns reversed criteria, and standardises scores by judge and task.",
+        inputs={
+            "judgments": (
+                *standardize_scores.NAMES, "score", "fate", "hit", "native_id", "position",
+                "submitted_at",
+            ),
+            "tasks": (),
+        },
+        outputs=("standardized", "judge_scores"),
+        settings=("standardize",),
+        code_version=standardize_scores.CODE_VERSION,
+        work=gold.standardize_judgments,
+        kinds=frozenset({"parquet", "numpy"}),
+    ),
+    Stage(
+        "score_items",
+        "Means of raw and of standardised scores by item, filtered and not.",
+        inputs={
+            "standardized": (
+                "task", "item", "segment", "system", "criterion", "control", "kept", "score", "z",
+            ),
+        },
+        outputs=("scores",),
+        settings=(),
+        code_version=score_items.CODE_VERSION,
+        work=gold.score_items_of_tasks,
+        kinds=frozenset({"parquet", "numpy"}),
+    ),
+    Stage(
+        "rank_systems",
+        "Ranks systems by raw, filtered and standardised means; tests all pairs; clusters.",
+        inputs={
+            "standardized": (
+                "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
+                "score", "z",
+            ),
+        },
+        outputs=("system_rankings", "system_comparisons"),
+        settings=("ranking", "standardize", "seed"),
+        code_version=rank_systems.CODE_VERSION,
+        work=gold.rank_systems_of_tasks,
+        kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
         "infer_labels",
@@ -123,7 +184,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "describe_judges",
         "Lists the judges of each task with what is known of them.",
-        inputs={"judgments": (), "judge_figures": ()},
+        inputs={"judgments": (), "judge_tests": (), "judge_scores": (), "judge_figures": ()},
         outputs=("judges",),
         settings=(),
         code_version="1",
@@ -138,6 +199,19 @@ STAGES: tuple[Stage, ...] = (
         settings=(),
         code_version="1",
         work=gold.describe_items,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "set_judgments_aside",
+        "Lists judgments that count, but that a calculation could not take, with the reason.",
+        inputs={
+            "judgments": (), "tasks": (), "control_pairs": (), "known_answers": (),
+            "judge_scores": (),
+        },
+        outputs=("set_aside",),
+        settings=("privacy", "quality"),
+        code_version="1",
+        work=gold.set_judgments_aside,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(

@@ -59,10 +59,7 @@ def publish(build: Build) -> Publication:
         Gold cannot be written, or a table in the store is damaged.
     """
     with build.noting():
-        runs = {stage.name: build.recorded(stage) for stage in STAGES}
-        error = failed(list(runs.values()))
-        if error:
-            raise error
+        runs = _recorded(build)
         check_one_build(build, runs)
         releases = Releases(build.campaign.gold)
         try:
@@ -74,6 +71,21 @@ def publish(build: Build) -> Publication:
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
     build.store.clean()
     return publication
+
+
+def _recorded(build: Build) -> dict[str, StageRun]:
+    """The results of all stages; a gate that failed is told before a stage that is missing."""
+    runs: dict[str, StageRun] = {}
+    missing: StoreError | None = None
+    for stage in STAGES:
+        try:
+            runs[stage.name] = build.recorded(stage)
+        except StoreError as error:
+            missing = missing or error
+    cause = failed(list(runs.values())) or missing
+    if cause:
+        raise cause
+    return runs
 
 
 def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> Publication:
@@ -140,7 +152,7 @@ def _sources(made: Mapping[str, TableFile], runs: Mapping[str, StageRun]) -> lis
     """Exports of this build, with what became of their records."""
     facts = {
         (row["source_order"], row["file_order"]): row
-        for row in runs["settle_judgments"].result.facts["files"]
+        for row in runs["control_judges"].result.facts["files"]
     }
     ignored = {
         (row["source_order"], row["file_order"]): json.loads(row["ignored"])
@@ -227,7 +239,8 @@ def _manifest(
             key: runs[stage].result.facts[key]
             for stage, key in (
                 ("settle_judgments", "records"),
-                ("settle_judgments", "fates"),
+                ("control_judges", "fates"),
+                ("control_judges", "verdicts"),
                 ("settle_judgments", "rejections"),
                 ("settle_judgments", "kinds"),
                 ("settle_judgments", "guessed_tasks"),

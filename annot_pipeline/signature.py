@@ -12,15 +12,21 @@ from annot_pipeline.version import __version__
 
 MOVING = (
     "campaign", "sources", "items", "tasks", "quality", "standardize", "dawid_skene", "easl",
-    "ranking", "seed",
+    "agreement", "ranking", "seed",
 )  # fmt: skip
 """Sections that can move a number; where files lie and when builds run cannot."""
 
 
 def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[str, Any]:
-    """Sections as plain JSON values, defaults spelled out."""
-    document = settings.model_dump(mode="json", by_alias=True, include=set(keys))
-    return {key: document[key] for key in keys}
+    """Sections, or single settings (``section.key``), as plain JSON values with defaults."""
+    document = settings.model_dump(mode="json", by_alias=True)
+    found = {}
+    for key in keys:
+        value = document
+        for part in key.split("."):
+            value = value[part]
+        found[key] = value
+    return found
 
 
 def settings_hash(settings: Campaign, key_fingerprint: str) -> str:
@@ -36,7 +42,7 @@ def signature(settings: Campaign) -> str:
     Example: ``dawid_skene:start=diagonal,smoothing=0.01,...|version=0.1.0``
     """
     sections = []
-    for name in ("dawid_skene",):
+    for name in ("quality", "standardize", "dawid_skene", "ranking"):
         values = getattr(settings, name).model_dump()
         sections.append(f"{name}:" + ",".join(f"{k}={v}" for k, v in values.items()))
     return "|".join([*sections, f"version={__version__}"])

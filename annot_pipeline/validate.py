@@ -23,7 +23,7 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.storage.tables import read_table
 
-STAGES_NEEDED = ("archive_exports", "read_records", "settle_judgments")
+STAGES_NEEDED = ("archive_exports", "read_records", "settle_judgments", "control_judges")
 EXAMPLES = 3
 
 
@@ -48,7 +48,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
-    facts = runs["settle_judgments"].result.facts
+    facts = {**runs["settle_judgments"].result.facts, **runs["control_judges"].result.facts}
     files = read_table(runs["read_records"].result.tables["record_files"].path).to_pylist()
     tasks = read_table(runs["settle_judgments"].result.tables["tasks"].path).to_pylist()
     return {

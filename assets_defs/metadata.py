@@ -17,7 +17,13 @@ INTERNAL = {
     "exports": "The exports of this build, one row a file.",
     "record_files": "Parsed exports, one row a file.",
     "item_rows": "Rows of the item tables.",
-    "judgments": "Every record with its judgment id and fate; judges by their raw names.",
+    "settled": "Every record with its judgment id and fate so far; judges by their raw names.",
+    "judgments": "Every record with its judgment id and final fate; judges by their raw names.",
+    "judge_tests": "Judge control: a verdict for every task and judge.",
+    "control_pairs": "Controls with the ordinary judgments that they are compared with.",
+    "known_answers": "Answers to questions whose answer is known.",
+    "standardized": "Scalar judgments that count, with their z-scores.",
+    "judge_scores": "How judges used the scale.",
     "tasks": "The tasks, their kinds and classes.",
     "judge_figures": "What the label model says of judges.",
     "label_fits": "How each task's fit ended.",
@@ -46,6 +52,7 @@ def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
         metadata["dagster/column_schema"] = _column_schema(table)
     if table == "judgments":
         metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
+    elif table == "settled":
         metadata["rejected"] = dg.MetadataValue.md(_rejections(facts["rejections"]))
     elif table == "labels" and facts["tasks"]:
         metadata["certain_share"] = float(

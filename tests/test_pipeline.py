@@ -345,7 +345,8 @@ def test_tables_of_different_builds_are_not_released_together(build_campaign, tm
         build.run_stage(stage)
     with pytest.raises(StoreError, match="not of one build") as error:
         publish(build)
-    assert "infer_labels" in str(error.value)
+    stale = {"exports": "control_judges", "settings": "infer_labels"}[change]
+    assert stale in str(error.value)
     assert [p.name for p in (folder / "gold").iterdir() if p.is_dir()] == ["v0001"]
 
 
@@ -413,9 +414,9 @@ def test_the_first_pattern_that_matches_a_task_wins(build_campaign):
 def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign):
     build_campaign({"a.csv": export(ROWS)})
     with pytest.raises(GateError) as error:
-        build_campaign({"a.csv": export([*ROWS, *["i1,,yes"] * 8, "x", "y"])})
+        build_campaign({"a.csv": export([*ROWS, *["i1,,yes"] * 20, "x", "y"])})
     assert "rejected_share" in str(error.value)
-    assert "8 x judge is blank" in str(error.value)
+    assert "20 x judge is blank" in str(error.value)
     assert "2 x ragged row" in str(error.value)
     again = build_campaign({"a.csv": export(ROWS)})
     assert again.publication.release.version == "v0001"

@@ -11,7 +11,16 @@ from annot_pipeline.config.expressions import (
     Expression,
     JoinExpression,
 )
-from annot_pipeline.config.sections import Privacy, Resources, TaskSettings, Threshold
+from annot_pipeline.config.sections import (
+    Criterion,
+    Privacy,
+    Quality,
+    Ranking,
+    Resources,
+    Standardize,
+    TaskSettings,
+    Threshold,
+)
 from annot_pipeline.config.sources import (
     CANONICAL_FIELDS,
     FieldName,
@@ -29,6 +38,7 @@ __all__ = [
     "CaptureExpression",
     "ColumnExpression",
     "ConstantExpression",
+    "Criterion",
     "Expression",
     "FieldName",
     "ItemFieldName",
@@ -36,9 +46,12 @@ __all__ = [
     "JoinExpression",
     "LoadedCampaign",
     "Privacy",
+    "Quality",
+    "Ranking",
     "ReadOptions",
     "Resources",
     "Source",
+    "Standardize",
     "TaskSettings",
     "Threshold",
 ]

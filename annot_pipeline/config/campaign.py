@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import Field, create_model, field_validator, model_validator
 
 from annot_pipeline.config.sections import (
+    Agreement,
     Easl,
     Engine,
     Privacy,
@@ -63,6 +64,7 @@ class Campaign(Section):
     standardize: Standardize = Standardize()
     dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
     easl: Easl = Easl()
+    agreement: Agreement = Agreement()
     ranking: Ranking = Ranking()
     privacy: Privacy = Privacy()
     schedule: Schedule = Schedule()

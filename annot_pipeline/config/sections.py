@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import zoneinfo
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from annot_pipeline.config.strict_section import Section
 
@@ -51,6 +51,13 @@ class TaskSettings(Section):
             raise ValueError(f"named twice: {', '.join(twice)}")
         return labels
 
+    @model_validator(mode="after")
+    def _reversed_on_a_scale(self) -> Self:
+        reversed_ = [name for name, criterion in self.criteria.items() if criterion.reverse]
+        if reversed_ and self.scale is None:
+            raise ValueError(f"to reverse {', '.join(reversed_)}, name scale: [lowest, highest]")
+        return self
+
 
 class Quality(Section):
     """Judge control."""
@@ -59,6 +66,8 @@ class Quality(Section):
         "paired_t", "signed_rank", "welch", "mann_whitney", "known_answer", "none"
     ] = "paired_t"  # fmt: skip
     contrast: Literal["paired", "pooled", "difference"] = "paired"
+    signed: bool = False
+    known_accuracy: float | None = Field(default=None, gt=0, lt=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)
     min_pairs: int = Field(default=2, ge=2)
     undetermined: Literal["keep", "drop"] = "keep"
@@ -66,11 +75,40 @@ class Quality(Section):
     correction: Literal["none", "holm", "benjamini_hochberg"] = "none"
     rejected_assignments: Literal["drop", "keep"] = "drop"
 
+    @model_validator(mode="after")
+    def _test_fits_contrast(self) -> Self:
+        paired = self.test in ("paired_t", "signed_rank")
+        if paired and self.contrast != "paired":
+            raise ValueError(
+                f"{self.test} compares pairs; with contrast: {self.contrast} write test: welch or "
+                "mann_whitney"
+            )
+        if self.test in ("welch", "mann_whitney") and self.contrast == "paired":
+            raise ValueError(
+                f"{self.test} compares two samples; write contrast: pooled (all ordinary scores "
+                "against all degraded ones) or difference (d2 against d1)"
+            )
+        if self.signed and self.contrast != "difference":
+            raise ValueError("signed belongs to contrast: difference")
+        return self
+
+    @property
+    def uses_pairs(self) -> bool:
+        """Whether the test compares pairs of judgments."""
+        return self.contrast != "pooled" and self.test not in ("known_answer", "none")
+
 
 class Standardize(Section):
     """z-scores."""
 
     controls: Literal["include", "exclude"] = "include"
+    arithmetic: Literal["exact", "wmt"] = "exact"
+
+
+class Agreement(Section):
+    """Agreement of judges."""
+
+    bootstrap: int = Field(default=200, ge=0)
 
 
 class Easl(Section):

@@ -20,7 +20,7 @@ FieldName = Literal[
 """Canonical fields of a judgment."""
 
 ItemFieldName = Literal["item", "segment", "system", "text", "source", "reference", "truth"]
-Format = Literal["csv", "jsonl", "parquet", "mturk", "label_studio"]
+Format = Literal["csv", "jsonl", "parquet", "mturk", "label_studio", "appraise"]
 
 CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
 

@@ -2,31 +2,7 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
-from annot_pipeline.guess.columns import Column, Sheet
-
-APPRAISE = (
-    "username", "system", "itemId", "itemType", "srcLang", "trgLang", "score", "timeStart",
-    "timeEnd",
-)  # fmt: skip
-APPRAISE_DOCUMENTS = (*APPRAISE[:7], "docId", "isDocScore", *APPRAISE[7:])
-APPRAISE_ITEM_TYPES = frozenset({"TGT", "BAD", "REF", "CHK", "SRC"})
-
-
-def known_layout(table: pa.Table) -> tuple[str, ...] | None:
-    """The columns of a known tool's export; None if it is not known."""
-    columns = [Column(name, name, table.column(name)) for name in table.column_names]
-    for layout in (APPRAISE, APPRAISE_DOCUMENTS):
-        if len(columns) == len(layout):
-            found = dict(zip(layout, columns, strict=True))
-            if (
-                APPRAISE_ITEM_TYPES.issuperset(found["itemType"].counts)
-                and found["score"].numeric_share == 1
-                and found["timeEnd"].numeric_share == 1
-            ):
-                return layout
-    return None
+from annot_pipeline.guess.columns import Sheet
 
 
 def by_contents(sheet: Sheet) -> dict[str, str]:

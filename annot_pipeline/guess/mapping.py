@@ -24,6 +24,10 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     choice = Choice(sheet)
     if format_ == "label_studio":
         return row_shapes.label_studio(choice)
+    if format_ == "appraise":
+        mapping = row_shapes.appraise(choice)
+        mapping.notes += _left_over(choice)
+        return mapping
     meant = by_contents(sheet) if _is_nameless(sheet) else {}
     judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice)
     in_columns = not meant and format_ != "mturk" and not choice.of("answer")
@@ -35,10 +39,16 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         mapping = row_shapes.numbered(choice, judge, row)
     else:
         mapping = row_shapes.ordinary(choice, judge, format_)
-    per_row = "hit_seconds" if mapping.each else "seconds"
+    took = ["hit_seconds"] if mapping.each else ["seconds"]
+    if format_ == "mturk":  # its time is the assignment's, which is a judgment's if it holds one
+        took = list(dict.fromkeys([*took, "hit_seconds"]))
     labels = dict(mapping.answer.labels) if mapping.answer.kind == "categorical" else {}
     lines = optional_lines(choice, mapping.answer.kind, labels, mapping.item)
-    lines = [(per_row if f == "seconds" else f, expression, why) for f, expression, why in lines]
+    lines = [
+        (name, expression, why)
+        for field, expression, why in lines
+        for name in (took if field == "seconds" else [field])
+    ]
     mapping.notes += _left_over(choice)
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
 

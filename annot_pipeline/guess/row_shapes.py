@@ -1,7 +1,7 @@
 """The shapes that rows of judgments have, each with the lines that say who judged what.
 
 A row compares two things, holds several judgments in numbered columns, holds one (or one of
-each question), or is what the Label Studio reader makes of an annotation.
+each question), or is what the readers of Label Studio and Appraise make of an answer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ from dataclasses import replace
 
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answer_columns import pick_answer
-from annot_pipeline.guess.answers import Answer, NoJudgmentsError, answer_in, labels_seen
+from annot_pipeline.guess.answers import (
+    Answer,
+    NoJudgmentsError,
+    answer_as,
+    answer_in,
+    labels_seen,
+)
 from annot_pipeline.guess.columns import Choice, Column, rounded
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.numbered import NumberedRow
@@ -112,6 +118,47 @@ def label_studio(choice: Choice) -> Mapping:
     ]
     left = ", ".join(column.name for column in choice.offered() if column.counts)
     mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=[f"not mapped: {left}"])
+    return mapping.with_lines(judge_line(judge), *answer.fields)
+
+
+APPRAISE_CONTROLS = {
+    "TGT": "none", "BAD": "bad_reference", "REF": "good_reference", "CHK": "ask_again",
+}  # fmt: skip
+APPRAISE_SCALE = (0.0, 100.0)
+APPRAISE_INPUTS = {
+    "itemId", "srcLang", "trgLang", "docId", "isDocScore", "unit", "timeStart", "timeEnd",
+}  # fmt: skip
+"""Columns that others say, or are made of."""
+
+
+def appraise(choice: Choice) -> Mapping:
+    """The reader's own columns; where documents are scored, too, they are tasks of their own."""
+    sheet = choice.sheet
+    judge, system, segment, score, kind = (
+        choice.claim(sheet[name]) for name in ("username", "system", "segment", "score", "itemType")
+    )
+    if not score.numbers:
+        raise NoJudgmentsError("no score is a number")
+    task = ["srcLang", "trgLang", *(["unit"] if "isDocScore" in sheet.names else [])]
+    rows = sheet.table.select(task).drop_null().group_by(task).aggregate([]).to_pylist()
+    tasks = sorted("-".join(row.values()) for row in rows)
+    answer = answer_as(score, "scalar")
+    if APPRAISE_SCALE[0] <= score.low and score.high <= APPRAISE_SCALE[1]:
+        answer = replace(answer, scale=APPRAISE_SCALE)
+    control = {"column": kind.name, "map": APPRAISE_CONTROLS}
+    seen = ", ".join(f"{value} ({count:,})" for value, count in kind.counts.items())
+    lines: list[Line] = [
+        ("task", {"join": task, "sep": "-"}, ", ".join(tasks[:10])),
+        ("system", system.expression, f"{system.n_distinct:,} different"),
+        ("segment", segment.expression, f"{segment.n_distinct:,} different"),
+        ("control", control, seen),
+        *time_lines(choice.among(lambda name: name in ("timeEnd", "seconds"))),
+    ]
+    if "batchNo" in sheet.names:
+        batch = choice.claim(sheet["batchNo"])
+        lines.append(("hit", batch.expression, f"{batch.n_distinct:,} different"))
+    choice.left[:] = [name for name in choice.left if name not in APPRAISE_INPUTS]
+    mapping = Mapping(lines, answer, judge, tasks=tasks)
     return mapping.with_lines(judge_line(judge), *answer.fields)
 
 

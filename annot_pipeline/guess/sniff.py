@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports import READERS
+from annot_pipeline.exports.appraise import LAYOUTS, NAMED
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
-from annot_pipeline.guess.headerless import known_layout
 from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
 
 ROWS_TRIED = 1_000
@@ -100,11 +100,13 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     plain = Sample(path, "csv", {} if encoding == "utf-8" else {"encoding": encoding})
     delimiter, columns = _delimiter(plain)
     tried = replace(plain, options={"delimiter": delimiter, **plain.options})
-    header = _missing_header(tried, columns)
     alone = READERS["csv"](opening_of(plain)).columns
     told = delimiter == "," and alone == READERS["csv"](opening_of(tried)).columns
-    options = {} if told else {"delimiter": delimiter}
-    options |= plain.options | ({} if header is None else {"columns": list(header)})
+    options = ({} if told else {"delimiter": delimiter}) | plain.options
+    if _is_appraise(tried):
+        return _read_quoted(Sample(path, "appraise", options), limit)
+    header = _missing_header(tried, columns)
+    options |= {} if header is None else {"columns": list(header)}
     sample = _read_quoted(replace(plain, options=options), limit)
     return replace(sample, format="mturk") if _is_mturk(sample.table.column_names) else sample
 
@@ -168,7 +170,19 @@ def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
         is_header += known and first not in rest.counts
     if is_data <= is_header:
         return None
-    return known_layout(table) or numbered
+    return numbered
+
+
+def _is_appraise(sample: Sample) -> bool:
+    """Whether it has the header or the rows of an Appraise export."""
+    first = READERS["csv"](opening_of(sample)).columns
+    if not NAMED.issubset(first) and len(first) not in map(len, LAYOUTS):
+        return False
+    try:
+        READERS["appraise"](opening_of(sample))
+    except InputError:
+        return False
+    return True
 
 
 def _is_mturk(columns: Sequence[str]) -> bool:

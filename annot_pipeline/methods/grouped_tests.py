@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
+from annot_pipeline.methods.moments import means, moments
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
@@ -45,31 +47,31 @@ class GroupedTest:
 
 def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
     """Student's paired t-test of differences > 0."""
-    n, mean, variance = _moments(groups, differences, n_groups)
+    of = moments(groups, differences, n_groups=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = mean / np.sqrt(variance / n)
-        p = np.asarray(stdtr(n - 1, -statistic), np.float64)
-    return _decided(GroupedTest(statistic, mean, p, n), variance, n >= 2)
+        statistic = of.mean / np.sqrt(of.variance / of.n)
+        p = np.asarray(stdtr(of.n - 1, -statistic), np.float64)
+    return _decided(GroupedTest(statistic, of.mean, p, of.n), of.variance, of.n >= 2)
 
 
 def welch(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
     """Welch's t-test: unequal variances."""
-    n1, m1, v1 = _moments(first_groups, first, n_groups)
-    n2, m2, v2 = _moments(second_groups, second, n_groups)
+    one = moments(first_groups, first, n_groups=n_groups)
+    two = moments(second_groups, second, n_groups=n_groups)
+    effect, n = one.mean - two.mean, np.minimum(one.n, two.n)
     with np.errstate(invalid="ignore", divide="ignore"):
-        a, b = v1 / n1, v2 / n2
-        statistic = (m1 - m2) / np.sqrt(a + b)
-        freedom = (a + b) ** 2 / (a**2 / (n1 - 1) + b**2 / (n2 - 1))
+        a, b = one.variance / one.n, two.variance / two.n
+        statistic = effect / np.sqrt(a + b)
+        freedom = (a + b) ** 2 / (a**2 / (one.n - 1) + b**2 / (two.n - 1))
         p = np.asarray(stdtr(freedom, -statistic), np.float64)
-    n = np.minimum(n1, n2)
-    return _decided(GroupedTest(statistic, m1 - m2, p, n), v1 + v2, n >= 2)
+    return _decided(GroupedTest(statistic, effect, p, n), one.variance + two.variance, n >= 2)
 
 
 def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
     """Wilcoxon's signed-rank test of differences > 0; zero differences are left out."""
-    n_all, mean, _ = _moments(groups, differences, n_groups)
+    of = moments(groups, differences, n_groups=n_groups)
     kept = differences != 0
     groups, differences = groups[kept], differences[kept]
     ranks, ties = _ranks(groups, np.abs(differences), n_groups)
@@ -78,43 +80,90 @@ def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> Grouped
     expected = n * (n + 1) / 4
     variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
     statistic, p = _normal(positive - expected, variance)
-    return _decided(GroupedTest(statistic, mean, p, n_all), variance, n_all >= 2)
+    return _decided(GroupedTest(statistic, of.mean, p, of.n), variance, of.n >= 2)
 
 
 def mann_whitney(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
     """Mann-Whitney's (Wilcoxon's rank-sum) test."""
-    groups = np.concatenate([first_groups, second_groups])
-    ranks, ties = _ranks(groups, np.concatenate([first, second]), n_groups)
-    n1 = np.bincount(first_groups, minlength=n_groups).astype(np.float64)
-    n2 = np.bincount(second_groups, minlength=n_groups).astype(np.float64)
-    rank_sum = np.bincount(first_groups, weights=ranks[: first.size], minlength=n_groups)
-    u = rank_sum - n1 * (n1 + 1) / 2
-    total = n1 + n2
+    distinct, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    test = rank_sums(
+        np.concatenate([first_groups, second_groups]),
+        codes.reshape(-1),
+        np.repeat([False, True], [first.size, second.size]),
+        n_groups=n_groups,
+        n_values=distinct.size,
+    )
+    effect = means(first_groups, first, n_groups=n_groups)
+    effect = effect - means(second_groups, second, n_groups=n_groups)
+    return _decided(
+        GroupedTest(test.statistic, effect, test.p_value, test.n), test.variance, test.n >= 1
+    )
+
+
+@dataclass(frozen=True)
+class RankSums:
+    """Rank-sum statistics by group; arrays are ``(n_groups,)``.
+
+    Parameters
+    ----------
+    statistic
+        Standard normal z, with the corrections for ties and continuity.
+    p_value
+        One-sided: is the first sample larger?
+    variance
+        Of U, with the correction for ties; 0 where all values are equal.
+    n
+        Values of the smaller sample.
+    """
+
+    statistic: Floats
+    p_value: Floats
+    variance: Floats
+    n: Codes
+
+
+def rank_sums(
+    groups: Codes,
+    codes: Codes,
+    is_second: npt.NDArray[np.bool_],
+    *,
+    n_groups: int,
+    n_values: int,
+) -> RankSums:
+    """The rank-sum test on values given as codes in their order; one sort of integers.
+
+    Parameters
+    ----------
+    groups
+        ``(n_rows,)`` codes of groups from 0.
+    codes
+        ``(n_rows,)`` place of each value among the distinct values, below ``n_values``.
+    is_second
+        ``(n_rows,)`` whether a row belongs to the second sample.
+    """
+    keys = (groups * n_values + codes) * 2 + is_second
+    keys.sort()
+    runs, second = keys >> 1, (keys & 1).astype(np.bool_)
+    new = np.ones(keys.size, dtype=np.bool_)
+    new[1:] = runs[1:] != runs[:-1]
+    starts = np.flatnonzero(new)
+    group = runs[starts] // max(n_values, 1)
+    sizes = np.diff(np.append(starts, keys.size)).astype(np.float64)
+    n_second = np.add.reduceat(second, starts, dtype=np.int64) if starts.size else sizes
+    in_first = sizes - n_second
+    n = np.bincount(group, weights=sizes, minlength=n_groups)
+    n1 = np.bincount(group, weights=in_first, minlength=n_groups)
+    before = np.cumsum(n) - n  # rows of earlier groups
+    average = starts - before[group] + (sizes + 1) / 2
+    u = np.bincount(group, weights=average * in_first, minlength=n_groups) - n1 * (n1 + 1) / 2
+    ties = np.bincount(group, weights=sizes**3 - sizes, minlength=n_groups)
+    n2 = n - n1
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = n1 * n2 / 12 * (total + 1 - ties / (total * (total - 1)))
+        variance = n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))
     statistic, p = _normal(u - n1 * n2 / 2, variance)
-    effect = _means(first_groups, first, n_groups) - _means(second_groups, second, n_groups)
-    n = np.minimum(n1, n2).astype(np.int64)
-    return _decided(GroupedTest(statistic, effect, p, n), variance, n >= 1)
-
-
-def _moments(groups: Codes, values: Floats, n_groups: int) -> tuple[Codes, Floats, Floats]:
-    """Size, mean and variance (ddof 1) of each group; summed in two passes."""
-    n = np.bincount(groups, minlength=n_groups)
-    mean = _means(groups, values, n_groups)
-    squares = np.bincount(groups, weights=(values - mean[groups]) ** 2, minlength=n_groups)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return n, mean, squares / (n - 1)
-
-
-def _means(groups: Codes, values: Floats, n_groups: int) -> Floats:
-    with np.errstate(invalid="ignore"):
-        means: Floats = np.bincount(groups, weights=values, minlength=n_groups) / np.bincount(
-            groups, minlength=n_groups
-        )
-    return means
+    return RankSums(statistic, p, variance, np.minimum(n1, n2).astype(np.int64))
 
 
 def _ranks(groups: Codes, values: Floats, n_groups: int) -> tuple[Floats, Floats]:

@@ -3,17 +3,26 @@
 Source: Graham et al. 2013, section 4.3; as WMT computes it, per judge *and task*, over all
 of the judge's judgments, control items included. A judge with one score, or whose scores do
 not vary, has no z: the result says which rows, it does not set them to 0.
+
+WMT's scripts hand mean and sd on as R prints them (7 significant digits), read them in Perl,
+and print z to 15 significant digits. That moves z by up to 3e-5 and decides which segment
+means are exactly equal, on which the published rank-sum tests depend; `Arithmetic` "wmt"
+repeats it, so that published tables come out to the last digit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.moments import moments
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Arithmetic = Literal["exact", "wmt"]
 
 
 @dataclass(frozen=True)
@@ -25,9 +34,9 @@ class ZScores:
     z
         ``(n_judgments,)``; NaN where the judge has none.
     mean, sd
-        ``(n_judges,)`` points of the scale; sd is NaN for fewer than two scores.
+        ``(n_judges,)`` points of the scale, over the scores that count; NaN for too few.
     n
-        ``(n_judges,)`` scores of each judge.
+        ``(n_judges,)`` scores of each judge that count.
     """
 
     z: Floats
@@ -36,7 +45,14 @@ class ZScores:
     n: Codes
 
 
-def z_scores(judges: Codes, scores: Floats, *, n_judges: int) -> ZScores:
+def z_scores(
+    judges: Codes,
+    scores: Floats,
+    *,
+    n_judges: int,
+    counts: npt.NDArray[np.bool_] | None = None,
+    arithmetic: Arithmetic = "exact",
+) -> ZScores:
     """Standardise scores by judge.
 
     Parameters
@@ -47,6 +63,10 @@ def z_scores(judges: Codes, scores: Floats, *, n_judges: int) -> ZScores:
         ``(n_judgments,)`` points of the scale.
     n_judges
         Size of the code range.
+    counts
+        ``(n_judgments,)`` whether a score counts for its judge's mean and sd; None: all do.
+    arithmetic
+        ``exact``, or ``wmt``: rounded where WMT's scripts print numbers.
 
     Raises
     ------
@@ -58,11 +78,34 @@ def z_scores(judges: Codes, scores: Floats, *, n_judges: int) -> ZScores:
         raise ValueError("judges and scores must be of one length")
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
-    n = np.bincount(judges, minlength=n_judges)
+    by, of = (judges, scores) if counts is None else (judges[counts], scores[counts])
+    found = moments(by, of, n_groups=n_judges)
+    mean, sd = found.mean, np.sqrt(found.variance)
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.bincount(judges, weights=scores, minlength=n_judges) / n
-        deviation = scores - mean[judges]
-        squares = np.bincount(judges, weights=deviation**2, minlength=n_judges)
-        sd = np.where(n >= 2, np.sqrt(squares / (n - 1)), np.nan)
-        z = np.where(sd[judges] > 0, deviation / sd[judges], np.nan)
-    return ZScores(z, mean, sd, n)
+        if arithmetic == "wmt":
+            as_read_mean, as_read_sd = _as_perl_reads(mean), _as_perl_reads(sd)
+            z = printed((scores - as_read_mean[judges]) / as_read_sd[judges])
+        else:
+            z = (scores - mean[judges]) / sd[judges]
+        z = np.where(sd[judges] > 0, z, np.nan)
+    return ZScores(z, mean, sd, found.n)
+
+
+def printed(values: Floats) -> Floats:
+    """Values as R and Perl print them: to 15 significant digits."""
+    if not values.size:
+        return values
+    texts = np.char.mod("%.15g", values)
+    return np.asarray(texts.astype(np.float64))
+
+
+def _as_perl_reads(values: Floats) -> Floats:
+    """Values that R printed to 7 significant digits, read by a Perl that adds the whole part
+    and the decimals over a power of ten: not always the nearest double.
+    """
+    known = np.isfinite(values) & (values != 0)
+    size = np.floor(np.log10(np.abs(values), where=known, out=np.zeros_like(values)))
+    power = 10.0 ** np.clip(6 - size, 0, 22)
+    scaled = np.rint(np.abs(np.where(known, values, 0.0)) * power)
+    read = np.sign(values) * (np.floor(scaled / power) + np.mod(scaled, power) / power)
+    return np.where(known, read, values)

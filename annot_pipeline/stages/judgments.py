@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +32,15 @@ def settle_judgments(context: StageContext) -> Made:
     names = queries.table("ingest/names", inputs)
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
     inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
-    keyed, judgments = context.folder / "keyed.parquet", context.folder / "judgments.parquet"
-    with queries.run("ingest/key_records", inputs) as rows:
+    keyed, path = context.folder / "keyed.parquet", context.folder / "settled.parquet"
+    drop_rejected = settings.quality.rejected_assignments == "drop"
+    with queries.run("ingest/key_records", inputs, {"drop_rejected": drop_rejected}) as rows:
         write_table(keyed, rows)
     with queries.run("ingest/settle_judgments", {"keyed": keyed}) as rows:
-        settled = write_table(judgments, rows)
+        settled = write_table(path, rows)
     keyed.unlink()
     accounting = queries.table(
-        "audit/accounting", {"judgments": judgments, "record_files": record_files}
+        "audit/accounting", {"judgments": path, "record_files": record_files}
     ).to_pylist()
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = settled.rows
@@ -49,15 +49,14 @@ def settle_judgments(context: StageContext) -> Made:
         "records": n_records,
         "fates": fates,
         "files": accounting,
-        "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": _rejections(queries, judgments, record_files),
+        "rejections": _rejections(queries, path, record_files),
         "ambiguous_tasks": ambiguous,
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
-        "look_alikes": _all_look_alikes(queries, judgments),
+        "look_alikes": _all_look_alikes(queries, path),
     }
-    return Made({"judgments": settled, "tasks": tasks}, facts)
+    return Made({"settled": settled, "tasks": tasks}, facts)
 
 
 def _judges(context: StageContext, names: pa.Table) -> pa.Table:
@@ -67,11 +66,6 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
         key = context.judge_key()
         public = [pseudonym(key, judge) for judge in judges]
     return pa.table({"judge": pa.array(judges, TEXT), "judge_id": pa.array(public, TEXT)})
-
-
-def _adds_up(row: Mapping[str, int]) -> bool:
-    fates = sum(row[fate] for fate in FATES)
-    return row["rows"] == row["rows_read"] and row["records"] == row["records_read"] == fates
 
 
 def _rejections(queries: Queries, judgments: Path, record_files: pa.Table) -> list[dict[str, Any]]:

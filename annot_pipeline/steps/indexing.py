@@ -26,13 +26,13 @@ def index(column: pa.ChunkedArray | pa.Array) -> Index:
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_encode()
-    names = whole.dictionary.to_pylist()
     given = whole.indices.to_numpy(zero_copy_only=False)
-    used = np.unique(given)
-    order = sorted(used, key=lambda code: names[code])
-    place = np.empty(len(names), np.int64)
-    place[order] = np.arange(len(order))
-    return Index([names[code] for code in order], place[given])
+    used = np.flatnonzero(np.bincount(given, minlength=len(whole.dictionary)))
+    names = whole.dictionary.take(pa.array(used))
+    order = pc.sort_indices(names).to_numpy()  # by bytes: UTF-8 keeps the code point order
+    place = np.empty(len(whole.dictionary), np.int64)
+    place[used[order]] = np.arange(order.size)
+    return Index(names.take(pa.array(order)).to_pylist(), place[given])
 
 
 @dataclass(frozen=True)

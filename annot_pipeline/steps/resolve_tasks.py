@@ -10,6 +10,8 @@ import pyarrow as pa
 from annot_pipeline.config import TaskSettings
 from annot_pipeline.contracts import REAL, TEXT
 
+CRITERION = pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
+
 TASKS = pa.schema(
     [
         ("task", TEXT),
@@ -19,6 +21,7 @@ TASKS = pa.schema(
         ("ordinal", pa.bool_()),
         ("scale_low", REAL),
         ("scale_high", REAL),
+        ("criteria", pa.list_(CRITERION)),
     ]
 )
 
@@ -47,6 +50,10 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
                 "ordinal": bool(found and found.ordinal),
                 "scale_low": found.scale[0] if found and found.scale else None,
                 "scale_high": found.scale[1] if found and found.scale else None,
+                "criteria": [
+                    {"criterion": name, "reverse": criterion.reverse, "quality": criterion.quality}
+                    for name, criterion in (found.criteria if found else {}).items()
+                ],
             }
         )
     return pa.Table.from_pylist(rows, TASKS), ambiguous

@@ -1,26 +1,45 @@
--- One row is a task and judge: how much they judged, and what the label model says of them.
--- Inputs: judgments, judge_figures. Seconds are summed as decimals: the same on any threads.
+-- One row is a task and judge: how much they judged, what judge control says of them, how they
+-- used the scale, and what the label model says.
+-- Inputs: judgments, judge_tests, judge_scores, judge_figures.
+-- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
+-- the HIT are shared out evenly over its judgments.
 WITH counted AS (
-    SELECT
-        task,
-        judge_id AS judge,
-        count(*) AS n_judgments,
-        count(*) FILTER (control = 'ask_again') AS n_ask_again,
-        count(*) FILTER (control = 'bad_reference') AS n_bad_reference,
-        CAST(sum(CAST(seconds AS DECIMAL(18, 3))) / count(seconds) AS DOUBLE)
-            AS seconds_per_judgment
+    SELECT task, judge_id, control, seconds, hit_seconds, coalesce(hit, native_id) AS hit
     FROM judgments
-    WHERE fate IN ('used', 'control')
-    GROUP BY task, judge_id
+    WHERE fate IN ('used', 'control', 'judge_failed')
+),
+hits AS (
+    SELECT judge_id, hit, count(*) AS n_in_hit
+    FROM counted
+    WHERE seconds IS NULL AND hit_seconds IS NOT NULL AND hit IS NOT NULL
+    GROUP BY judge_id, hit
+),
+counts AS (
+    SELECT
+        c.task,
+        c.judge_id,
+        count(*) AS n_judgments,
+        count(*) FILTER (c.control = 'ask_again') AS n_ask_again,
+        count(*) FILTER (c.control = 'bad_reference') AS n_bad_reference,
+        count(*) FILTER (c.control = 'good_reference') AS n_good_reference,
+        sum(CAST(coalesce(c.seconds, c.hit_seconds / h.n_in_hit) AS DECIMAL(24, 6))) AS seconds,
+        count(coalesce(c.seconds, c.hit_seconds / h.n_in_hit)) AS n_timed
+    FROM counted AS c
+    LEFT JOIN hits AS h
+        ON c.judge_id = h.judge_id AND c.hit = h.hit AND c.seconds IS NULL
+    GROUP BY c.task, c.judge_id
 )
 SELECT
     c.task,
-    c.judge,
+    c.judge_id AS judge,
     c.n_judgments,
-    'untested' AS verdict,
-    c.n_ask_again,
-    c.n_bad_reference,
-    c.seconds_per_judgment,
+    t.verdict, t.verdict_reason, t.dropped, t.test, t.contrast, t.statistic, t.effect,
+    t.p_value, t.p_adjusted, t.n_pairs,
+    c.n_ask_again, c.n_bad_reference, c.n_good_reference,
+    t.n_known_answers, t.known_answer_accuracy, t.known_answer_low, t.known_answer_high,
+    s.mean, s.sd, s.mean_ordinary, s.mean_good_reference, s.mean_bad_reference, s.no_z_reason,
+    CAST(c.seconds AS DOUBLE) / nullif(c.n_timed, 0) AS seconds_per_judgment,
+    s.longest_constant_run, s.share_at_ends,
     f.accuracy,
     f.mean_class_accuracy,
     f.mean_met_class_accuracy,
@@ -28,6 +47,8 @@ SELECT
     f.accuracy < f.chance_accuracy AS below_chance,
     f.bias_label,
     f.bias
-FROM counted AS c
-LEFT JOIN judge_figures AS f ON c.task = f.task AND c.judge = f.judge
-ORDER BY c.task, c.judge
+FROM counts AS c
+JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
+LEFT JOIN judge_scores AS s ON c.task = s.task AND c.judge_id = s.judge
+LEFT JOIN judge_figures AS f ON c.task = f.task AND c.judge_id = f.judge
+ORDER BY c.task, c.judge_id

@@ -2,7 +2,8 @@
 -- and the key that says who judged what: 128 bits over the fields that make a judgment's id.
 -- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
 -- input file: source_order, file_order, filename), tasks (task, kind, labels, scale_low,
--- scale_high), judges (judge, judge_id).
+-- scale_high, criteria), judges (judge, judge_id).
+-- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected.
 WITH all_records AS (
     SELECT * FROM any_record
     UNION ALL BY NAME
@@ -18,6 +19,8 @@ judged AS (
         coalesce(
             r.reason,
             CASE
+                WHEN $drop_rejected AND lower(trim(r.status)) = 'rejected'
+                    THEN 'assignment was rejected: ''' || left(r.status, 60) || ''''
                 WHEN t.kind = 'categorical' AND r.label IS NULL THEN 'label is blank'
                 WHEN t.kind = 'categorical' AND t.labels IS NOT NULL
                     AND NOT list_contains(t.labels, r.label)
@@ -29,6 +32,13 @@ judged AS (
                     THEN 'rank is blank'
                 WHEN t.kind = 'scalar' AND NOT r.score BETWEEN t.scale_low AND t.scale_high
                     THEN 'score is outside the scale: ' || r.score
+                WHEN t.kind = 'scalar' AND len(t.criteria) > 0 AND r.criterion IS NULL
+                    THEN 'criterion is blank'
+                WHEN t.kind = 'scalar' AND len(t.criteria) > 0
+                    AND NOT list_contains(
+                        list_transform(t.criteria, lambda c: c.criterion), r.criterion
+                    )
+                    THEN 'criterion is not declared: ''' || left(r.criterion, 60) || ''''
             END
         ) AS reason
     FROM all_records AS r

@@ -75,8 +75,9 @@ def guess(tmp_path: Path) -> Callable[..., Guess]:
         runs = [build.run_stage(stage) for stage in STAGES[:FIRST_STAGES]]
         facts = dict(runs[-1].result.facts)
         assert facts["fates"]["rejected"] == rejected, facts["rejections"]
-        assert facts["unaccounted"] == []
-        judgments = read_table(runs[-1].result.tables["judgments"].path)
+        for file in facts["files"]:
+            assert (file["rows"], file["records"]) == (file["rows_read"], file["records_read"])
+        judgments = read_table(runs[-1].result.tables["settled"].path)
         return Guess(text, campaign.settings, facts, judgments)
 
     return run
@@ -417,7 +418,7 @@ def test_mturk_batch(tmp_path: Path, guess: Callable[..., Guess]) -> None:
         "judge": "WorkerId", "item": "Input.image_url", "label": "Answer.category.label",
         "hit": "HITId", "native_id": "AssignmentId", "status": "AssignmentStatus",
         "submitted_at": {"column": "SubmitTime", "time": "%a %b %d %H:%M:%S %Z %Y"},
-        "seconds": "WorkTimeInSeconds",
+        "seconds": "WorkTimeInSeconds", "hit_seconds": "WorkTimeInSeconds",
     }  # fmt: skip
 
 
@@ -433,7 +434,107 @@ def test_mturk_questions_become_tasks(tmp_path: Path, guess: Callable[..., Guess
     assert found.settings.sources[0].each == {"question": ("cat", "dog")}
     assert found.used("task") == {("cat",), ("dog",)}
     assert found.facts["fates"]["used"] == 72
-    assert "hit_seconds" in found.fields()
+    fields = found.fields()
+    assert (fields["status"], fields["hit_seconds"]) == ("AssignmentStatus", "WorkTimeInSeconds")
+    assert "seconds" not in fields  # how long one of the questions took is not known
+
+
+APPRAISE = ("username", "system", "itemId", "itemType", "srcLang", "trgLang", "score")
+TIMES = ("timeStart", "timeEnd")
+CONTROLS = {"TGT": "none", "BAD": "bad_reference", "REF": "good_reference", "CHK": "ask_again"}
+
+
+def appraise(path: Path, header: Sequence[str], *, with_header: bool) -> Path:
+    """30 judgments; a document's score is the third of its rows."""
+    rows: list[Sequence[object]] = [header] if with_header else []
+    for n in range(30):
+        cells = {
+            "username": f"engces0{n % 3}", "system": f"Online-{n % 2}", "itemId": 5 + n // 6,
+            "itemType": ("TGT", "TGT", "TGT", "CHK", "BAD", "TGT")[n % 6], "srcLang": "eng",
+            "trgLang": "ces", "score": n % 6, "timeStart": f"166274{n:04}.5",
+            "timeEnd": f"166274{n:04}.{n % 4 + 5}25", "docId": f"doc_{n // 6}#1-4",
+            "isDocScore": n % 3 == 2, "mqm": "[]", "batchNo": 1 + n // 10, "item_id": 300 + n,
+        }  # fmt: skip
+        rows.append([cells[name] for name in header])
+    return write_csv(path, rows)
+
+
+@pytest.mark.parametrize("with_header", [True, False])
+@pytest.mark.parametrize(
+    ("header", "more"),
+    [
+        ((*APPRAISE, *TIMES), {"task": ("srcLang", "trgLang")}),
+        ((*APPRAISE, "docId", "isDocScore", *TIMES), {"task": ("srcLang", "trgLang", "unit")}),
+        (
+            (*APPRAISE, "docId", "isDocScore", "mqm", *TIMES, "batchNo", "item_id"),
+            {"task": ("srcLang", "trgLang", "unit"), "hit": "batchNo"},
+        ),
+    ],
+)
+def test_appraise(
+    tmp_path: Path,
+    guess: Callable[..., Guess],
+    header: Sequence[str],
+    more: dict[str, Any],
+    with_header: bool,
+) -> None:
+    found = guess(appraise(tmp_path / "scores.csv", header, with_header=with_header))
+    [source] = found.settings.sources
+    assert source.format == "appraise"
+    assert source.options.columns is None
+    task = {"join": tuple({"column": name} for name in more["task"]), "sep": "-"}
+    assert found.fields() == more | {
+        "task": task, "judge": "username", "system": "system", "segment": "segment",
+        "score": "score", "control": {"column": "itemType", "map": CONTROLS},
+        "submitted_at": "timeEnd", "seconds": "seconds",
+    }  # fmt: skip
+    [task] = found.settings.tasks
+    assert (task.kind, task.scale) == ("scalar", (0, 100))  # whatever scores were given
+    left = "not mapped: mqm (1 different), item_id (30 different)" if "mqm" in header else ""
+    assert left in found.notes
+    assert left or "not mapped" not in found.notes
+    units = ("-document", "-segment") if "unit" in more["task"] else ("",)
+    assert found.used("task") == {(f"eng-ces{unit}",) for unit in units}
+    assert found.facts["fates"]["control"] == 5
+
+
+def test_appraise_with_and_without_header_is_one_source(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    header = (*APPRAISE, *TIMES)
+    appraise(tmp_path / "all" / "day1.csv", header, with_header=True)
+    appraise(tmp_path / "all" / "day2.csv", header, with_header=False)
+    found = guess(tmp_path / "all")
+    assert [source.path for source in found.settings.sources] == ["../all/*.csv"]
+    assert found.facts["records"] == 60
+
+
+@pytest.mark.parametrize(("name", "encoding"), [("v.csv", "utf-16"), ("v.csv.gz", "utf-8")])
+def test_appraise_in_another_spelling(
+    tmp_path: Path, guess: Callable[..., Guess], name: str, encoding: str
+) -> None:
+    path = appraise(tmp_path / "scores.csv", (*APPRAISE, *TIMES), with_header=False)
+    raw = path.read_text().replace(",", ";").replace("Online", "Önline").encode(encoding)
+    (tmp_path / name).write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
+    [source] = guess(tmp_path / name).settings.sources
+    assert source.format == "appraise"
+    assert (source.options.delimiter, source.options.encoding) == (";", encoding)
+
+
+def test_appraise_without_scores_is_refused(tmp_path: Path) -> None:
+    path = appraise(tmp_path / "scores.csv", (*APPRAISE, *TIMES), with_header=True)
+    path.write_text(re.sub(r",ces,\d+", ",ces,", path.read_text()))
+    with pytest.raises(ConfigError, match="no score is a number"):
+        guess_campaign([path], tmp_path)
+
+
+def test_what_resembles_appraise_stays_csv(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    header = (*APPRAISE, *TIMES)
+    path = appraise(tmp_path / "scores.csv", header, with_header=True)
+    path.write_text(path.read_text().replace("timeStart", "begun"))
+    found = guess(path)
+    assert found.settings.sources[0].format == "csv"
+    assert found.fields()["judge"] == "username"
 
 
 def label_studio(path: Path, text: str, judges: Sequence[int] = (1, 2)) -> Path:
@@ -777,7 +878,11 @@ MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
         ),
         (
             "wmt22-appraise/scores", 6_528, 0,
-            {"task", "judge", "system", "segment", "score", "control", "submitted_at"},
+            {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
+        ),
+        (
+            "wmt22-appraise/calibration-HITs", 10_751, 0,
+            {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
         ),
         (
             "wmt22-da-toen/derived", 187_734, 0,

@@ -1,0 +1,94 @@
+"""Bootstrap of system scores: segments, or judges, are drawn again; rows never are.
+
+A round draws as many segments (or judges) as there are, with replacement, the same ones for
+all systems; a system's score is the mean over the segments drawn, or, where judges are drawn,
+the mean over segments of what the judges drawn gave. Sums run through sparse products, whose
+order does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_matrix
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+DRAWN_AT_ONCE = 2_000_000
+
+
+def resample_segments(
+    systems: Codes,
+    segments: Codes,
+    scores: Floats,
+    *,
+    n_systems: int,
+    n_segments: int,
+    rounds: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """System scores ``(rounds, n_systems)``; NaN where none of a system's segments is drawn.
+
+    Parameters
+    ----------
+    systems, segments, scores
+        ``(n_cells,)`` codes and segment scores.
+    """
+    shape = (n_systems, n_segments)
+    sums = csr_matrix((scores, (systems, segments)), shape)
+    counts = csr_matrix((np.ones(scores.size), (systems, segments)), shape)
+    found = [_ratio(sums @ drawn, counts @ drawn).T for drawn in _draws(n_segments, rounds, rng)]
+    return np.concatenate(found) if found else np.empty((0, n_systems))
+
+
+def resample_judges(
+    systems: Codes,
+    cells: Codes,
+    judges: Codes,
+    values: Floats,
+    *,
+    n_systems: int,
+    n_judges: int,
+    rounds: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """System scores ``(rounds, n_systems)``; NaN where no judge of a system is drawn.
+
+    Parameters
+    ----------
+    systems
+        ``(n_cells,)`` codes of the system of each cell.
+    cells, judges, values
+        ``(n_values,)`` codes of cells and judges, and judgments.
+    """
+    shape = (systems.size, n_judges)
+    sums = csr_matrix((values, (cells, judges)), shape)
+    counts = csr_matrix((np.ones(values.size), (cells, judges)), shape)
+    members = csr_matrix(
+        (np.ones(systems.size), (systems, np.arange(systems.size))), (n_systems, systems.size)
+    )
+    found = []
+    for drawn in _draws(n_judges, rounds, rng, width=max(n_judges, systems.size)):
+        means = _ratio(sums @ drawn, counts @ drawn)
+        judged = ~np.isnan(means)
+        found.append(_ratio(members @ np.where(judged, means, 0.0), members @ judged).T)
+    return np.concatenate(found) if found else np.empty((0, n_systems))
+
+
+def _draws(
+    size: int, rounds: int, rng: np.random.Generator, *, width: int | None = None
+) -> Iterator[Floats]:
+    """How often each of ``size`` is drawn, ``(size, rounds)``, in bounded pieces."""
+    at_once = max(1, DRAWN_AT_ONCE // max(width or size, 1))
+    for start in range(0, rounds, at_once):
+        n = min(at_once, rounds - start)
+        drawn = [np.bincount(rng.integers(size, size=size), minlength=size) for _ in range(n)]
+        yield np.stack(drawn, axis=1).astype(np.float64)
+
+
+def _ratio(sums: Any, counts: Any) -> Floats:  # products of sparse matrices
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, sums / counts, np.nan)

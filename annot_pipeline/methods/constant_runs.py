@@ -1,0 +1,43 @@
+"""The longest run of equal scores of each judge, in the order in which they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+def longest_constant_runs(
+    judges: Codes, order: Sequence[npt.NDArray[np.int64]], scores: Floats, *, n_judges: int
+) -> Codes:
+    """Longest run ``(n_judges,)``; -1 where the order is not known.
+
+    Parameters
+    ----------
+    judges
+        ``(n_judgments,)`` codes of judges from 0.
+    order
+        Arrays ``(n_judgments,)`` that say which judgment came first, the most important first.
+        A judge with two judgments equal in all of them has no known order.
+    scores
+        ``(n_judgments,)``.
+    """
+    keys = [judges, *order]
+    place = np.lexsort(keys[::-1])
+    who, given = judges[place], scores[place]
+    same = np.ones(max(place.size - 1, 0), np.bool_)
+    for key in keys:
+        same &= key[place][1:] == key[place][:-1]
+    unknown = np.zeros(n_judges, np.bool_)
+    unknown[who[1:][same]] = True
+    starts = np.ones(place.size, np.bool_)
+    starts[1:] = (who[1:] != who[:-1]) | (given[1:] != given[:-1])
+    first = np.flatnonzero(starts)
+    lengths = np.diff(np.append(first, place.size))
+    longest = np.zeros(n_judges, np.int64)
+    np.maximum.at(longest, who[first], lengths)
+    return np.where(unknown, -1, longest)

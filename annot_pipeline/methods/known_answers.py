@@ -1,0 +1,86 @@
+"""Judges against known answers: accuracy, its interval, and a test against chance.
+
+A judge who answers without looking is right with probability ``chance`` (1 / classes, unless
+the campaign demands more). One-sided exact binomial test; Wilson's score interval (Wilson
+1927; recommended for small counts by Brown, Cai & DasGupta 2001). Where a judge's questions
+have different chances their mean is used: by Hoeffding 1956 the tail of that binomial is not
+too small above its mean, so p errs on the safe side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtrc, ndtri
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class KnownAnswers:
+    """Arrays are ``(n_judges,)``; NaN for a judge without known answers.
+
+    Parameters
+    ----------
+    n, n_right
+        Known answers asked, and given right.
+    accuracy, low, high
+        Share right, and its 95% interval.
+    effect
+        Accuracy minus chance.
+    p_value
+        Chance of so many right answers without looking.
+    """
+
+    n: Codes
+    n_right: Codes
+    accuracy: Floats
+    low: Floats
+    high: Floats
+    effect: Floats
+    p_value: Floats
+
+
+def known_answers(
+    judges: Codes, right: npt.NDArray[np.bool_], chance: Floats, *, n_judges: int
+) -> KnownAnswers:
+    """Test judges by the questions whose answers are known.
+
+    Parameters
+    ----------
+    judges
+        ``(n_answers,)`` codes of judges from 0.
+    right
+        ``(n_answers,)`` whether the answer is the known one.
+    chance
+        ``(n_answers,)`` chance of a right answer without looking, in (0, 1).
+    n_judges
+        Size of the code range.
+    """
+    n = np.bincount(judges, minlength=n_judges)
+    n_right = np.bincount(judges[right], minlength=n_judges)
+    some = n > 0
+    size = np.where(some, n, 1)
+    share = n_right / size
+    by_chance = np.bincount(judges, weights=chance, minlength=n_judges) / size
+    z = float(ndtri(0.975))
+    middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
+    half = z * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)) / (1 + z**2 / size)
+    # P(X >= k) is P(X > k - 1); of k = 0 it is 1
+    p = np.where(n_right > 0, bdtrc(np.maximum(n_right - 1, 0), size, by_chance), 1.0)
+
+    def known(values: Floats) -> Floats:
+        return np.where(some, values, np.nan)
+
+    return KnownAnswers(
+        n,
+        n_right,
+        known(share),
+        known(np.maximum(middle - half, 0.0)),
+        known(np.minimum(middle + half, 1.0)),
+        known(share - by_chance),
+        known(p),
+    )

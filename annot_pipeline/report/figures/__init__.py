@@ -1,0 +1,27 @@
+"""Figures as SVG text: for the report, where they stand inside HTML, and for Dagster, as images.
+
+Each function takes plain sequences or arrays (None and NaN are missing values) and gives a text
+that starts at ``<svg``, the same bytes for the same input. Names may hold anything: matplotlib
+never sees them (`sheet`). What cannot be drawn gives a small figure that says so.
+
+Inline, figures take the text colour of the page. As an image they cannot know the page, and
+are mid-grey; matrices then bring their own white ground.
+"""
+
+from annot_pipeline.report.figures.comparisons import comparison_matrix_svg
+from annot_pipeline.report.figures.confusion import confusion_svg
+from annot_pipeline.report.figures.convergence import convergence_svg
+from annot_pipeline.report.figures.judge_control import p_against_seconds_svg
+from annot_pipeline.report.figures.judge_differences import judge_differences_svg
+from annot_pipeline.report.figures.prevalence import prevalence_svg
+from annot_pipeline.report.figures.ranking import ranking_svg
+
+__all__ = [
+    "comparison_matrix_svg",
+    "confusion_svg",
+    "convergence_svg",
+    "judge_differences_svg",
+    "p_against_seconds_svg",
+    "prevalence_svg",
+    "ranking_svg",
+]

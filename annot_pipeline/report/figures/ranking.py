@@ -1,0 +1,130 @@
+"""The systems of a task in rank order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.scales import Numbers, numbers, padded, steps
+from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
+from annot_pipeline.report.figures.theme import BLUE, SMALL, SOFT
+
+KIND = "ranking"
+
+MOST_SYSTEMS = 200
+"""Systems drawn, from the best on."""
+
+WIDTH, TOP = 440.0, 30.0
+"""Of the plot, and above it, px."""
+
+
+def ranking_svg(
+    systems: Sequence[object],
+    scores: npt.ArrayLike,
+    ci_low: npt.ArrayLike | None,
+    ci_high: npt.ArrayLike | None,
+    clusters: npt.ArrayLike | None,
+    method: object,
+) -> str:
+    """Systems from best to worst with scores, 95% intervals and clusters.
+
+    Lines part the clusters: systems between two lines do not differ significantly.
+
+    Parameters
+    ----------
+    systems
+        ``(n_systems,)`` in rank order, the best first; the figure keeps the order.
+    scores
+        ``(n_systems,)`` in the unit of the method.
+    ci_low, ci_high
+        ``(n_systems,)`` ends of the 95% intervals; None, all or some, where there are none.
+    clusters
+        ``(n_systems,)`` from 1, the best; None if there are none.
+    method
+        Name of the method that the scores are of.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ.
+    """
+    n = len(systems)
+    score = numbers(scores)
+    none = np.full(n, np.nan)
+    low = none if ci_low is None else numbers(ci_low)
+    high = none if ci_high is None else numbers(ci_high)
+    cluster = none if clusters is None else numbers(clusters)
+    if not n == len(score) == len(low) == len(high) == len(cluster):
+        raise ValueError(
+            f"{n} systems, {len(score)} scores, {len(low)} and {len(high)} ends of intervals, "
+            f"{len(cluster)} clusters"
+        )
+    if np.isnan(score).all():
+        return nothing_svg(KIND, f"no system has a score by {short(method)}")
+    shown = min(n, MOST_SYSTEMS)
+    has_interval = low[:shown] <= high[:shown]  # not where one is NaN
+    notes = ["Lines through the points: 95% intervals."] if has_interval.any() else []
+    if missing := int(np.isnan(score[:shown]).sum()):
+        notes.append(f"{missing:,} systems have no score.")
+    if shown < n:
+        notes.append(f"The first {shown} of {n:,} systems are drawn.")
+
+    names = [short(system) for system in systems[:shown]]
+    pitch = 22.0 if shown <= 40 else 16.0
+    left = 24 + px_of(*names)
+    bottom = TOP + pitch * shown + 4
+    values = np.concatenate([score[:shown], low[:shown][has_interval], high[:shown][has_interval]])
+    ends = padded(float(np.nanmin(values)), float(np.nanmax(values)))
+    says = f"{n:,} systems in rank order by {short(method)}, the best: {', '.join(names[:3])}"
+    with new_sheet(KIND, left + WIDTH + 84, bottom + 52 + 16 * len(notes), says) as sheet:
+        axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
+        sheet.ticks(axes, "x", *steps(*ends), grid=True)
+        middles = pitch * (np.arange(shown) + 0.5)
+        for row, name in enumerate(names):
+            sheet.text(left - 10, TOP + middles[row] + 4, name, anchor="right", part="system")
+        for row in np.flatnonzero(has_interval).tolist():
+            (interval,) = axes.plot(
+                [low[row], high[row]], [middles[row]] * 2, color=(BLUE, 0.6), linewidth=3,
+                clip_on=False,
+            )  # fmt: skip
+            sheet.part(interval, "interval")
+        scored = np.flatnonzero(~np.isnan(score[:shown]))
+        (points,) = axes.plot(
+            score[scored], middles[scored], linestyle="none", marker="o", color=BLUE,
+            markersize=8, markeredgewidth=0, clip_on=False,
+        )  # fmt: skip
+        sheet.part(
+            points,
+            "system-score",
+            [_tip(names[n], score[n], low[n], high[n], cluster[n]) for n in scored],
+        )
+        _clusters(sheet, cluster[:shown], left, pitch)
+        sheet.text(left + WIDTH / 2, bottom + 38, f"score by {short(method)}", anchor="center")
+        sheet.note(bottom + 60, notes)
+        return sheet.svg()
+
+
+def _clusters(sheet: Sheet, cluster: Numbers, left: float, pitch: float) -> None:
+    """Number each cluster beside its first system, and draw a line above all but the first."""
+    if np.isnan(cluster).all():
+        return
+    right = left + WIDTH + 72
+    sheet.text(right, TOP - 8, "cluster", size=SMALL, anchor="right", part="axis")
+    for row, own in enumerate(cluster.tolist()):
+        before = cluster[row - 1] if row else np.nan
+        if np.isnan(own) or own == before:
+            continue
+        y = TOP + pitch * row
+        if row:
+            sheet.line([12, right], [y, y], SOFT, "cluster-line")
+        sheet.text(right, y + pitch / 2 + 4, f"{own:g}", anchor="right", part="cluster")
+
+
+def _tip(name: str, score: float, low: float, high: float, cluster: float) -> str:
+    interval = f" [{low:.4g}, {high:.4g}]" if low <= high else ""
+    return f"{name}: {score:.4g}{interval}" + (
+        "" if np.isnan(cluster) else f", cluster {cluster:g}"
+    )

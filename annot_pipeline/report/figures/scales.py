@@ -1,0 +1,59 @@
+"""Numbers on their way to an axis: what can be drawn, over which range, with which ticks."""
+
+from __future__ import annotations
+
+from math import floor, log10
+
+import numpy as np
+import numpy.typing as npt
+
+Numbers = npt.NDArray[np.float64]
+
+LARGEST, SMALLEST = 1e100, 1e-100
+"""Numbers further from 0 cannot be put on an axis, for their distances would not be finite;
+those that are nearer are 0."""
+
+
+def numbers(values: npt.ArrayLike) -> Numbers:
+    """The values as numbers; what is missing, or too large for an axis, as NaN."""
+    array = np.array(values, dtype=np.float64)  # None becomes NaN
+    with np.errstate(invalid="ignore"):
+        array[~(np.abs(array) <= LARGEST)] = np.nan
+        array[np.abs(array) < SMALLEST] = 0
+    return array
+
+
+def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
+    """Places of at most ``most`` of n things, evenly spread, first and last among them."""
+    return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
+
+
+def steps(low: float, high: float, n: int = 6) -> tuple[list[float], list[str]]:
+    """Round values of an axis between two ends, and how they are written."""
+    from matplotlib.ticker import MaxNLocator
+
+    found = MaxNLocator(n, steps=[1, 2, 5, 10]).tick_values(low, high)
+    slack = 1e-9 * (high - low)
+    values = [float(v) + 0.0 for v in found if low - slack <= v <= high + slack]
+    step = float(found[1] - found[0])
+    digits = max(0, -floor(log10(step) + 1e-9))
+    plain = digits <= 6 and max(abs(low), abs(high)) < 1e6
+    return values, [written(v, f",.{digits}f" if plain else ".12g") for v in values]
+
+
+def written(value: float, form: str) -> str:
+    """The number with a minus sign instead of a hyphen."""
+    return format(value, form).replace("-", "\u2212")
+
+
+def padded(low: float, high: float, share: float = 0.04) -> tuple[float, float]:
+    """A range with some room at both ends; around one value, a range at all."""
+    room = share * (high - low)
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        room = 0.5 * max(abs(low), abs(high)) or 0.5
+    return low - room, high + room
+
+
+def power_of_ten(exponent: int) -> str:
+    """Such as 10⁻⁸."""
+    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

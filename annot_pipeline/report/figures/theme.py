@@ -1,0 +1,51 @@
+"""Colours and sizes that all figures share, and the settings that matplotlib draws with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+INK = "#010203"
+"""Stands for the text colour of the page, which `svg_text` puts in; no other colour is near."""
+
+Color = str | tuple[str, float]
+"""Hexadecimal, or with its opacity."""
+
+BLUE, VERMILLION, GREEN, PURPLE = "#1f82c8", "#d55e00", "#009e73", "#cc79a7"
+"""After Okabe & Ito, told apart by the colour-blind; each 3:1 or more against white and black."""
+
+SERIES = (BLUE, VERMILLION, GREEN, PURPLE)
+"""Colours of a few lines, in this order."""
+
+GREY = "#8a8f98"
+"""Of what a series is compared with."""
+
+SOFT, FAINT = (INK, 0.4), (INK, 0.12)
+"""The colour of text, thinned: for axes, and for grids."""
+
+FONT_SIZE, SMALL = 12, 11
+"""Of texts, and of ticks and notes, px."""
+
+MOST_POINTS = 5_000
+"""Points or cells that a figure draws one by one."""
+
+SETTINGS: dict[Any, Any] = {
+    "axes.axisbelow": True,
+    "axes.edgecolor": f"{INK}66",
+    "axes.facecolor": "none",
+    "axes.linewidth": 1.0,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "font.family": "DejaVu Sans",  # comes with matplotlib
+    "lines.dash_capstyle": "butt",
+    "lines.solid_capstyle": "butt",
+    "path.simplify": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "annot-pipeline",
+    "text.parse_math": False,
+    "xtick.color": f"{INK}66",
+    "xtick.major.size": 4.0,
+    "xtick.major.width": 1.0,
+    "ytick.color": f"{INK}66",
+    "ytick.major.size": 4.0,
+    "ytick.major.width": 1.0,
+}

@@ -1,0 +1,74 @@
+"""Judge control: settled judgments get their final fates."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from annot_pipeline.contracts import FATES, fates_text
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.steps.apply_verdicts import apply_verdicts
+from annot_pipeline.steps.control_judges import control_judges
+from annot_pipeline.storage.tables import TableFile, read_table, write_table
+
+BATCH_ROWS = 250_000
+
+
+def control_judges_of_campaign(context: StageContext) -> Made:
+    """Pair controls, test judges, and set the judgments of those who fail apart."""
+    quality, queries = context.campaign.settings.quality, context.queries
+    settled = context.inputs["settled"]
+    tasks = context.read("tasks")
+    inputs = {"judgments": settled.path, "tasks": tasks}
+    pairs = queries.table("control/pairs", inputs)
+    listed = {"item_rows": context.read("item_rows")}
+    answers = queries.table("control/known_answers", inputs | listed)
+    columns = ["task", "judge_id", "control", "criterion", "score", "fate"]
+    tests, facts = control_judges(
+        read_table(settled.path, columns), pairs, answers, tasks, quality=quality
+    )
+    judgments = _final(context, tests, any_dropped=facts["judges_dropped"] > 0)
+    accounting = queries.table(
+        "audit/accounting",
+        {"judgments": judgments.path, "record_files": context.read("record_files")},
+    ).to_pylist()
+    fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
+    if facts["judges_in_control"]:
+        found = ", ".join(f"{n} {verdict}" for verdict, n in facts["verdicts"].items() if n)
+        context.progress(f"judges: {found}")
+    if facts["judges_dropped"]:
+        context.progress(f"{judgments.rows:,} records: {fates_text(fates)}")
+    facts |= {
+        "records": settled.rows,
+        "fates": fates,
+        "files": accounting,
+        "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
+    }
+    return Made(
+        {
+            "judgments": judgments,
+            "judge_tests": tests,
+            "control_pairs": pairs,
+            "known_answers": answers,
+        },
+        facts,
+    )
+
+
+def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> TableFile:
+    """The judgments with their final fates; the same file if no judge is dropped."""
+    settled, path = context.inputs["settled"], context.folder / "judgments.parquet"
+    if not any_dropped:
+        shutil.copyfile(settled.path, path)
+        return TableFile(path, settled.sha256, settled.rows)
+    with pq.ParquetFile(settled.path) as file:
+        batches = apply_verdicts(file.iter_batches(BATCH_ROWS), tests)
+        return write_table(path, pa.RecordBatchReader.from_batches(file.schema_arrow, batches))
+
+
+def _adds_up(row: Mapping[str, int]) -> bool:
+    fates = sum(row[fate] for fate in FATES)
+    return row["rows"] == row["rows_read"] and row["records"] == row["records_read"] == fates

@@ -1,0 +1,51 @@
+"""Judgments of judges who do not count get the fate judge_failed; nothing is deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+
+
+def apply_verdicts(
+    judgments: Iterable[pa.RecordBatch], judge_tests: pa.Table
+) -> Iterator[pa.RecordBatch]:
+    """The same rows in the same order, with the fates that judge control gives them.
+
+    Parameters
+    ----------
+    judgments
+        ``task``, ``judge_id``, ``fate``, ``reason`` and more.
+    judge_tests
+        As `control_judges` gives it.
+    """
+    dropped = judge_tests.filter(judge_tests["dropped"])
+    keys = _keys(dropped["task"], dropped["judge"]).combine_chunks()
+    reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
+    for batch in judgments:
+        place = pc.index_in(_keys(batch["task"], batch["judge_id"]), keys)
+        counted = pc.is_in(batch["fate"].cast(TEXT), pa.array(["used", "control"], TEXT))
+        fails = pc.and_(pc.is_valid(place), counted)
+        for name, values in (
+            ("fate", pc.if_else(fails, "judge_failed", batch["fate"].cast(TEXT))),
+            ("reason", pc.if_else(fails, reasons.take(place), batch["reason"].cast(TEXT))),
+        ):
+            at = batch.schema.get_field_index(name)
+            batch = batch.set_column(at, batch.schema.field(name), values)
+        yield batch
+
+
+def _keys(tasks: pa.ChunkedArray, judges: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.binary_join_element_wise(tasks.cast(TEXT), judges.cast(TEXT), "\x1f")
+
+
+def _what(dropped: pa.Table) -> pa.ChunkedArray:
+    """Why, in words: the verdict, with p where there is one."""
+    words = []
+    for row in dropped.select(["verdict", "verdict_reason", "test", "p_adjusted"]).to_pylist():
+        why = row["verdict_reason"] or f"{row['test']}, p = {row['p_adjusted']:.4g}"
+        words.append(f"{row['verdict']} ({why})")
+    return pa.chunked_array([pa.array(words, TEXT)])

@@ -1,0 +1,300 @@
+"""Judge control: every judge tested by controls, and what the test says.
+
+Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided
+tests); the contrasts and tests that campaigns since use are settings. What does not belong
+here: which control belongs to which judgment (sql/control), the arithmetic of the tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Quality
+from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
+from annot_pipeline.methods.grouped_tests import (
+    GroupedTest,
+    mann_whitney,
+    paired_t,
+    signed_rank,
+    welch,
+)
+from annot_pipeline.methods.known_answers import known_answers
+from annot_pipeline.methods.multiplicity import adjust
+from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, names_of
+from annot_pipeline.steps.orient_scores import orient_scores
+
+CODE_VERSION = "1"
+FEW_PAIRS = 10
+"""Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
+degradation of 20 points with power .96 (METHODS; tests/simulate/test_scores.py)."""
+
+JUDGE_TESTS = pa.schema(
+    [
+        ("task", TEXT),
+        ("judge", TEXT),
+        ("verdict", TEXT),
+        ("verdict_reason", TEXT),
+        ("dropped", pa.bool_()),
+        ("test", TEXT),
+        ("contrast", TEXT),
+        ("statistic", REAL),
+        ("effect", REAL),
+        ("p_value", REAL),
+        ("p_adjusted", REAL),
+        ("n_pairs", INT),
+        ("n_known_answers", INT),
+        ("known_answer_accuracy", REAL),
+        ("known_answer_low", REAL),
+        ("known_answer_high", REAL),
+    ]
+)
+"""One row is a task and judge; joined into `contracts.JUDGES`."""
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+PASSED, FAILED, UNDETERMINED, UNTESTED = range(len(VERDICTS))
+
+
+@dataclass(frozen=True)
+class _Units:
+    """Who is tested: judges of the campaign, or judges of each task.
+
+    ``of_pair`` is the unit of each (task, judge) pair; ``size`` the number of units.
+    """
+
+    pairs: PairIndex
+    task: Index
+    judge: Index
+    of_pair: Codes
+    size: int
+
+    def of(self, rows: pa.Table) -> Codes:
+        """Unit of each row of a table with ``task`` and ``judge_id``."""
+        width = len(self.judge.names)
+        keys = _place(rows["task"], self.task) * width + _place(rows["judge_id"], self.judge)
+        known = self.pairs.first * width + self.pairs.second
+        return self.of_pair[np.searchsorted(known, keys)]
+
+
+def control_judges(
+    judgments: pa.Table,
+    pairs: pa.Table,
+    answers: pa.Table,
+    tasks: pa.Table,
+    *,
+    quality: Quality,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Test the judges.
+
+    Parameters
+    ----------
+    judgments
+        ``task``, ``judge_id``, ``control``, ``criterion``, ``score``, ``fate`` so far.
+    pairs
+        As sql/control/pairs.sql gives them.
+    answers
+        As sql/control/known_answers.sql gives them.
+    tasks
+        ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
+    quality
+        Which test of which contrast, and what follows from it.
+
+    Returns
+    -------
+    judge_tests, facts
+        A row a task and judge; and what gates and people want to know.
+    """
+    fates = pa.array(["used", "control"], TEXT)
+    counted = judgments.filter(pc.is_in(judgments["fate"].cast(TEXT), fates))
+    units = _units(counted, quality)
+    known = answers.filter(pc.is_null(answers["reason"]))
+    right = pc.equal(known["label"].cast(TEXT), known["truth"].cast(TEXT)).to_numpy()
+    floor = quality.known_accuracy
+    classes = known["n_classes"].to_numpy().astype(np.float64)
+    chance = np.full(classes.size, floor) if floor else 1 / np.maximum(classes, 2)
+    answered = known_answers(units.of(known), right, chance, n_judges=units.size)
+    if quality.test == "none":
+        test, sampled = None, set()
+    elif quality.test == "known_answer":
+        test = GroupedTest(
+            answered.n_right.astype(np.float64), answered.effect, answered.p_value, answered.n
+        )
+        sampled = set(known["task"].to_pylist())
+    else:
+        test, sampled = _test_scores(counted, pairs, tasks, units, quality)
+    verdict, reason, p_adjusted = _decide(test, _is_controlled(units, sampled), quality)
+    drop = verdict == FAILED
+    if quality.undetermined == "drop":
+        drop |= verdict == UNDETERMINED
+    of = units.of_pair
+    n = of.size
+
+    def column(values: Floats | None) -> pa.Array:
+        if values is None:
+            return pa.nulls(n, REAL)
+        return pa.array(values[of], REAL, mask=~np.isfinite(values[of]))
+
+    has_contrast = quality.test not in ("none", "known_answer")
+    table = pa.table(
+        {
+            "task": names_of(units.task.names, units.pairs.first),
+            "judge": names_of(units.judge.names, units.pairs.second),
+            "verdict": names_of(VERDICTS, verdict[of]),
+            "verdict_reason": pa.array([reason[u] for u in of], TEXT),
+            "dropped": drop[of],
+            "test": pa.array([None if test is None else quality.test] * n, TEXT),
+            "contrast": pa.array([quality.contrast if has_contrast else None] * n, TEXT),
+            "statistic": column(test.statistic if test else None),
+            "effect": column(test.effect if test else None),
+            "p_value": column(test.p_value if test else None),
+            "p_adjusted": column(p_adjusted),
+            "n_pairs": pa.array([0] * n if test is None else test.n[of], INT),
+            "n_known_answers": answered.n[of],
+            "known_answer_accuracy": column(answered.accuracy),
+            "known_answer_low": column(answered.low),
+            "known_answer_high": column(answered.high),
+        },
+        schema=JUDGE_TESTS,
+    )
+    return table, _facts(verdict, drop, test, pairs, answers, quality)
+
+
+def _units(counted: pa.Table, quality: Quality) -> _Units:
+    task, judge = index(counted["task"]), index(counted["judge_id"])
+    pairs = index_pairs(task.codes, judge.codes)
+    if quality.scope == "task":
+        return _Units(pairs, task, judge, np.arange(pairs.first.size), pairs.first.size)
+    return _Units(pairs, task, judge, pairs.second, len(judge.names))
+
+
+def _place(column: pa.ChunkedArray, names: Index) -> Codes:
+    found = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
+    return np.asarray(found.to_numpy(), np.int64)
+
+
+def _test_scores(
+    counted: pa.Table, pairs: pa.Table, tasks: pa.Table, units: _Units, quality: Quality
+) -> tuple[GroupedTest, set[str]]:
+    """The test of every unit, and the tasks that hold the controls it needs."""
+    if quality.contrast == "pooled":
+        ordinary = _scores(counted, "none", tasks, units)
+        degraded = _scores(counted, "bad_reference", tasks, units)
+        samples = (*ordinary[:2], *degraded[:2])
+        sampled = degraded[2]
+    else:
+        units_2, d2, sampled = _differences(pairs, "bad_reference", tasks, units)
+        if quality.contrast == "paired":
+            test = paired_t if quality.test == "paired_t" else signed_rank
+            return test(units_2, d2, n_groups=units.size), sampled
+        units_1, d1, _ = _differences(pairs, "ask_again", tasks, units)
+        samples = (units_2, d2, units_1, d1 if quality.signed else np.abs(d1))
+    two_samples = welch if quality.test == "welch" else mann_whitney
+    return two_samples(*samples, n_groups=units.size), sampled
+
+
+def _scores(
+    counted: pa.Table, control: str, tasks: pa.Table, units: _Units
+) -> tuple[Codes, Floats, set[str]]:
+    """Scores of one kind of judgment, by unit, of the criteria that take part."""
+    scalar = pc.field("task").isin(_scalar(tasks))
+    rows = counted.select(["task", "judge_id", "control", "criterion", "score"])
+    rows = rows.filter(pc.equal(rows["control"].cast(TEXT), control)).filter(scalar)
+    oriented = orient_scores(rows, tasks)
+    of = units.of(rows)[oriented.in_control]
+    return of, oriented.score[oriented.in_control], set(pc.unique(rows["task"]).to_pylist())
+
+
+def _differences(
+    pairs: pa.Table, control: str, tasks: pa.Table, units: _Units
+) -> tuple[Codes, Floats, set[str]]:
+    """Ordinary score minus control's score, by unit; and the tasks with such controls."""
+    rows = pairs.filter(pc.equal(pairs["control"].cast(TEXT), control))
+    sampled = set(pc.unique(rows["task"]).to_pylist())
+    rows = rows.filter(pc.is_null(rows["reason"]))
+    controls = orient_scores(rows, tasks)
+    ordinary = orient_scores(
+        rows.drop(["score"]).rename_columns({"ordinary_score": "score"}), tasks
+    )
+    keep = controls.in_control
+    return units.of(rows)[keep], (ordinary.score - controls.score)[keep], sampled
+
+
+def _scalar(tasks: pa.Table) -> list[str]:
+    return [row["task"] for row in tasks.to_pylist() if row["kind"] == "scalar"]
+
+
+def _is_controlled(units: _Units, sampled: set[str]) -> npt.NDArray[np.bool_]:
+    """Whether any task of a unit holds controls for the test."""
+    of_task = np.array([name in sampled for name in units.task.names], np.bool_)
+    hit = of_task[units.pairs.first] if of_task.size else np.empty(0, np.bool_)
+    return np.bincount(units.of_pair[hit], minlength=units.size) > 0
+
+
+def _decide(
+    test: GroupedTest | None, controlled: npt.NDArray[np.bool_], quality: Quality
+) -> tuple[Codes, list[str | None], Floats | None]:
+    """Verdict, reason and adjusted p of every unit."""
+    n_units = controlled.size
+    if test is None:
+        return np.full(n_units, UNTESTED), ["quality.test is none"] * n_units, None
+    enough = test.n >= (1 if quality.test == "known_answer" else quality.min_pairs)
+    decided = controlled & enough & ~np.isnan(test.p_value)
+    p_adjusted = np.where(decided, test.p_value, np.nan)
+    p_adjusted = adjust(p_adjusted, quality.correction)
+    passes = np.less(p_adjusted, quality.alpha, where=decided, out=np.zeros(n_units, np.bool_))
+    verdict = np.select(
+        [decided & passes, decided, controlled], [PASSED, FAILED, UNDETERMINED], UNTESTED
+    )
+    constant = decided & np.isin(test.p_value, (0.0, 1.0)) & ~np.isfinite(test.statistic)
+    constant |= decided & (test.statistic == 0) & (test.effect == 0) & (test.p_value == 1)
+    what = "known answers" if quality.test == "known_answer" else "pairs"
+    if quality.contrast == "pooled" and what == "pairs":
+        what = "scores in the smaller sample"
+    reasons: list[str | None] = [None] * n_units
+    for unit in np.flatnonzero(~decided | constant):
+        if verdict[unit] == UNTESTED:
+            reasons[unit] = "no controls for this test"
+        elif constant[unit]:
+            reasons[unit] = "the differences do not vary: decided by the means"
+        else:
+            least = 1 if quality.test == "known_answer" else quality.min_pairs
+            reasons[unit] = f"{test.n[unit]} {what}, {least} are needed"
+    return verdict, reasons, p_adjusted
+
+
+def _facts(
+    verdict: Codes,
+    drop: npt.NDArray[np.bool_],
+    test: GroupedTest | None,
+    pairs: pa.Table,
+    answers: pa.Table,
+    quality: Quality,
+) -> dict[str, Any]:
+    tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
+    few = 0 if test is None else int(((test.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
+    unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
+    return {
+        "verdicts": {name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
+        "judges_in_control": tested,
+        "judges_dropped": int(drop.sum()),
+        "judges_with_few_pairs": few if quality.test != "known_answer" else 0,
+        "uses_pairs": quality.uses_pairs,
+        "controls": pairs.num_rows,
+        "unpaired_controls": unpaired.num_rows,
+        "unpaired_reasons": {
+            row["values"]: row["counts"]
+            for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
+        },
+        "known_answers": answers.num_rows,
+        "known_answers_unused": answers.num_rows
+        if quality.test not in ("known_answer", "none")
+        else 0,
+        "known_answers_without_truth": answers.num_rows
+        - int(pc.sum(pc.is_null(answers["reason"])).as_py() or 0),
+    }

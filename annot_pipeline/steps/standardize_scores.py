@@ -1,0 +1,181 @@
+"""Scalar judgments standardised, and what their scores say of the judges.
+
+z-scores are by judge and task (Graham et al. 2013, section 4.3). Judges who failed judge
+control have them too: the unfiltered results stay beside the filtered ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Standardize
+from annot_pipeline.contracts import CONTROLS, INT, REAL, TEXT
+from annot_pipeline.methods.constant_runs import longest_constant_runs
+from annot_pipeline.methods.moments import means
+from annot_pipeline.methods.zscores import ZScores, z_scores
+from annot_pipeline.steps.indexing import index, index_pairs, names_of
+from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
+
+CODE_VERSION = "1"
+NAMES = ("task", "item", "segment", "system", "criterion", "judge", "judge_id", "control")
+COUNTED = ("used", "control", "judge_failed")
+ORDINARY = ("none", "ask_again")
+
+JUDGE_SCORES = pa.schema(
+    [
+        ("task", TEXT),
+        ("judge", TEXT),
+        ("mean", REAL),
+        ("sd", REAL),
+        ("mean_ordinary", REAL),
+        ("mean_good_reference", REAL),
+        ("mean_bad_reference", REAL),
+        ("share_at_ends", REAL),
+        ("longest_constant_run", INT),
+        ("no_z_reason", TEXT),
+    ]
+)
+"""One row is a scalar task and judge; joined into `contracts.JUDGES`."""
+
+
+def standardize_scores(
+    judgments: pa.Table, tasks: pa.Table, *, settings: Standardize
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Standardise all scalar judgments.
+
+    Parameters
+    ----------
+    judgments
+        The columns ``NAMES``, ``score``, ``fate``, and what tells the order in which a judge
+        worked: ``submitted_at``, ``hit``, ``native_id``, ``position``.
+    tasks
+        ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
+    settings
+        Whether controls count for a judge's mean and sd, and how numbers are rounded.
+
+    Returns
+    -------
+    tables, facts
+        ``standardized`` (a row a scalar judgment that counts: names, ``kept`` by judge
+        control, ``score`` turned so that more is better, ``z``), ``judge_scores``.
+    """
+    scalar = tasks.filter(pc.equal(tasks["kind"].cast(TEXT), "scalar"))["task"].combine_chunks()
+    rows = judgments.filter(
+        pc.and_(
+            pc.is_in(judgments["task"].cast(TEXT), scalar.cast(TEXT)),
+            pc.is_in(judgments["fate"].cast(TEXT), pa.array(COUNTED, TEXT)),
+        )
+    )
+    task, judge = index(rows["task"]), index(rows["judge"])
+    judges = index_pairs(task.codes, judge.codes)
+    n_judges = judges.first.size
+    oriented = orient_scores(rows, tasks)
+    ordinary = _is(rows, *ORDINARY)
+    z = z_scores(
+        judges.codes,
+        oriented.score,
+        n_judges=n_judges,
+        counts=None if settings.controls == "include" else ordinary,
+        arithmetic=settings.arithmetic,
+    )
+    standardized = rows.select(NAMES)
+    standardized = standardized.append_column(
+        "kept", pc.not_equal(rows["fate"].cast(TEXT), "judge_failed")
+    )
+    standardized = standardized.append_column("score", pa.array(oriented.score))
+    standardized = standardized.append_column("z", pa.array(z.z, mask=np.isnan(z.z)))
+    reasons = _reasons(z, settings)
+    first_rows = np.unique(judges.codes, return_index=True)[1]
+    table = pa.table(
+        {
+            "task": names_of(task.names, judges.first),
+            "judge": rows["judge_id"].cast(TEXT).take(pa.array(first_rows)),
+            **_means(rows, judges.codes, oriented.score, z, n_judges),
+            "share_at_ends": _share_at_ends(judges.codes, oriented, n_judges),
+            "longest_constant_run": _runs(rows, judges.codes, n_judges),
+            "no_z_reason": pa.array(reasons, TEXT),
+        },
+        schema=JUDGE_SCORES,
+    )
+    without = int(np.isnan(z.z).sum())
+    facts = {
+        "scalar_judgments": rows.num_rows,
+        "judgments_without_z": without,
+        "judges_without_z": [
+            f"{names.as_py()} {who.as_py()}: {reason}"
+            for names, who, reason in zip(table["task"], table["judge"], reasons, strict=True)
+            if reason
+        ],
+    }
+    return {"standardized": standardized, "judge_scores": table}, facts
+
+
+def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
+    found = pc.is_in(rows["control"].cast(TEXT), pa.array(controls, TEXT))
+    return np.asarray(found.to_numpy(), np.bool_)
+
+
+def _reasons(z: ZScores, settings: Standardize) -> list[str | None]:
+    """Why a judge has no z."""
+    what = "score" if settings.controls == "include" else "ordinary score"
+    return [
+        None if sd > 0 else f"{n} {what}s; 2 are needed" if n < 2 else f"all {n} {what}s are equal"
+        for n, sd in zip(z.n.tolist(), z.sd.tolist(), strict=True)
+    ]
+
+
+def _means(
+    rows: pa.Table, judges: npt.NDArray[np.int64], scores: npt.NDArray[np.float64], z: ZScores,
+    n_judges: int,
+) -> dict[str, pa.Array]:  # fmt: skip
+    """Mean score by kind of judgment; mean and sd as z-scores take them."""
+    found = {"mean": z.mean, "sd": z.sd}
+    for name, controls in (
+        ("mean_ordinary", ORDINARY),
+        ("mean_good_reference", CONTROLS[3:4]),
+        ("mean_bad_reference", CONTROLS[2:3]),
+    ):
+        of = _is(rows, *controls)
+        found[name] = means(judges[of], scores[of], n_groups=n_judges)
+    return {name: pa.array(values, mask=np.isnan(values)) for name, values in found.items()}
+
+
+def _share_at_ends(
+    judges: npt.NDArray[np.int64], oriented: OrientedScores, n_judges: int
+) -> pa.Array:
+    """Share of scores at the lowest or highest point; null where no scale is declared."""
+    at_end = (oriented.score == oriented.low) | (oriented.score == oriented.high)
+    share = means(judges, at_end.astype(np.float64), n_groups=n_judges)
+    scaled = np.zeros(n_judges, np.bool_)
+    scaled[judges] = ~np.isnan(oriented.low)
+    return pa.array(share, mask=~scaled)
+
+
+def _runs(rows: pa.Table, judges: npt.NDArray[np.int64], n_judges: int) -> pa.Array:
+    """Longest constant runs; null where nothing tells the order of a judge's work."""
+    if rows["position"].null_count == rows.num_rows == rows["submitted_at"].null_count:
+        return pa.nulls(n_judges, INT)
+    time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), 0).to_numpy()
+    names = ("hit", "native_id", "position", "criterion")
+    order = [time, *(_ordinals(rows[name]) for name in names)]
+    given = rows["score"].to_numpy(zero_copy_only=False)
+    runs = longest_constant_runs(judges, order, given, n_judges=n_judges)
+    return pa.array(runs, INT, mask=runs < 0)
+
+
+def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Places of names in their natural order: numbers by size, then texts."""
+    found = index(pc.fill_null(column.cast(TEXT), ""))
+    order = sorted(
+        range(len(found.names)),
+        key=lambda c: (0, int(found.names[c]), "") if found.names[c].isdecimal()
+        else (1, 0, found.names[c]),
+    )  # fmt: skip
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[found.codes]

@@ -1,0 +1,33 @@
+-- One row is a judgment of a question whose answer is known.
+-- Inputs: judgments (with fates so far), tasks (task, kind, labels), item_rows (item, truth, place).
+-- The known answer is the record's truth, else that of the item tables.
+WITH listed AS (
+    SELECT item, truth FROM item_rows
+    QUALIFY row_number() OVER (PARTITION BY item ORDER BY place) = 1
+),
+asked AS (
+    SELECT
+        j.task, j.judge, j.judge_id, j.item, j.judgment_id, j.label,
+        coalesce(j.truth, l.truth) AS truth
+    FROM judgments AS j
+    JOIN tasks AS t ON j.task = t.task AND t.kind = 'categorical'
+    LEFT JOIN listed AS l ON j.item = l.item
+    WHERE j.control = 'known_answer' AND j.fate IN ('used', 'control')
+),
+met AS (
+    SELECT task, count(DISTINCT label) AS n
+    FROM (
+        SELECT task, label FROM judgments WHERE fate IN ('used', 'control')
+        UNION ALL
+        SELECT task, truth FROM asked
+    )
+    GROUP BY task
+)
+SELECT
+    a.task, a.judge_id, a.item, a.judgment_id, a.label, a.truth,
+    coalesce(len(t.labels), m.n) AS n_classes,
+    CASE WHEN a.truth IS NULL THEN 'no truth is given for this question' END AS reason
+FROM asked AS a
+JOIN tasks AS t ON a.task = t.task
+LEFT JOIN met AS m ON a.task = m.task
+ORDER BY a.task, a.judge, a.judgment_id

@@ -1,0 +1,92 @@
+-- One row is a control judgment (ask_again, bad_reference, good_reference) with the ordinary
+-- judgment that it is compared with, or the reason why it has none.
+-- Inputs: judgments (with fates so far), tasks (task, kind).
+--
+-- It pairs with the ordinary judgment of the same judge, HIT, criterion, and system and segment
+-- (item, where these are not known). control_of names another item, or the native id of a
+-- judgment; there the same HIT is preferred, not required. Where two controls or two ordinary
+-- judgments fit, neither is guessed.
+WITH counted AS (
+    SELECT
+        j.judgment_id, j.task, j.judge, j.judge_id, j.hit, j.item, j.criterion, j.control,
+        j.control_of, j.native_id, j.score,
+        CASE WHEN j.segment IS NOT NULL AND j.system IS NOT NULL
+            THEN CAST(to_json([j.segment, j.system]) AS VARCHAR) ELSE j.item END AS output
+    FROM judgments AS j
+    JOIN tasks AS t ON j.task = t.task AND t.kind = 'scalar'
+    WHERE j.fate IN ('used', 'control')
+),
+controls AS (
+    SELECT
+        *,
+        count(*) OVER (
+            PARTITION BY task, judge, hit, criterion, control, coalesce(control_of, output)
+        ) AS n_alike
+    FROM counted
+    WHERE control IN ('ask_again', 'bad_reference', 'good_reference')
+),
+-- what an ordinary judgment can be found by, in the order of preference
+named AS (
+    SELECT 1 AS preference, task, judge, hit, criterion, output AS name, judgment_id, score
+    FROM counted WHERE control = 'none'
+    UNION ALL
+    SELECT 2, task, judge, hit, criterion, item, judgment_id, score
+    FROM counted WHERE control = 'none' AND item IS NOT NULL
+    UNION ALL
+    SELECT 3, task, judge, NULL, criterion, item, judgment_id, score
+    FROM counted WHERE control = 'none' AND item IS NOT NULL
+    UNION ALL
+    SELECT 4, task, judge, NULL, criterion, native_id, judgment_id, score
+    FROM counted WHERE control = 'none' AND native_id IS NOT NULL
+),
+wanted AS (
+    SELECT judgment_id, 1 AS preference, task, judge, hit, criterion, output AS name
+    FROM controls WHERE control_of IS NULL
+    UNION ALL
+    SELECT judgment_id, p.preference, task, judge, CASE WHEN p.preference = 2 THEN hit END,
+        criterion, control_of
+    FROM controls, (VALUES (2), (3), (4)) AS p(preference) WHERE control_of IS NOT NULL
+),
+ordinary AS (
+    SELECT
+        preference, task, judge, hit, criterion, name,
+        count(*) AS n_ordinary,
+        min(score) AS score,
+        min(judgment_id) AS judgment_id
+    FROM (SELECT * FROM named SEMI JOIN (SELECT DISTINCT preference, task, judge, name FROM wanted)
+        USING (preference, task, judge, name))
+    GROUP BY preference, task, judge, hit, criterion, name
+),
+found AS (
+    SELECT w.judgment_id, o.n_ordinary, o.score, o.judgment_id AS ordinary_id
+    FROM wanted AS w
+    JOIN ordinary AS o
+        ON w.preference = o.preference AND w.task = o.task AND w.judge = o.judge
+        AND w.name = o.name AND w.hit IS NOT DISTINCT FROM o.hit
+        AND w.criterion IS NOT DISTINCT FROM o.criterion
+    QUALIFY row_number() OVER (PARTITION BY w.judgment_id ORDER BY w.preference) = 1
+),
+by_others AS (
+    SELECT DISTINCT w.judgment_id
+    FROM (SELECT w.* FROM wanted AS w ANTI JOIN found USING (judgment_id)) AS w
+    JOIN named AS n
+        ON w.preference = n.preference AND w.task = n.task AND w.name = n.name
+        AND w.hit IS NOT DISTINCT FROM n.hit AND w.judge <> n.judge
+)
+SELECT
+    c.task, c.judge_id, c.item, c.hit, c.control, c.criterion, c.judgment_id, c.score,
+    CASE WHEN c.n_alike = 1 AND f.n_ordinary = 1 THEN f.score END AS ordinary_score,
+    CASE WHEN c.n_alike = 1 AND f.n_ordinary = 1 THEN f.ordinary_id END AS ordinary_id,
+    CASE
+        WHEN c.n_alike > 1
+            THEN c.n_alike || ' ' || c.control || ' judgments of the same output by the same judge'
+        WHEN f.n_ordinary > 1
+            THEN f.n_ordinary || ' ordinary judgments of the same output by the same judge'
+        WHEN b.judgment_id IS NOT NULL
+            THEN 'the ordinary judgment of the same output is by another judge'
+        WHEN f.judgment_id IS NULL THEN 'no ordinary judgment of the same output'
+    END AS reason
+FROM controls AS c
+LEFT JOIN found AS f ON c.judgment_id = f.judgment_id
+LEFT JOIN by_others AS b ON c.judgment_id = b.judgment_id
+ORDER BY c.task, c.judge, c.judgment_id

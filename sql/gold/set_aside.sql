@@ -1,0 +1,42 @@
+-- One row is a judgment that counts, but that a calculation could not take, and why.
+-- Inputs: judgments, tasks (task, kind), control_pairs, known_answers, judge_scores.
+-- Parameters: salt, pseudonymize: as in lineage.sql; uses_pairs: whether judge control compares
+-- pairs, so that a control without its pair is left out of it.
+WITH counted AS (
+    SELECT j.judgment_id, j.task, j.judge_id, j.item, j.system, j.control
+    FROM judgments AS j
+    JOIN tasks AS t ON j.task = t.task AND t.kind = 'scalar'
+    WHERE j.fate IN ('used', 'control', 'judge_failed')
+),
+ranked AS (
+    SELECT DISTINCT task FROM counted WHERE system IS NOT NULL AND control IN ('none', 'ask_again')
+),
+found AS (
+    SELECT task, item, judge_id, judgment_id, 'judge_control' AS left_out_of, reason
+    FROM control_pairs
+    WHERE $uses_pairs AND reason IS NOT NULL
+    UNION ALL
+    SELECT task, item, judge_id, judgment_id, 'judge_control', reason
+    FROM known_answers
+    WHERE reason IS NOT NULL
+    UNION ALL
+    SELECT c.task, c.item, c.judge_id, c.judgment_id, 'z_scores', s.no_z_reason
+    FROM counted AS c
+    JOIN judge_scores AS s
+        ON c.task = s.task AND c.judge_id = s.judge AND s.no_z_reason IS NOT NULL
+    UNION ALL
+    SELECT task, item, judge_id, judgment_id, 'system_rankings', 'no system is named'
+    FROM counted
+    SEMI JOIN ranked USING (task)
+    WHERE system IS NULL AND control IN ('none', 'ask_again')
+)
+SELECT
+    task,
+    item,
+    judge_id AS judge,
+    CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
+        AS judgment_id,
+    left_out_of,
+    reason
+FROM found
+ORDER BY 1, 2, 3, 4, 5
