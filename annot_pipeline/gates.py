@@ -226,7 +226,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "few_controls", "control_judges", "judge_tests",
-        "share of the judges in judge control with fewer than 10 pairs",
+        "share of the judges in judge control with fewer than 10 pairs, or scores of the smaller sample",
         "a test of so few pairs lets careless judges pass and fails careful ones; give each judge "
         "at least 10",
         lambda f: _judges(f, f["judges_with_few_pairs"]), warn=0.5,

@@ -200,7 +200,6 @@ def _moments(table: RatingTable, domain: Floats) -> _Moments:
     unit, value = np.repeat(np.arange(table.n.size), np.diff(counts.indptr)), x[counts.indices]
     mean = np.add.reduceat(counts.data * value, starts) / table.n
     low, high = np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts)
-    mean = np.clip(mean, low, high)  # equal values have exactly that mean
     squares = np.add.reduceat(counts.data * (value - mean[unit]) ** 2, starts)
     return _Moments(table.n, mean, squares, low, high)
 

@@ -261,7 +261,7 @@ def _decide(
         if verdict[unit] == UNTESTED:
             reasons[unit] = "no controls for this test"
         elif constant[unit]:
-            reasons[unit] = "the differences do not vary: decided by the means"
+            reasons[unit] = "the scores do not vary: decided by the means"
         else:
             least = 1 if quality.test == "known_answer" else quality.min_pairs
             reasons[unit] = f"{test.n[unit]} {what}, {least} are needed"

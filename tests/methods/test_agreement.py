@@ -629,10 +629,12 @@ def test_rounds_without_a_value_are_left_out():
 def test_on_two_values_interval_is_nominal_in_every_round(seed):
     # some rounds draw units of one value only, whose mean is rounded: no disagreement, no alpha
     rng = np.random.default_rng(seed)
-    units = np.repeat([0, 1, 2], [7, 3, 5])
-    numbers = rng.normal(size=2)[np.r_[np.zeros(7, int), [1, 1, 1], [0, 1, 0, 0, 1]]]
+    units = np.repeat(np.arange(6), rng.integers(2, 9, 6))
+    low, high = np.sort(rng.normal(size=2))
+    numbers = np.where((units == 5) & (rng.random(units.size) < 0.5), high, low)
+    numbers[-2:] = low, high
     interval, nominal = (
-        krippendorff_alpha(units, numbers, n_units=3, metric=m, rounds=60, rng=seed)
+        krippendorff_alpha(units, numbers, n_units=6, metric=m, rounds=60, rng=seed)
         for m in ("interval", "nominal")
     )
     assert astuple(interval) == pytest.approx(astuple(nominal), rel=1e-9)

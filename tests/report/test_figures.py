@@ -95,7 +95,7 @@ def test_judges_at_the_ends_of_the_scales():
     assert all(x < other for other, _ in figure.points("failed"))
     assert len(figure.points("failed")) == 2  # p = 2 is no p
     assert {"≤ 10⁻¹⁶", "≥ 0.999", "0", "no p"} <= set(figure.words("tick"))
-    assert figure.words("note") == ["2 judges without a time are not drawn."]
+    assert figure.words("note") == ["Not drawn, without a time: 2 judges."]
     assert figure.tips() == []
 
 
@@ -247,7 +247,7 @@ def test_ranking_without_intervals_and_clusters():
     assert len(figure.points("system-score")) == 2
     assert not figure.parts("interval")
     assert not figure.parts("cluster")
-    assert figure.words("note") == ["1 systems have no score."]
+    assert figure.words("note") == ["Without a score: 1 system."]
 
 
 def test_ranking_of_very_many_systems():

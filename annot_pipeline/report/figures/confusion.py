@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import columns_in, px_of, short
+from annot_pipeline.report.figures.names import bold_columns_in, px_of, short
 from annot_pipeline.report.figures.scales import Numbers, numbers
 from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
 from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, SOFT, Color
@@ -68,9 +68,9 @@ def confusion_svg(
 ) -> str:
     """Confusion matrices of judges, side by side, on one scale from 0 to 1.
 
-    Passonneau & Carpenter 2013, Fig. 1: a row is a true class, a column an answer. A judge
-    without errors has a full diagonal; a label that is overused shows as a column. Up to nine
-    classes the cells show their numbers.
+    Passonneau & Carpenter 2013, Fig. 1: a row is a true label, a column an observed one. A
+    judge without errors has a full diagonal; a label that is overused shows as a column. Up to
+    nine classes the cells show their numbers.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def confusion_svg(
         ``(n_labels,)`` in class order.
     confusions
         ``(n_judges, n_labels, n_labels)``, or ``(n_labels, n_labels)`` of one judge: the
-        probability of each answer (last axis) to each true class.
+        probability of each observed label (last axis) given each true label.
     titles
         ``(n_judges,)``, such as the judges' names.
 
@@ -112,7 +112,7 @@ def confusion_svg(
     width = max(grid.left + min(n, grid.across) * grid.step, 480)
     says = f"Confusion matrices of {n} judges over {k} classes"
     with new_sheet(KIND, width, bottom + 24 + 16 * len(notes), says) as sheet:
-        sheet.text(12, 20, "probability of each answer (column) to each true class (row)")
+        sheet.text(12, 20, "probability of each observed label (column) given the true label (row)")
         _scale(sheet, 12, 32)
         for place, matrix in enumerate(matrices):
             _draw(sheet, grid, place, np.clip(matrix, 0, 1))
@@ -130,7 +130,7 @@ def _grid(labels: Sequence[object], titles: Sequence[object]) -> _Grid:
     step = max(k * cell, 100) + GAP
     down = ceil(n / max(1, (PAGE - left) // step))
     across = ceil(n / down)
-    room = columns_in(PAGE - left if across == 1 else step - 8)
+    room = bold_columns_in(PAGE - left if across == 1 else step - 8)
     heads = [short(title, min(40, room)) for title in titles]
     upright = longest > cell - 4
     foot = (longest if upright else 12) + 28
@@ -187,7 +187,7 @@ def _number(sheet: Sheet, probability: float, x: float, y: float) -> None:
 
 
 def _row_names(sheet: Sheet, grid: _Grid, left: float, top: float) -> None:
-    sheet.text(20, top + grid.size / 2, "true class", anchor="center", upright=True, part="axis")
+    sheet.text(20, top + grid.size / 2, "true label", anchor="center", upright=True, part="axis")
     for row in range(0, len(grid.labels), grid.every):
         y = top + grid.cell * (row + 0.5) + 4
         sheet.text(left - 8, y, grid.labels[row], size=SMALL, anchor="right", part="row")
@@ -203,4 +203,4 @@ def _column_names(sheet: Sheet, grid: _Grid, left: float, bottom: float) -> None
         else:
             sheet.text(x, bottom + 16, name, size=SMALL, anchor="center", part="column")
     y = bottom + grid.foot - 4
-    sheet.text(left + grid.size / 2, y, "answer", anchor="center", part="axis")
+    sheet.text(left + grid.size / 2, y, "observed label", anchor="center", part="axis")

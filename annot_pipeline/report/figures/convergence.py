@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 
-from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.names import counted, px_of, short
 from annot_pipeline.report.figures.scales import Numbers, evenly, numbers, power_of_ten, steps
 from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
 from annot_pipeline.report.figures.theme import BLUE, MOST_POINTS, SERIES, VERMILLION, Color
@@ -35,7 +36,7 @@ class _Curve:
     @property
     def says(self) -> str:
         ended = "" if self.converged else ", not converged"
-        return f"{short(self.task)}: {len(self.gap):,} iterations{ended}"
+        return f"{short(self.task)}: {counted(len(self.gap), 'iteration')}{ended}"
 
 
 def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
@@ -72,8 +73,8 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
         left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].says) for n in labelled
     )
     says = (
-        f"Gap of the log posterior to its final value by iteration: {len(curves):,} tasks, "
-        f"up to {longest:,} iterations"
+        f"Gap of the log posterior to its final value by iteration: "
+        f"{counted(len(curves), 'task')}, up to {counted(longest, 'iteration')}"
     )
     height = plot_height + 84 + 16 * len(notes)
     with new_sheet(KIND, max(right, left + plot_width) + 24, height, says) as sheet:
@@ -135,7 +136,7 @@ def _label(
     lowest
         Where the middle of a label may lie, px.
     """
-    points = [point for path, *_ in lines for point in path]
+    points = [point for path, *_ in lines for point in _dense(path)]
     placed: list[tuple[float, float, float]] = []
     for path, text, color in sorted(lines, key=lambda line: -line[0][-1][0]):
         (x, y), left, right = path[-1], path[-1][0] + 8, path[-1][0] + 8 + px_of(text)
@@ -155,3 +156,11 @@ def _label(
             sheet.line([x + 1, left - 2], [y, middle], color, "leader")
         sheet.text(left, middle + 4, text, part="label")
         placed.append((left, right, middle))
+
+
+def _dense(path: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Points of a line, px, so many that none is further than a few pixels from the next."""
+    for (x, y), (right, down) in pairwise(path):
+        n = 1 + int(max(abs(right - x), abs(down - y)) / 6)
+        for step in range(n):
+            yield x + (right - x) * step / n, y + (down - y) * step / n

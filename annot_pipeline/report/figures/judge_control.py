@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.contracts import VERDICTS
-from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.names import counted, short
 from annot_pipeline.report.figures.scales import Numbers, evenly, numbers, padded, power_of_ten
 from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
 from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, VERMILLION, Color
@@ -105,7 +105,9 @@ def p_against_seconds_svg(
         tips = [_tip(names[n], s, v) for n, s, v in zip(drawn.tolist(), time, p, strict=True)]
 
     strip = 32 if np.isnan(p).any() else 0
-    says = f"p of the control test against mean seconds per judgment: {len(drawn):,} judges"
+    says = (
+        f"p of the control test against mean seconds per judgment: {counted(len(drawn), 'judge')}"
+    )
     height = TOP + strip + HEIGHT + 52 + 16 * len(notes)
     with new_sheet(KIND, LEFT + WIDTH + 88, height, says) as sheet:
         sheet.text(12, 20, "p-value of the control test (scale of the normal quantile)")
@@ -130,7 +132,7 @@ def p_against_seconds_svg(
 def _notes(n: int, n_timed: int, n_drawn: int) -> list[str]:
     notes = []
     if n_timed < n:
-        notes.append(f"{n - n_timed:,} judges without a time are not drawn.")
+        notes.append(f"Not drawn, without a time: {counted(n - n_timed, 'judge')}.")
     if n_drawn < n_timed:
         notes.append(f"{n_drawn:,} of {n_timed:,} judges drawn, evenly spread over the list.")
     return notes

@@ -11,8 +11,8 @@ from unicodedata import category, east_asian_width
 from annot_pipeline.errors import printable
 from annot_pipeline.report.figures.theme import FONT_SIZE
 
-PX_PER_COLUMN = 0.6
-"""Estimated width of a column, font sizes."""
+PX_PER_COLUMN, BOLD = 0.6, 1.15
+"""Estimated width of a column, font sizes, and how much wider bold type is."""
 
 MOST_COLUMNS = 40.0
 """Longest name. A letter is one column, a capital 1.2, a CJK letter 2, a mark on a letter 0.5."""
@@ -55,9 +55,14 @@ def px_of(*texts: str, size: float = FONT_SIZE) -> float:
     return max(map(width_of, texts)) * PX_PER_COLUMN * size
 
 
-def columns_in(px: float) -> float:
-    """Columns that a width holds."""
-    return px / (PX_PER_COLUMN * FONT_SIZE)
+def bold_columns_in(px: float) -> float:
+    """Columns of bold type that a width holds."""
+    return px / (BOLD * PX_PER_COLUMN * FONT_SIZE)
+
+
+def counted(n: int, noun: str) -> str:
+    """Such as "1 judge" and "2,000 judges"."""
+    return f"{n:,} {noun}" + ("" if n == 1 else "s")
 
 
 def _width(character: str) -> float:

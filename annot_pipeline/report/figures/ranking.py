@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import px_of, short
+from annot_pipeline.report.figures.names import counted, px_of, short
 from annot_pipeline.report.figures.scales import Numbers, numbers, padded, steps
 from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
 from annot_pipeline.report.figures.theme import BLUE, SMALL, SOFT
@@ -68,7 +68,7 @@ def ranking_svg(
     has_interval = low[:shown] <= high[:shown]  # not where one is NaN
     notes = ["Lines through the points: 95% intervals."] if has_interval.any() else []
     if missing := int(np.isnan(score[:shown]).sum()):
-        notes.append(f"{missing:,} systems have no score.")
+        notes.append(f"Without a score: {counted(missing, 'system')}.")
     if shown < n:
         notes.append(f"The first {shown} of {n:,} systems are drawn.")
 
@@ -78,7 +78,9 @@ def ranking_svg(
     bottom = TOP + pitch * shown + 4
     values = np.concatenate([score[:shown], low[:shown][has_interval], high[:shown][has_interval]])
     ends = padded(float(np.nanmin(values)), float(np.nanmax(values)))
-    says = f"{n:,} systems in rank order by {short(method)}, the best: {', '.join(names[:3])}"
+    says = (
+        f"{counted(n, 'system')} in rank order by {short(method)}, the best: {', '.join(names[:3])}"
+    )
     with new_sheet(KIND, left + WIDTH + 84, bottom + 52 + 16 * len(notes), says) as sheet:
         axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
         sheet.ticks(axes, "x", *steps(*ends), grid=True)
