@@ -367,7 +367,7 @@ AGREEMENT = Table(
         _real("value", "Value; null where undefined"),
         _real("ci_low", "Lower end of the 95% bootstrap interval"),
         _real("ci_high", "Upper end of the 95% bootstrap interval"),
-        _count("n_items", "Items with two or more judgments"),
+        _count("n_items", "Items that the statistic rests on: with two or more judgments"),
         _count("n_judges", "Judges of these items"),
     ),
 )

@@ -136,6 +136,12 @@ def _unpaired(facts: Facts) -> Finding:
     return Finding(facts["unpaired_controls"] / max(facts["controls"], 1), reasons)
 
 
+def _agreement_fall(facts: Facts) -> Finding:
+    falls = facts["agreement_falls"]
+    names = first_of([f"{row['name']} by {row['fall']:.3f}" for row in falls], between="; ")
+    return Finding(falls[0]["fall"] if falls else 0.0, names)
+
+
 def _violations_of(table: str) -> Callable[[Facts], Finding]:
     return lambda facts: _named(facts.get("violations", {}).get(table, []))
 
@@ -226,7 +232,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "few_controls", "control_judges", "judge_tests",
-        "share of the judges in judge control with fewer than 10 pairs, or scores of the smaller sample",
+        "share of the judges in judge control whose smaller sample is below 10",
         "a test of so few pairs lets careless judges pass and fails careful ones; give each judge "
         "at least 10",
         lambda f: _judges(f, f["judges_with_few_pairs"]), warn=0.5,
@@ -245,12 +251,18 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "rows_without_z", "standardize_scores", "judge_scores",
-        "share of scalar judgments without a z-score",
+        "share of the scalar judgments of judges kept that have no z-score",
         "look at set_aside: judges with one score, or the same score always",
         lambda f: Finding(
-            f["judgments_without_z"] / max(f["scalar_judgments"], 1),
+            f["kept_without_z"] / max(f["kept_judgments"], 1),
             first_of(f["judges_without_z"], between="; "),
         ), warn=0.01,
+    ),
+    Gate(
+        "agreement_fall", "compare_agreement", "agreement_changes",
+        "largest fall of a kappa or alpha since the newest release",
+        "look at the judges and exports that are new; if guidelines changed, this may be right",
+        _agreement_fall, warn=0.1,
     ),
     Gate(
         "convergence", "infer_labels", "labels",
@@ -361,4 +373,6 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
 
 
 def _figure(value: float, question: str) -> str:
-    return f"{value:.2%}" if question.startswith("share") else f"{value:,.0f}"
+    if question.startswith("share"):
+        return f"{value:.2%}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:.3f}"

@@ -26,6 +26,7 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import (
     control_judges,
     infer_labels,
+    measure_agreement,
     rank_systems,
     score_items,
     standardize_scores,
@@ -180,6 +181,33 @@ STAGES: tuple[Stage, ...] = (
         code_version=infer_labels.CODE_VERSION,
         work=gold.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
+    ),
+    Stage(
+        "measure_agreement",
+        "Agreement of judges: on labels, on scores cut into categories, with themselves.",
+        inputs={
+            "judgments": ("task", "item", "judge", "label", "control", "fate"),
+            "standardized": (
+                "task", "item", "criterion", "judge", "control", "kept", "score", "z",
+            ),
+            "control_pairs": (), "judge_tests": (), "judge_scores": (), "tasks": (),
+        },
+        outputs=("agreement",),
+        settings=("agreement", "seed"),
+        code_version=measure_agreement.CODE_VERSION,
+        work=gold.measure_agreement_of_tasks,
+        kinds=frozenset({"parquet", "numpy"}),
+    ),
+    Stage(
+        "compare_agreement",
+        "Holds agreement against that of the newest release.",
+        inputs={"agreement": ()},
+        outputs=("agreement_changes",),
+        settings=(),
+        code_version="1",
+        work=gold.compare_agreement,
+        remembered=False,  # the newest release is looked at anew each time
+        kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
         "describe_judges",

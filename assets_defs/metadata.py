@@ -23,6 +23,7 @@ INTERNAL = {
     "control_pairs": "Controls with the ordinary judgments that they are compared with.",
     "known_answers": "Answers to questions whose answer is known.",
     "standardized": "Scalar judgments that count, with their z-scores.",
+    "agreement_changes": "Agreement now and in the newest release.",
     "judge_scores": "How judges used the scale.",
     "tasks": "The tasks, their kinds and classes.",
     "judge_figures": "What the label model says of judges.",

@@ -11,24 +11,31 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from annot_pipeline import cli
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import simulate_labels
+from annot_pipeline.simulate.score_exports import write_score_campaign
+from annot_pipeline.simulate.scores import SimulatedScores, simulate_scores
+from annot_pipeline.storage.keys import judge_key, pseudonym
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-CAMPAIGNS = ("anaesthetists", "simulated")
+CAMPAIGNS = ("anaesthetists", "simulated", "direct_assessment")
 
 PUBLISHED_PREVALENCE = {"1": 0.40, "2": 0.42, "3": 0.11, "4": 0.07}
 """Dawid & Skene 1979, share of the patients in each class of fitness."""
 
 
 def main() -> int:
-    """Build both campaigns; the exit status is that of the first build that fails."""
-    print(f"writing simulated exports to {_shown(BUILD / 'simulated')}", flush=True)
+    """Build all campaigns; the exit status is that of the first build that fails."""
+    print(f"writing simulated exports to {_shown(BUILD)}", flush=True)
     write_label_campaign(simulate_labels(), BUILD / "simulated")
+    scores = simulate_scores()
+    write_score_campaign(scores, BUILD / "direct_assessment", dirty=2)
     before = {name: latest_release(BUILD / name / "gold") for name in CAMPAIGNS}
     for name in CAMPAIGNS:
         campaign = _shown(ROOT / "examples" / name)
@@ -44,6 +51,8 @@ def main() -> int:
         print(f"{name}: {news} {_shown(release)}")
     print("\n".join(["", *prevalence_lines(releases["anaesthetists"])]))
     print("\n".join(["", *accuracy_lines(releases["simulated"])]))
+    print("\n".join(["", *ranking_lines(releases["direct_assessment"], scores)]))
+    print("\n".join(judge_lines(releases["direct_assessment"], scores)))
     print("\n".join(["", *_next_steps()]))
     return 0
 
@@ -91,6 +100,43 @@ def accuracy_lines(release: Path) -> list[str]:
     return lines
 
 
+def ranking_lines(release: Path, simulated: SimulatedScores) -> list[str]:
+    """How well each ranking agrees with the true order of the systems; clusters found."""
+    ranked = pq.read_table(release / "system_rankings.parquet").to_pylist()
+    pairs = simulated.params.language_pairs
+    title = "direct_assessment, Spearman with the true order (clusters)"
+    lines = [f"{title}{''.join(f'{pair:>12}' for pair in pairs)}"]
+    for name, method in (
+        ("raw mean, all judges", "raw_mean"),
+        ("raw mean, judges kept", "filtered_mean"),
+        ("z, judges kept", "z_mean"),
+    ):
+        cells = []
+        for pair, quality in zip(pairs, simulated.quality, strict=True):
+            rows = [r for r in ranked if (r["task"], r["method"]) == (pair, method)]
+            rows.sort(key=lambda row: row["system"])  # as the true qualities are
+            found = np.array([row["score"] for row in rows])
+            rho = np.corrcoef(found.argsort().argsort(), quality.argsort().argsort())[0, 1]
+            cells.append(f"{rho:8.3f} ({max(row['cluster'] for row in rows)})")
+        lines.append(f"  {name:<56}{''.join(f'{cell:>12}' for cell in cells)}")
+    return lines
+
+
+def judge_lines(release: Path, simulated: SimulatedScores) -> list[str]:
+    """Careless judges who were caught, and careful ones who were dropped."""
+    campaign = load_campaign(ROOT / "examples" / "direct_assessment")
+    key = judge_key(campaign.settings.privacy, campaign.store)
+    rows = pq.read_table(release / "judges.parquet", columns=["judge", "verdict"]).to_pylist()
+    failed = {row["judge"] for row in rows if row["verdict"] == "failed"}
+    names = [pseudonym(key, name) for name in simulated.judges]
+    careless = {name for name, lazy in zip(names, simulated.careless, strict=True) if lazy}
+    careful = set(names) - careless
+    return [
+        f"  careless judges caught   {len(failed & careless):>3} of {len(careless)}",
+        f"  careful judges dropped   {len(failed & careful):>3} of {len(careful)}",
+    ]
+
+
 def _column_by_item(path: Path, column: str) -> dict[str, Any]:
     table = pq.read_table(path, columns=["item", column])
     return dict(zip(table["item"].to_pylist(), table[column].to_pylist(), strict=True))
@@ -106,10 +152,13 @@ def _published(name: str) -> Path:
 
 def _next_steps() -> list[str]:
     simulated = _shown(ROOT / "examples" / "simulated")
-    report = latest_release(BUILD / "simulated" / "gold") or BUILD
+    reports = [
+        latest_release(BUILD / name / "gold") or BUILD
+        for name in ("simulated", "direct_assessment")
+    ]
     return [
         "next:",
-        f"  open {_shown(report / 'report.html')}",
+        *(f"  open {_shown(report / 'report.html')}" for report in reports),
         f"  {_command('annot')} status {simulated}",
         f"  {_command('annot')} releases {simulated}",
         f"  {_command('annot')} validate {simulated}",

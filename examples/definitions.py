@@ -11,4 +11,5 @@ HERE = Path(__file__).parent
 defs = dg.Definitions.merge(
     build_definitions(HERE / "anaesthetists"),
     build_definitions(HERE / "simulated"),
+    build_definitions(HERE / "direct_assessment"),
 )

@@ -6,15 +6,17 @@ few fields, or with bytes that are not text, is an unreadable row with its numbe
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
 import itertools
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from annot_pipeline.errors import InputError
@@ -67,6 +69,7 @@ def _fields(
     opening: Opening, head: str, delimiter: str, *, skip: int = 0, strict: bool = False
 ) -> list[str]:
     """The fields of the first record, or of a later one."""
+    csv.field_size_limit(max(csv.field_size_limit(), LAST_BLOCK))  # of 131,072 characters: no bound
     quoting: dict[str, Any] = (
         {"quotechar": opening.quote} if opening.quote else {"quoting": csv.QUOTE_NONE}
     )
@@ -79,7 +82,7 @@ def _header(opening: Opening, head: str, delimiter: str) -> list[str]:
     try:
         names = _fields(opening, head, delimiter, strict=True)
     except csv.Error as error:
-        if any(sign in str(error) for sign in ("end of data", "field limit")):
+        if "end of data" in str(error):
             raise _unclosed(opening, "the header") from None
         names = _fields(opening, head, delimiter)  # a quote that ends before its field does
     if any("\0" in name for name in names):
@@ -129,12 +132,16 @@ class _Ended(io.RawIOBase):
 
     If it does not, a quote was still open at the end of the file: the last row swallowed the
     rows after it, which would otherwise be lost without a word.
+
+    Raises `_NotUtf8Error` where the bytes are not UTF-8: pyarrow cannot hand such a row to the
+    handler of invalid rows.
     """
 
     def __init__(self, source: Any, n_columns: int, delimiter: str) -> None:
         self.source = source
         self.end = f"\n{END}{delimiter * (n_columns + 1)}\n".encode()
         self.held = b""
+        self.decoder = codecs.getincrementaldecoder("utf-8")()
 
     def readable(self) -> bool:
         return True
@@ -146,6 +153,7 @@ class _Ended(io.RawIOBase):
         parts, room = [self.held], size - len(self.held)
         while room > 0:
             part = self.source.read(room)
+            self._check(part)
             if not part:
                 part, self.end = self.end[:room], self.end[room:]
             if not part:
@@ -156,18 +164,30 @@ class _Ended(io.RawIOBase):
         self.held = b"\r" if len(data) > 1 and data.endswith(b"\r") else b""
         return data.removesuffix(self.held)
 
+    def _check(self, part: bytes) -> None:
+        try:
+            self.decoder.decode(part, final=not part)
+        except UnicodeDecodeError:
+            raise _NotUtf8Error from None
+
+
+class _NotUtf8Error(Exception):
+    """The export holds bytes that are not UTF-8: it is read again, byte by byte."""
+
 
 def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> Iterator[RawRows]:
     """The rows; starts again with a larger block when a row does not fit into one."""
-    block, done = FIRST_BLOCK, {True: 0, False: 0}
+    block, done, bytewise = FIRST_BLOCK, {True: 0, False: 0}, False
     while True:
         try:
-            for readable, chunk in _blocks(opening, export, delimiter, n_blank, block):
+            for readable, chunk in _blocks(opening, export, delimiter, n_blank, block, bytewise):
                 keep = chunk.row > done[readable]
                 if keep.any():
                     yield chunk if keep.all() else _where(chunk, keep)
                     done[readable] = int(chunk.row[-1])
             return
+        except _NotUtf8Error:
+            bytewise = True
         except pa.ArrowInvalid as error:
             if "straddling" not in str(error):
                 raise opening.broken(str(error), "check that the file is the export") from None
@@ -182,13 +202,19 @@ def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> I
 
 
 def _blocks(
-    opening: Opening, export: Export, delimiter: str, n_blank: int, block: int
+    opening: Opening, export: Export, delimiter: str, n_blank: int, block: int, bytewise: bool
 ) -> Iterator[tuple[bool, RawRows]]:
-    """(whether the rows could be split into fields, the rows), each kind in row order."""
+    """(whether the rows could be split into fields, the rows), each kind in row order.
+
+    ``bytewise``: each byte is a character to the parser (Latin-1), so that it takes any bytes;
+    `_as_text` turns them back.
+    """
     with opening.open_bytes() as raw:
         text: Any = raw
-        if not opening.is_utf8:
-            text = pa.transcoding_input_stream(pa.PythonFile(raw), opening.encoding, "utf-8")
+        if bytewise:
+            text = _transcoded(_without_mark(raw), "latin-1")
+        elif not opening.is_utf8:
+            text = _transcoded(raw, opening.encoding)
         ended = _Ended(text, len(export.columns), delimiter)
         options = pa_csv.ReadOptions(
             use_threads=False,  # row numbers of invalid rows are known on one thread only
@@ -197,11 +223,27 @@ def _blocks(
             skip_rows=n_blank,
             skip_rows_after_names=int(opening.header is None),
         )
-        yield from _parsed(opening, export, ended, delimiter, options)
+        yield from _parsed(opening, export, ended, delimiter, options, bytewise)
+
+
+def _transcoded(raw: IO[bytes], encoding: str) -> Any:
+    readable = pa.PythonFile(raw, mode="r")  # not as guessed: a gzip's own mode is a number
+    return pa.transcoding_input_stream(readable, encoding, "utf-8")
+
+
+def _without_mark(raw: IO[bytes]) -> IO[bytes]:
+    if raw.read(len(codecs.BOM_UTF8)) != codecs.BOM_UTF8:
+        raw.seek(0)
+    return raw
 
 
 def _parsed(
-    opening: Opening, export: Export, text: _Ended, delimiter: str, options: pa_csv.ReadOptions
+    opening: Opening,
+    export: Export,
+    text: _Ended,
+    delimiter: str,
+    options: pa_csv.ReadOptions,
+    bytewise: bool,
 ) -> Iterator[tuple[bool, RawRows]]:
     names = options.column_names
     invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
@@ -226,7 +268,7 @@ def _parsed(
     for batch in reader:
         numbers, row = _number(batch.num_rows, row, invalid.reasons)
         if batch.num_rows:
-            yield True, _as_text(batch, wanted, numbers)
+            yield True, _as_text(batch, wanted, numbers, bytewise)
         yield from invalid.told(wanted)
     yield from invalid.told(wanted)  # a block without a good row makes no batch
     if invalid.n_rows is None:
@@ -243,18 +285,18 @@ def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray,
     return numbers, int(numbers[-1]) if count else last
 
 
-def _as_text(batch: pa.RecordBatch, names: list[str], numbers: np.ndarray) -> RawRows:
+def _as_text(
+    batch: pa.RecordBatch, names: list[str], numbers: np.ndarray, bytewise: bool
+) -> RawRows:
     columns: dict[str, pa.Array] = {}
     problems: dict[int, str] = {}
     for name in names:
-        column = batch.column(name)
-        try:
-            columns[name] = column.cast(pa.string())
-        except pa.ArrowInvalid:
-            values = column.to_pylist()
+        columns[name] = batch.column(name).cast(pa.string())
+        if bytewise and not pc.all(pc.string_is_ascii(columns[name])).as_py():
+            values = columns[name].to_pylist()
             for place, value in enumerate(values):
                 try:
-                    values[place] = value.decode("utf-8")
+                    values[place] = value.encode("latin-1").decode("utf-8")
                 except UnicodeDecodeError:
                     values[place] = None
                     problems[place] = f"not UTF-8 in column {name}; see options.encoding"

@@ -167,16 +167,18 @@ def nominal_agreement(
     share. A_mn is the share of these that agree (paper: A), C_mn the sum over labels of the
     product of both judges' shares *in these pairs*, Cohen's kappa (A_mn - C_mn)/(1 - C_mn). Both
     means are unweighted: a pair who share one item count as much as a pair who share a thousand,
-    and one item gives a kappa of 0 or none.
+    and one item gives a kappa of 0 or none. Where most pairs share a handful of items, kappa is
+    biased by their small number, more so in a resample, and its percentile interval may miss it.
 
     Fleiss' kappa for items with different numbers of labels: Pr(a) is the unweighted mean over
     items with two or more labels of the share of the item's pairs of labels that agree, Pr(e)
     the sum of squared shares of the labels of these items, each label counting once. With one
     number of labels for every item this is Fleiss 1971.
 
-    Items with fewer than two labels take no part, in the resamples neither. Memory is
-    proportional to the labels; time is a sort, and for each round the number of labels and of
-    (pair of judges, item): an item with r labels by r judges has r (r - 1)/2 of these.
+    Items with fewer than two labels take no part, in the resamples neither. A round without a
+    shared item for a pair of judges leaves out the pair. Memory is proportional to the labels;
+    time is a sort, and for each round the number of labels and of (pair of judges, item), about
+    10 ns each: an item with labels by r judges has r (r - 1)/2 of these.
 
     Parameters
     ----------
@@ -552,8 +554,8 @@ class _Cells:
         n_judges: int,
         n_labels: int,
     ) -> _Cells:
-        if n_items * n_judges * n_labels >= 2**63:
-            raise ValueError("too many codes: n_items * n_judges * n_labels must be below 2^63")
+        if max(n_items, n_judges) * n_judges * n_labels >= 2**63:
+            raise ValueError("too many codes: cells and pairs of judges by label pass 2^63")
         keys, n = np.unique((items * n_judges + judges) * n_labels + labels, return_counts=True)
         keys, labels = np.divmod(keys, max(n_labels, 1))
         items, judges = np.divmod(keys, max(n_judges, 1))

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.infer_labels import infer_labels
+from annot_pipeline.steps.measure_agreement import measure_agreement
 from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
 from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.releases import Releases
+
+CHANCE_CORRECTED = re.compile("kappa|alpha")
+"""Statistics of agreement that do not rise with the number of items of one class."""
 
 
 def infer_label_tables(context: StageContext) -> Made:
@@ -72,6 +82,45 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         progress=_now_and_then(context.progress),
     )
     return Made(tables, facts)
+
+
+def measure_agreement_of_tasks(context: StageContext) -> Made:
+    """Agreement of the judges of all categorical and scalar tasks."""
+    settings = context.campaign.settings
+    names = ("judgments", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
+    table, facts = measure_agreement(
+        *(context.read(name) for name in names),
+        rounds=settings.agreement.bootstrap,
+        seed=settings.seed,
+        progress=_now_and_then(context.progress),
+    )
+    return Made({"agreement": table}, facts)
+
+
+def compare_agreement(context: StageContext) -> Made:
+    """What has become of the agreement since the newest release."""
+    release = Releases(context.campaign.gold).latest()
+    released: pa.Table | Path = AGREEMENT.empty()
+    if release and (release.folder / "agreement.parquet").exists():
+        released = release.folder / "agreement.parquet"
+    changes = context.queries.table(
+        "audit/agreement_changes",
+        {"agreement": context.inputs["agreement"].path, "released": released},
+    )
+    corrected = [
+        row
+        for row in changes.to_pylist()
+        if CHANCE_CORRECTED.search(row["statistic"]) and row["change"] < 0
+    ]
+    corrected.sort(key=lambda row: (row["change"], row["task"], row["statistic"]))
+    facts = {
+        "released_version": release.version if release else None,
+        "agreement_falls": [
+            {"name": f"{row['task']} {row['statistic']}", "fall": -row["change"]}
+            for row in corrected[:20]
+        ],
+    }
+    return Made({"agreement_changes": changes}, facts)
 
 
 def set_judgments_aside(context: StageContext) -> Made:

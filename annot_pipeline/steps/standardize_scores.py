@@ -102,14 +102,16 @@ def standardize_scores(
         },
         schema=JUDGE_SCORES,
     )
-    without = int(np.isnan(z.z).sum())
+    kept = standardized["kept"].to_numpy()
+    counts = np.bincount(judges.codes[kept], minlength=n_judges) > 0
     facts = {
         "scalar_judgments": rows.num_rows,
-        "judgments_without_z": without,
+        "kept_judgments": int(kept.sum()),
+        "kept_without_z": int(np.isnan(z.z[kept]).sum()),
         "judges_without_z": [
-            f"{names.as_py()} {who.as_py()}: {reason}"
-            for names, who, reason in zip(table["task"], table["judge"], reasons, strict=True)
-            if reason
+            f"{row['task']} {row['judge']}: {row['no_z_reason']}"
+            for row, kept in zip(table.to_pylist(), counts.tolist(), strict=True)
+            if kept and row["no_z_reason"]
         ],
     }
     return {"standardized": standardized, "judge_scores": table}, facts

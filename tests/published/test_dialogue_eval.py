@@ -71,7 +71,9 @@ def test_the_judgments_of_those_who_failed_stay_beside(built, verdicts):
         "judge control: failed (the scores do not vary: decided by the means)",
     }
     n = {
-        method: sum(r["n_judgments"] for r in built.rows("system_rankings") if r["method"] == method)
+        method: sum(
+            r["n_judgments"] for r in built.rows("system_rankings") if r["method"] == method
+        )
         for method in ("raw_mean", "filtered_mean")
     }
     ordinary = [r for r in rows if r["control"] == "none"]

@@ -113,11 +113,11 @@ def test_many_judges_are_sampled():
 
 
 def test_differences_of_one_judge():
-    figure = Figure(judge_differences_svg([0, 2, 4, 6], [-10, 10, 30], "judge 7"))
+    figure = Figure(judge_differences_svg([0, 2, 4, 10], [-10, 10, 30], "judge 7"))
     assert len(figure.points("ask_again")) == 4
     assert len(figure.points("bad_reference")) == 3
     assert figure.words("title") == ["judge 7"]
-    assert figure.words("mean-value") == ["mean 3", "mean 10"]
+    assert figure.words("mean-value") == ["mean 4", "mean 10"]
     assert figure.words("count") == ["n = 4", "n = 3"]
     (_, _), (_, _) = means = figure.points("mean")
     points = dict(
@@ -126,7 +126,7 @@ def test_differences_of_one_judge():
     assert means[1][0] == points[10]
     (d1, d2) = figure.boxes("box")
     scale = (points[30] - points[-10]) / 40
-    assert d1[2] - d1[0] == pytest.approx(3 * scale, abs=0.02)  # quartiles 1.5 and 4.5
+    assert d1[2] - d1[0] == pytest.approx(4 * scale, abs=0.02)  # quartiles 1.5 and 5.5
     assert d2[2] - d2[0] == pytest.approx(20 * scale, abs=0.02)  # 0 and 20
     assert {"0", "\u221210", "30"} <= set(figure.words("tick"))
 
@@ -209,6 +209,13 @@ def test_prevalence_bars_are_as_long_as_the_shares():
     assert len(Figure(prevalence_svg(["a"], [1], [1])).words("key")) == 2
 
 
+def test_prevalence_bars_end_where_the_axis_says():
+    figure = Figure(prevalence_svg(["a", "b"], [0.2, 0.4], [0.35, 0.1]))
+    ticks = {t.text: t.get("x") for p in figure.parts("tick") for t in p.iter(f"{SVG}text")}
+    ends = [right for _, _, right, _ in figure.boxes("prevalence")]
+    assert ends == pytest.approx([float(ticks["0.2"] or 0), float(ticks["0.4"] or 0)], abs=0.02)
+
+
 def test_prevalence_of_many_classes_shows_the_most_prevalent_in_class_order():
     shares = np.arange(100) / 4950
     figure = Figure(prevalence_svg(range(100), shares, shares))
@@ -250,6 +257,11 @@ def test_ranking_without_intervals_and_clusters():
     assert figure.words("note") == ["Without a score: 1 system."]
 
 
+def test_intervals_whose_ends_are_crossed_are_not_drawn():
+    figure = Figure(ranking_svg(["a", "b"], [2, 1], [3, 0], [1, 2], None, "z"))
+    assert len(figure.parts("interval")) == 1
+
+
 def test_ranking_of_very_many_systems():
     figure = Figure(ranking_svg(range(300), -np.arange(300), None, None, None, "z"))
     assert len(figure.points("system-score")) == 200
@@ -272,6 +284,8 @@ def test_comparison_has_the_better_system_in_the_row():
     assert top < y < bottom
     assert right < x_b
     assert "p < 0.001" in figure.words("key")
+    cells = zip(figure.boxes("cell")[-1], (x_b - 14, y - 14, x_b + 14, y + 14), strict=True)
+    assert all(abs(found - expected) < 1 for found, expected in cells)  # the dark one is A, B
     shades = [
         path.get("fill-opacity", "1") for q in figure.parts("cell") for path in q.iter(f"{SVG}path")
     ]

@@ -17,6 +17,7 @@ import pytest
 from annot_pipeline.report.figures import (
     prevalence_svg,
 )
+from annot_pipeline.report.figures.sheet import new_sheet
 from tests.report.figure_reader import Figure, digest, figures_of
 
 ROOT = Path(__file__).parents[2]
@@ -100,7 +101,7 @@ def test_figures_of_one_kind_share_a_page():
 
 def test_nothing_reaches_out_of_the_figure():
     for svg in figures_of(["a", "b", "c"]).values():
-        assert svg.count("<style>") == 1
+        assert svg.count("<style") == 1
         assert all(rule.startswith("svg:root") for rule in re.findall(r"[>}]([^{}<]+)\{", svg))
         assert "http" not in svg.replace("http://www.w3.org/2000/svg", "")
         assert not re.search(r"<\?|<!|class=|<image|<metadata", svg)
@@ -112,6 +113,15 @@ def test_texts_take_the_colour_of_the_page():
         assert figure.root.attrib["fill"] == "currentColor"
         colors = set(re.findall(r'(?:fill|stroke)="(#\w+)"', svg))
         assert colors <= {"#1f82c8", "#d55e00", "#009e73", "#cc79a7", "#8a8f98", "#ffffff"}
+
+
+def test_a_sheet_cleans_every_text():
+    with new_sheet("kind", 200, 100, "a sheet\x00\n<b>") as sheet:
+        sheet.text(10, 20, "a\x00\n<b>", tip="tip\x01")
+        figure = Figure(sheet.svg())
+    assert figure.texts == ["a\ufffd <b>"]
+    assert figure.tips() == ["tip\ufffd"]
+    assert figure.root.attrib["aria-label"] == "a sheet\ufffd <b>"
 
 
 def test_figures_say_what_they_are():

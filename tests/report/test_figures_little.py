@@ -65,12 +65,14 @@ LITTLE = {
     "all times": lambda: p_against_seconds_svg(
         [1e-99, 1e99, np.inf], [0, 1, 1e-300], ["passed"] * 3, 0.05
     ),
+    "tiny times": lambda: p_against_seconds_svg([5e-324, 3], [0.1, 1], ["failed"] * 2, 0.05),
     "alpha 0": lambda: p_against_seconds_svg([3], [0.2], ["failed"], 0),
     "alpha NaN": lambda: p_against_seconds_svg([3], [0.2], ["failed"], NAN),
     "one pair": lambda: judge_differences_svg([1], [], "j"),
     "equal pairs": lambda: judge_differences_svg([0, 0], [0, 0], "j"),
     "huge differences": lambda: judge_differences_svg([1e99, -1e99], [np.inf, 1e308], "j"),
     "tiny differences": lambda: judge_differences_svg([1e-300, 5e-324], [1e-99, 2e-99], "j"),
+    "nearly no differences": lambda: judge_differences_svg([1e-320], [0], "j"),
     "near differences": lambda: judge_differences_svg([1e9, 1e9 + 1e-6], [1e9], "j"),
     "one class": lambda: confusion_svg(["a"], [[1]], ["j"]),
     "no value": lambda: confusion_svg(["a", "b"], [[NAN] * 2] * 2, ["j"]),

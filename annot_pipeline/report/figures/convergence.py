@@ -140,7 +140,7 @@ def _label(
     placed: list[tuple[float, float, float]] = []
     for path, text, color in sorted(lines, key=lambda line: -line[0][-1][0]):
         (x, y), left, right = path[-1], path[-1][0] + 8, path[-1][0] + 8 + px_of(text)
-        moves = (y + 16 * move for move in (0, -1, 1, -2, 2, -3, 3, -4, 4, -5, -6, -7))
+        moves = (y + 16 * move for move in (0, 1, 2, 3, 4, 5, -1, -2, -3, -4, -5))
         free = [
             middle
             for middle in moves

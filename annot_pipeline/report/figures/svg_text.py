@@ -98,7 +98,7 @@ def _converted(
 ) -> list[Element]:
     """The element as this module writes it; of a group that says nothing, its content."""
     tag = element.tag.rpartition("}")[2]
-    if tag in ("style", "metadata"):
+    if tag == "style":
         return []
     made = Element(tag, dict(_attributes(element)))
     part = parts.get(element.get("id", ""))

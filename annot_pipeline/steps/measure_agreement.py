@@ -1,0 +1,358 @@
+"""Agreement of judges by task: on labels, and on scores cut into categories.
+
+Sources: Passonneau & Carpenter 2013, section 2; Graham et al. 2013, section 4 and Tables 1 to
+3. Judgments of judges who do not count are left out; where there are any, the same statistics
+of all judges stand beside, with ``_unfiltered`` behind their names. What does not belong
+here: the statistics themselves (agreement, krippendorff).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import AGREEMENT, TEXT
+from annot_pipeline.methods.agreement import (
+    BinnedAgreement,
+    ScoreDifferences,
+    binned_agreement,
+    equal_bins,
+    inter_judge_binned_agreement,
+    inter_judge_score_differences,
+    nominal_agreement,
+    overlap,
+    percentile_bins,
+    score_differences,
+)
+from annot_pipeline.methods.bootstrap import Estimate
+from annot_pipeline.methods.krippendorff import krippendorff_alpha
+from annot_pipeline.steps.indexing import class_order, index, index_pairs
+from annot_pipeline.steps.orient_scores import orient_scores
+
+CODE_VERSION = "1"
+CUTS = (5, 4, 2)
+MOST_POINTS = 10
+"""A scale of at most so many whole points is one of radio buttons: it is not cut."""
+UNFILTERED = "_unfiltered"
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Row = dict[str, Any]
+
+
+def measure_agreement(
+    judgments: pa.Table,
+    standardized: pa.Table,
+    pairs: pa.Table,
+    judge_tests: pa.Table,
+    judge_scores: pa.Table,
+    tasks: pa.Table,
+    *,
+    rounds: int,
+    seed: int,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Measure the agreement of every categorical and scalar task.
+
+    Parameters
+    ----------
+    judgments
+        ``task``, ``item``, ``judge``, ``label``, ``control``, ``fate``.
+    standardized, judge_scores
+        As `standardize_scores` gives them.
+    pairs
+        As sql/control/pairs.sql gives them.
+    judge_tests
+        As `control_judges` gives it.
+    tasks
+        ``task``, ``kind``, ``labels``, ``ordinal``, ``scale_low``, ``scale_high``, ``criteria``.
+    rounds, seed
+        Of the bootstrap over items; each statistic has its own stream.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    agreement, facts
+    """
+    rows: list[Row] = []
+    for number, task in enumerate(tasks.to_pylist()):
+        if progress:
+            progress(f"agreement: task {number + 1} of {tasks.num_rows}")
+        bootstrap = _Bootstrap(task["task"], rounds, seed)
+        if task["kind"] == "categorical":
+            for suffix, ratings in _labels(judgments, task):
+                rows += _label_rows(ratings, task, suffix, bootstrap)
+        elif task["kind"] == "scalar":
+            of_task = _of(standardized, task["task"])
+            repeats = _repeats(pairs, judge_tests, judge_scores, tasks, task["task"])
+            for suffix, scores, again in _scores(of_task, repeats):
+                rows += _score_rows(scores, again, task, suffix, bootstrap)
+    for row in rows:
+        for name in ("value", "ci_low", "ci_high"):
+            row[name] = None if np.isnan(row[name]) else float(row[name])
+    table = AGREEMENT.of({name: [row[name] for row in rows] for name in AGREEMENT.schema.names})
+    undefined = [f"{r['task']} {r['statistic']}" for r in rows if r["value"] is None]
+    return table, {"undefined_statistics": undefined}
+
+
+@dataclass(frozen=True)
+class _Bootstrap:
+    """Rounds, and a stream of random numbers for each statistic of a task."""
+
+    task: str
+    rounds: int
+    seed: int
+
+    def of(self, statistic: str) -> dict[str, Any]:
+        name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
+        rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])
+        return {"rounds": self.rounds, "rng": rng}
+
+
+@dataclass(frozen=True)
+class _Ratings:
+    """Codes of items (of item and criterion) and judges, and what was given."""
+
+    items: Codes
+    judges: Codes
+    values: npt.NDArray[Any]
+    names: tuple[str, ...] = ()  # labels
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        return {
+            "n_items": int(self.items.max(initial=-1)) + 1,
+            "n_judges": int(self.judges.max(initial=-1)) + 1,
+        }
+
+
+@dataclass(frozen=True)
+class _Repeats:
+    """Scores of outputs that a judge saw twice, with their z-scores."""
+
+    items: Codes
+    judges: Codes
+    first: Floats
+    second: Floats
+    first_z: Floats
+    second_z: Floats
+    dropped: npt.NDArray[np.bool_]
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> _Repeats:
+        return _Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of first showings, and what all z-scores are cut by."""
+
+    ratings: _Ratings
+    z: Floats
+    all_z: Floats
+
+
+def _of(table: pa.Table, task: str) -> pa.Table:
+    return table.filter(pc.equal(table["task"].cast(TEXT), task))
+
+
+# --- labels --------------------------------------------------------------------------------
+
+
+def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, _Ratings]]:
+    """Labels of judges kept; and of all judges, if some are not."""
+    rows = _of(judgments, task["task"])
+    fates = rows["fate"].cast(TEXT)
+    ordinary = pc.is_in(rows["control"].cast(TEXT), pa.array(["none", "ask_again"], TEXT))
+    kept = rows.filter(pc.and_(pc.equal(fates, "used"), ordinary))
+    yield "", _ratings_of_labels(kept, task)
+    failed = pc.and_(pc.equal(fates, "judge_failed"), ordinary)
+    if pc.any(failed).as_py():
+        everyone = rows.filter(pc.or_(pc.and_(pc.equal(fates, "used"), ordinary), failed))
+        yield UNFILTERED, _ratings_of_labels(everyone, task)
+
+
+def _ratings_of_labels(rows: pa.Table, task: Row) -> _Ratings:
+    given = index(rows["label"])
+    names = list(task["labels"] or class_order(given.names))
+    place = np.array([names.index(name) for name in given.names], np.int64)
+    items, judges = index(rows["item"]).codes, index(rows["judge"]).codes
+    return _Ratings(items, judges, place[given.codes], tuple(names))
+
+
+def _label_rows(ratings: _Ratings, task: Row, suffix: str, bootstrap: _Bootstrap) -> Iterator[Row]:
+    found = nominal_agreement(
+        ratings.items,
+        ratings.judges,
+        ratings.values,
+        n_labels=max(len(ratings.names), 1),
+        **ratings.sizes,
+        **bootstrap.of(f"labels{suffix}"),
+    )
+    names = ["percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa",
+             "alpha_nominal"]  # fmt: skip
+    if task["ordinal"]:
+        names.append("alpha_ordinal")
+    for name in names:
+        statistic = getattr(found, name)
+        yield _row(task, name + suffix, statistic, statistic.n_items, statistic.n_judges)
+
+
+# --- scores --------------------------------------------------------------------------------
+
+
+def _scores(rows: pa.Table, repeats: _Repeats) -> Iterator[tuple[str, _Scores, _Repeats]]:
+    """Scores of judges kept; and of all judges, if some are not."""
+    kept = rows["kept"].to_numpy()
+    yield "", _ratings_of_scores(rows.filter(pa.array(kept))), repeats.only(~repeats.dropped)
+    if not kept.all():
+        yield UNFILTERED, _ratings_of_scores(rows), repeats
+
+
+def _ratings_of_scores(rows: pa.Table) -> _Scores:
+    all_z = rows["z"].drop_null().to_numpy()
+    first = rows.filter(pc.equal(rows["control"].cast(TEXT), "none"))
+    criterion = index(pc.fill_null(first["criterion"].cast(TEXT), ""))
+    items = index_pairs(index(first["item"]).codes, criterion.codes).codes
+    ratings = _Ratings(items, index(first["judge"]).codes, first["score"].to_numpy())
+    return _Scores(ratings, first["z"].to_numpy(), all_z)
+
+
+def _repeats(
+    pairs: pa.Table, judge_tests: pa.Table, judge_scores: pa.Table, tasks: pa.Table, task: str
+) -> _Repeats:
+    again = pc.and_(pc.equal(pairs["control"].cast(TEXT), "ask_again"), pc.is_null(pairs["reason"]))
+    rows = _of(pairs.filter(again), task)
+    second = orient_scores(rows, tasks).score
+    plain = rows.drop(["score"]).rename_columns({"ordinary_score": "score"})
+    first = orient_scores(plain, tasks).score
+    judge = index(rows["judge_id"])
+    criterion = index(pc.fill_null(rows["criterion"].cast(TEXT), ""))
+    mean, sd = (_by_judge(_of(judge_scores, task), judge.names, name) for name in ("mean", "sd"))
+    dropped = _by_judge(_of(judge_tests, task), judge.names, "dropped")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        first_z, second_z = (
+            np.where(sd > 0, (scores - mean) / sd, np.nan)
+            for mean, sd in [(mean[judge.codes], sd[judge.codes])]
+            for scores in (first, second)
+        )
+    items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
+    return _Repeats(items, judge.codes, first, second, first_z, second_z,
+                    dropped[judge.codes] > 0)  # fmt: skip
+
+
+def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
+    known = dict(zip(rows["judge"].to_pylist(), rows[column].to_pylist(), strict=True))
+    return np.array([np.nan if known[j] is None else float(known[j]) for j in judges], np.float64)
+
+
+def _score_rows(
+    scores: _Scores, repeats: _Repeats, task: Row, suffix: str, bootstrap: _Bootstrap
+) -> Iterator[Row]:
+    of = scores.ratings
+    sizes = of.sizes
+    shared = overlap(of.items, of.judges, **sizes)
+    for metric in ("ordinal", "interval", "ratio"):
+        name = f"alpha_{metric}{suffix}"
+        if metric == "ratio" and (of.values < 0).any():
+            continue  # it has no meaning for values below 0
+        alpha = krippendorff_alpha(
+            of.items, of.values, n_units=sizes["n_items"], metric=metric, **bootstrap.of(name)
+        )
+        yield _row(task, name, alpha, shared.n_items, shared.n_judges)
+    n_again = len(set(repeats.items.tolist())), len(set(repeats.judges.tolist()))
+    for kind, (bins, again, k) in _cuts(scores, repeats, task):
+        rated = _Ratings(of.items[bins >= 0], of.judges[bins >= 0], bins[bins >= 0])
+        name = f"inter_kappa_{kind}_{k}{suffix}"
+        found = inter_judge_binned_agreement(
+            rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
+            **bootstrap.of(name),
+        )  # fmt: skip
+        yield from _cut_rows(task, name, found, shared.n_items, shared.n_judges)
+        first, second = again
+        known = (first >= 0) & (second >= 0)
+        name = f"intra_kappa_{kind}_{k}{suffix}"
+        found = binned_agreement(
+            first[known], second[known], repeats.items[known],
+            n_items=int(repeats.items.max(initial=-1)) + 1, n_categories=k, **bootstrap.of(name),
+        )  # fmt: skip
+        yield from _cut_rows(task, name, found, *n_again)
+    name = f"inter_difference_mean{suffix}"
+    inter = inter_judge_score_differences(
+        of.items, of.judges, of.values, n_items=sizes["n_items"], **bootstrap.of(name)
+    )
+    yield from _difference_rows(task, name, inter, shared.n_items, shared.n_judges)
+    name = f"intra_difference_mean{suffix}"
+    intra = score_differences(
+        repeats.first, repeats.second, repeats.items,
+        n_items=int(repeats.items.max(initial=-1)) + 1, **bootstrap.of(name),
+    )  # fmt: skip
+    yield from _difference_rows(task, name, intra, *n_again)
+
+
+Cut = tuple[str, tuple[Codes, tuple[Codes, Codes], int]]
+
+
+def _cuts(scores: _Scores, repeats: _Repeats, task: Row) -> Iterator[Cut]:
+    """Bins of first showings and of repeats; -1 for a judgment without z."""
+    low, high = task["scale_low"], task["scale_high"]
+    raw = scores.ratings.values
+    if low is not None:
+        n_points = _n_points(low, high, raw)
+        for k in (n_points,) if n_points else CUTS:
+            cut = [equal_bins(v, low, high, k) for v in (raw, repeats.first, repeats.second)]
+            yield "raw", (cut[0], (cut[1], cut[2]), k)
+    for k in CUTS:
+        cut = [_z_bins(z, k, scores.all_z) for z in (scores.z, repeats.first_z, repeats.second_z)]
+        yield "z", (cut[0], (cut[1], cut[2]), k)
+
+
+def _n_points(low: float, high: float, scores: Floats) -> int | None:
+    """Points of a scale of radio buttons; None for one that is cut."""
+    n = high - low + 1
+    whole = n == int(n) and low == int(low) and bool((scores == np.round(scores)).all())
+    return int(n) if whole and n <= MOST_POINTS else None
+
+
+def _z_bins(z: Floats, k: int, all_z: Floats) -> Codes:
+    bins = np.full(z.size, -1, np.int64)
+    known = ~np.isnan(z)
+    if all_z.size:
+        bins[known] = percentile_bins(z[known], k, all_z)
+    return bins
+
+
+def _cut_rows(
+    task: Row, name: str, found: BinnedAgreement, n_items: int, n_judges: int
+) -> Iterator[Row]:
+    yield _row(task, name, found.kappa, n_items, n_judges)
+    share = name.replace("_kappa_", "_percent_agreement_")
+    yield _row(task, share, found.percent_agreement, n_items, n_judges)
+
+
+def _difference_rows(
+    task: Row, name: str, found: ScoreDifferences, n_items: int, n_judges: int
+) -> Iterator[Row]:
+    yield _row(task, name, found.mean, n_items, n_judges)
+    sd = Estimate(found.sd, np.nan, np.nan)
+    yield _row(task, name.replace("_mean", "_sd"), sd, n_items, n_judges)
+
+
+def _row(task: Row, statistic: str, found: Any, n_items: int, n_judges: int) -> Row:
+    """A row of the table; ``found`` has value, ci_low, ci_high."""
+    return {
+        "task": task["task"],
+        "statistic": statistic,
+        "value": found.value,
+        "ci_low": found.ci_low,
+        "ci_high": found.ci_high,
+        "n_items": n_items,
+        "n_judges": n_judges,
+    }

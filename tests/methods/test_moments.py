@@ -1,0 +1,52 @@
+import math
+
+import numpy as np
+import pytest
+
+from annot_pipeline.methods.moments import means, moments, sums
+
+
+def test_moments_of_groups_are_those_of_numpy():
+    rng = np.random.default_rng(1)
+    groups, values = rng.integers(20, size=500), rng.normal(50, 20, 500)
+    found = moments(groups, values, n_groups=21)
+    for group in range(20):
+        of = values[groups == group]
+        assert found.n[group] == of.size
+        assert found.mean[group] == pytest.approx(of.mean(), rel=1e-14)
+        assert found.variance[group] == pytest.approx(of.var(ddof=1), rel=1e-12)
+    assert found.n[20] == 0
+    assert np.isnan([found.mean[20], found.variance[20]]).all()
+
+
+@pytest.mark.parametrize("value", [70.1, 0.1, 1 / 3, 100.0, -1e-9])
+@pytest.mark.parametrize("n", [2, 3, 7, 49])
+def test_a_constant_has_its_own_mean_and_no_variance(value, n):
+    """Whatever 70.1 + 70.1 + 70.1 is: rounding must not give such a judge a z-score."""
+    found = moments(np.zeros(n, int), np.full(n, value), n_groups=1)
+    assert (found.mean[0], found.variance[0]) == (value, 0)
+
+
+def test_one_value_has_a_mean_and_no_variance():
+    found = moments(np.array([0]), np.array([70.1]), n_groups=1)
+    assert found.mean[0] == 70.1
+    assert np.isnan(found.variance[0])
+
+
+def test_sums_are_exact_and_do_not_depend_on_the_order():
+    rng = np.random.default_rng(2)
+    for scale in (1e-3, 1.0, 1e6):
+        groups, values = rng.integers(5, size=1000), rng.normal(0, scale, 1000)
+        found = sums(groups, values, n_groups=5)
+        exact = [math.fsum(values[groups == group]) for group in range(5)]
+        assert found.tolist() == exact
+        order = rng.permutation(1000)
+        assert sums(groups[order], values[order], n_groups=5).tolist() == exact
+    plain = np.bincount(groups, weights=values, minlength=5)
+    assert plain.tolist() != exact  # what summing in the order of rows gives
+
+
+def test_nothing_sums_to_nothing():
+    none = np.empty(0)
+    assert sums(none.astype(int), none, n_groups=2).tolist() == [0, 0]
+    assert np.isnan(means(none.astype(int), none, n_groups=2)).all()
