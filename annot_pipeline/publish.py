@@ -29,6 +29,7 @@ from annot_pipeline.pipeline import (
 )
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.report.report import report_html
 from annot_pipeline.signature import digest, settings_document, settings_hash, signature
 from annot_pipeline.storage.files import canonical_json, file_sha256
@@ -102,11 +103,13 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         (folder / "README.md").write_text(data_card(document), encoding="utf-8")
         (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
         (folder / "report.html").write_text(
-            report_html(document, {name: read_table(folder / f"{name}.parquet") for name in (
-                "prevalence", "judges", "labels",
-            )}),
+            report_html(
+                document,
+                {name: read_table(folder / f"{name}.parquet") for name in REPORTED},
+                read_table(made["control_pairs"].path),
+            ),
             encoding="utf-8",
-        )  # fmt: skip
+        )
         document["files"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
         return document
 

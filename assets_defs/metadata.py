@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import dagster as dg
+import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import StageRun
 from annot_pipeline.report.data_card import escape
 from annot_pipeline.report.figures import convergence_svg
+from annot_pipeline.report.release_figures import (
+    Drawn,
+    comparison_figures,
+    judge_figures,
+    prevalence_figures,
+    ranking_figures,
+)
 from annot_pipeline.storage.tables import read_table
 
 INTERNAL = {
@@ -62,11 +71,36 @@ def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
     elif table == "label_fits":
         metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
         svg = convergence_svg(read_table(file.path).to_pylist())
-        image = base64.b64encode(svg.encode()).decode()
-        metadata["convergence"] = dg.MetadataValue.md(
-            f"![log posterior by iteration](data:image/svg+xml;base64,{image})"
-        )
+        metadata |= _images([Drawn("convergence", svg)])
+    elif table in FIGURES:
+        metadata |= _images(FIGURES[table](run))
     return metadata
+
+
+def _images(drawn: Sequence[Drawn]) -> dict[str, Any]:
+    """Figures as Dagster shows them: Markdown with the image inside."""
+    images = {}
+    for figure in drawn:
+        image = base64.b64encode(figure.svg.encode()).decode()
+        images[figure.title] = dg.MetadataValue.md(
+            f"![{escape(figure.title)}](data:image/svg+xml;base64,{image})"
+        )
+    return images
+
+
+def _read(run: StageRun, table: str) -> pa.Table:
+    return read_table(run.result.tables[table].path)
+
+
+FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
+    "judges": lambda run: judge_figures(_read(run, "judges"), None, run.result.facts["alpha"]),
+    "prevalence": lambda run: prevalence_figures(_read(run, "prevalence")),
+    "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
+    "system_comparisons": lambda run: comparison_figures(
+        _read(run, "system_comparisons"), run.result.facts["alpha"]
+    ),
+}
+"""What is drawn of a table, from its stage's results alone."""
 
 
 def _column_schema(table: str) -> dg.TableSchema:

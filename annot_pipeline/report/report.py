@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -9,6 +10,14 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.contracts import FATES, fates_text
+from annot_pipeline.report.release_figures import (
+    Drawn,
+    comparison_figures,
+    confusion_figures,
+    judge_figures,
+    prevalence_figures,
+    ranking_figures,
+)
 
 MOST_ROWS = 200
 """Rows shown of a table; the whole table is in the release."""
@@ -24,11 +33,22 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
 .duplicate { background: #888 } .superseded { background: #b26a00 }
 .rejected { background: #b3261e }
 .pass { color: var(--ok) } .warn { color: var(--warn) } .error { color: var(--error) }
-code { overflow-wrap: anywhere }
+code { overflow-wrap: anywhere } figure { margin: 1.5rem 0; overflow-x: auto }
+figcaption { font-weight: 600 } svg { max-width: 100%; height: auto }
+.judge_failed { background: #7a4fa3 }
 """
 
 
-def report_html(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> str:
+TABLES = (
+    "agreement", "judge_confusion", "judges", "prevalence", "set_aside", "system_comparisons",
+    "system_rankings",
+)  # fmt: skip
+"""Gold tables that the report shows."""
+
+
+def report_html(
+    manifest: Mapping[str, Any], tables: Mapping[str, pa.Table], control_pairs: pa.Table
+) -> str:
     """The report of a release.
 
     Parameters
@@ -36,8 +56,11 @@ def report_html(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> 
     manifest
         Of the release, without ``files``.
     tables
-        ``prevalence``, ``judges`` and ``labels``.
+        Those of ``TABLES``.
+    control_pairs
+        Controls with the judgments that they are compared with.
     """
+    quality, ranking = manifest["settings"]["quality"], manifest["settings"]["ranking"]
     title = f"{manifest['campaign']} {manifest['version']}"
     body = [
         f"<h1>{escape(title)}</h1>",
@@ -47,14 +70,33 @@ def report_html(manifest: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> 
         *_section("Rejected", _rejections(manifest["facts"]["rejections"])),
         *_section("In the exports, but not records", _ignored(manifest["sources"])),
         *_section("Gates", _gates(manifest["checks"])),
+        *_section("System rankings", _figures(ranking_figures(tables["system_rankings"]))),
+        *_section("Systems compared", _figures(
+            comparison_figures(tables["system_comparisons"], ranking["alpha"])
+        )),
+        *_section("Judge control", _figures(
+            judge_figures(tables["judges"], control_pairs, quality["alpha"])
+        )),
+        *_section("Left out of a calculation", _set_aside(tables["set_aside"])),
+        *_section("Agreement", _rows(tables["agreement"], (
+            "task", "statistic", "value", "ci_low", "ci_high", "n_items", "n_judges",
+        ))),
         *_section("Tasks", _tasks(manifest)),
+        *_section("Confusion", _figures(
+            confusion_figures(tables["judge_confusion"], tables["judges"], tables["prevalence"])
+        )),
+        *_section("Prevalence by the model and by votes", _figures(
+            prevalence_figures(tables["prevalence"])
+        )),
         *_section("Prevalence", _rows(tables["prevalence"], (
             "task", "label", "prevalence", "vote_share", "plurality_frequency", "support",
             "plurality_agreement", "n_items", "n_certain",
         ))),
         *_section("Judges", _rows(tables["judges"], (
-            "task", "judge", "n_judgments", "verdict", "accuracy", "mean_class_accuracy",
-            "below_chance", "bias_label", "bias",
+            "task", "judge", "n_judgments", "verdict", "p_value", "effect", "n_pairs",
+            "mean_ordinary", "mean_good_reference", "mean_bad_reference",
+            "seconds_per_judgment", "longest_constant_run", "known_answer_accuracy", "accuracy",
+            "mean_class_accuracy", "below_chance", "bias_label", "bias",
         ))),
         f"<h2>Method</h2><p><code>{escape(manifest['signature'])}</code></p>",
     ]  # fmt: skip
@@ -118,6 +160,23 @@ def _gates(checks: Sequence[Mapping[str, Any]]) -> str:
 
     passing = f"<summary>{len(rows[True])} gates pass</summary>{table(rows[True])}"
     return f"{table(rows[False])}<details>{passing}</details>"
+
+
+def _figures(drawn: Sequence[Drawn]) -> str:
+    """Figures with their titles; of many tasks the first."""
+    return "".join(
+        f"<figure><figcaption>{escape(figure.title)}</figcaption>{figure.svg}</figure>"
+        for figure in drawn
+    )
+
+
+def _set_aside(table: pa.Table) -> str:
+    """How many judgments were left out of what, and why."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    columns = (table[name].to_pylist() for name in ("task", "left_out_of", "reason"))
+    counts.update(zip(*columns, strict=True))
+    rows = [(*key, f"{n:,}") for key, n in sorted(counts.items())][:MOST_ROWS]
+    return _table(("task", "left out of", "because", "judgments"), rows)
 
 
 def _tasks(manifest: Mapping[str, Any]) -> str:

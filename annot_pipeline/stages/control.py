@@ -27,9 +27,10 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     listed = {"item_rows": context.read("item_rows")}
     answers = queries.table("control/known_answers", inputs | listed)
     columns = ["task", "judge_id", "control", "criterion", "score", "fate"]
-    tests, facts = control_judges(
+    tables, facts = control_judges(
         read_table(settled.path, columns), pairs, answers, tasks, quality=quality
     )
+    tests = tables["judge_tests"]
     judgments = _final(context, tests, any_dropped=facts["judges_dropped"] > 0)
     accounting = queries.table(
         "audit/accounting",
@@ -47,15 +48,7 @@ def control_judges_of_campaign(context: StageContext) -> Made:
         "files": accounting,
         "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
     }
-    return Made(
-        {
-            "judgments": judgments,
-            "judge_tests": tests,
-            "control_pairs": pairs,
-            "known_answers": answers,
-        },
-        facts,
-    )
+    return Made({**tables, "judgments": judgments, "known_answers": answers}, facts)
 
 
 def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> TableFile:

@@ -81,7 +81,7 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         seed=settings.seed,
         progress=_now_and_then(context.progress),
     )
-    return Made(tables, facts)
+    return Made(tables, facts | {"alpha": settings.ranking.alpha})
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
@@ -132,7 +132,9 @@ def set_judgments_aside(context: StageContext) -> Made:
 
 def describe_judges(context: StageContext) -> Made:
     """Judges of all tasks."""
-    return _by_query(context, "gold/judges", "judges")
+    made = _by_query(context, "gold/judges", "judges")
+    made.facts["alpha"] = context.campaign.settings.quality.alpha
+    return made
 
 
 def describe_items(context: StageContext) -> Made:

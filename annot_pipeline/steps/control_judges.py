@@ -89,7 +89,7 @@ def control_judges(
     tasks: pa.Table,
     *,
     quality: Quality,
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Test the judges.
 
     Parameters
@@ -107,9 +107,11 @@ def control_judges(
 
     Returns
     -------
-    judge_tests, facts
-        A row a task and judge; and what gates and people want to know.
+    tables, facts
+        ``judge_tests``, a row a task and judge; ``control_pairs``, the pairs with their scores
+        turned so that more is better, and whether their criterion is ``in_control``.
     """
+    pairs = _oriented(pairs, tasks)
     fates = pa.array(["used", "control"], TEXT)
     counted = judgments.filter(pc.is_in(judgments["fate"].cast(TEXT), fates))
     units = _units(counted, quality)
@@ -162,7 +164,26 @@ def control_judges(
         },
         schema=JUDGE_TESTS,
     )
-    return table, _facts(verdict, drop, test, pairs, answers, quality)
+    tables = {"judge_tests": table, "control_pairs": pairs}
+    return tables, _facts(verdict, drop, test, pairs, answers, quality)
+
+
+def _oriented(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
+    """Pairs with oriented scores; a control without its pair has no ordinary score."""
+    of = {
+        name: orient_scores(
+            pairs.select(["task", "criterion"]).append_column(
+                "score", pc.fill_null(pairs[name], 0.0)
+            ),
+            tasks,
+        )
+        for name in ("score", "ordinary_score")
+    }
+    for name, oriented in of.items():
+        at = pairs.schema.get_field_index(name)
+        missing = pc.is_null(pairs[name]).to_numpy()
+        pairs = pairs.set_column(at, name, pa.array(oriented.score, mask=missing))
+    return pairs.append_column("in_control", pa.array(of["score"].in_control))
 
 
 def _units(counted: pa.Table, quality: Quality) -> _Units:
@@ -188,11 +209,11 @@ def _test_scores(
         samples = (*ordinary[:2], *degraded[:2])
         sampled = degraded[2]
     else:
-        units_2, d2, sampled = _differences(pairs, "bad_reference", tasks, units)
+        units_2, d2, sampled = _differences(pairs, "bad_reference", units)
         if quality.contrast == "paired":
             test = paired_t if quality.test == "paired_t" else signed_rank
             return test(units_2, d2, n_groups=units.size), sampled
-        units_1, d1, _ = _differences(pairs, "ask_again", tasks, units)
+        units_1, d1, _ = _differences(pairs, "ask_again", units)
         samples = (units_2, d2, units_1, d1 if quality.signed else np.abs(d1))
     two_samples = welch if quality.test == "welch" else mann_whitney
     return two_samples(*samples, n_groups=units.size), sampled
@@ -210,19 +231,13 @@ def _scores(
     return of, oriented.score[oriented.in_control], set(pc.unique(rows["task"]).to_pylist())
 
 
-def _differences(
-    pairs: pa.Table, control: str, tasks: pa.Table, units: _Units
-) -> tuple[Codes, Floats, set[str]]:
+def _differences(pairs: pa.Table, control: str, units: _Units) -> tuple[Codes, Floats, set[str]]:
     """Ordinary score minus control's score, by unit; and the tasks with such controls."""
     rows = pairs.filter(pc.equal(pairs["control"].cast(TEXT), control))
     sampled = set(pc.unique(rows["task"]).to_pylist())
-    rows = rows.filter(pc.is_null(rows["reason"]))
-    controls = orient_scores(rows, tasks)
-    ordinary = orient_scores(
-        rows.drop(["score"]).rename_columns({"ordinary_score": "score"}), tasks
-    )
-    keep = controls.in_control
-    return units.of(rows)[keep], (ordinary.score - controls.score)[keep], sampled
+    rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
+    differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
+    return units.of(rows), differences, sampled
 
 
 def _scalar(tasks: pa.Table) -> list[str]:

@@ -34,7 +34,6 @@ from annot_pipeline.methods.agreement import (
 from annot_pipeline.methods.bootstrap import Estimate
 from annot_pipeline.methods.krippendorff import krippendorff_alpha
 from annot_pipeline.steps.indexing import class_order, index, index_pairs
-from annot_pipeline.steps.orient_scores import orient_scores
 
 CODE_VERSION = "1"
 CUTS = (5, 4, 2)
@@ -68,7 +67,7 @@ def measure_agreement(
     standardized, judge_scores
         As `standardize_scores` gives them.
     pairs
-        As sql/control/pairs.sql gives them.
+        ``control_pairs``, as `control_judges` gives them.
     judge_tests
         As `control_judges` gives it.
     tasks
@@ -92,7 +91,7 @@ def measure_agreement(
                 rows += _label_rows(ratings, task, suffix, bootstrap)
         elif task["kind"] == "scalar":
             of_task = _of(standardized, task["task"])
-            repeats = _repeats(pairs, judge_tests, judge_scores, tasks, task["task"])
+            repeats = _repeats(pairs, judge_tests, judge_scores, task["task"])
             for suffix, scores, again in _scores(of_task, repeats):
                 rows += _score_rows(scores, again, task, suffix, bootstrap)
     for row in rows:
@@ -225,24 +224,17 @@ def _ratings_of_scores(rows: pa.Table) -> _Scores:
     return _Scores(ratings, first["z"].to_numpy(), all_z)
 
 
-def _repeats(
-    pairs: pa.Table, judge_tests: pa.Table, judge_scores: pa.Table, tasks: pa.Table, task: str
-) -> _Repeats:
+def _repeats(pairs: pa.Table, judge_tests: pa.Table, judge_scores: pa.Table, task: str) -> _Repeats:
     again = pc.and_(pc.equal(pairs["control"].cast(TEXT), "ask_again"), pc.is_null(pairs["reason"]))
     rows = _of(pairs.filter(again), task)
-    second = orient_scores(rows, tasks).score
-    plain = rows.drop(["score"]).rename_columns({"ordinary_score": "score"})
-    first = orient_scores(plain, tasks).score
+    first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])
     criterion = index(pc.fill_null(rows["criterion"].cast(TEXT), ""))
     mean, sd = (_by_judge(_of(judge_scores, task), judge.names, name) for name in ("mean", "sd"))
     dropped = _by_judge(_of(judge_tests, task), judge.names, "dropped")
+    mean, sd = mean[judge.codes], sd[judge.codes]
     with np.errstate(invalid="ignore", divide="ignore"):
-        first_z, second_z = (
-            np.where(sd > 0, (scores - mean) / sd, np.nan)
-            for mean, sd in [(mean[judge.codes], sd[judge.codes])]
-            for scores in (first, second)
-        )
+        first_z, second_z = (np.where(sd > 0, (s - mean) / sd, np.nan) for s in (first, second))
     items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
     return _Repeats(items, judge.codes, first, second, first_z, second_z,
                     dropped[judge.codes] > 0)  # fmt: skip

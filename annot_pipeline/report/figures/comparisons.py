@@ -16,6 +16,7 @@ from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, C
 KIND = "comparisons"
 
 MOST_SYSTEMS = isqrt(MOST_POINTS)
+"""Systems drawn, from the best on; wins are counted over all."""
 
 NOT_BELOW, FRACTIONS = 0.1, ((1.0, 0.4), (0.2, 0.7), (0.02, 1.0))
 """Opacity of a cell with p not below alpha, and below which fraction of alpha it has which."""
@@ -64,8 +65,10 @@ def comparison_matrix_svg(
             f"p_values of shape {p.shape} and wins of shape {beats.shape} for {n} systems"
         )
     shown = min(n, MOST_SYSTEMS)
+    beats = beats & ~np.eye(n, dtype=bool)
+    counts = beats.sum(axis=1).tolist()[:shown]
     apart = ~np.eye(shown, dtype=bool)
-    p, beats = p[:shown, :shown], beats[:shown, :shown] & apart
+    p, beats = p[:shown, :shown], beats[:shown, :shown]
     compared = ~np.isnan(p) & apart
     if not compared.any():
         return nothing_svg(KIND, "no two systems were compared")
@@ -78,14 +81,14 @@ def comparison_matrix_svg(
     size = cell * shown
     left = 52 + ceil(px_of(*names, size=min(12, cell)))
     bottom = TOP + size
-    says = f"{n} systems compared in pairs: {int(beats.sum()):,} significant wins at {alpha:g}"
+    says = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
     width = max(left + size + 64, 560)
     with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
         _key(sheet, alpha)
         sheet.rectangles([(left, TOP, size - 1, size - 1)], "none", "ground")
         opacity = np.full(p.shape, NOT_BELOW)
-        for fraction, color in FRACTIONS:
-            opacity[p < fraction * alpha] = color
+        for fraction, level in FRACTIONS:
+            opacity[p < fraction * alpha] = level
         for level in sorted(set(opacity[compared].tolist())):
             places = np.argwhere(compared & (opacity == level))
             sheet.rectangles(_boxes(places, left, cell), (BLUE, level), "cell")
@@ -93,7 +96,7 @@ def comparison_matrix_svg(
         dark = opacity == 1
         _marks(sheet, np.argwhere(beats & ~dark), left, cell, INK, "on-cell")
         _marks(sheet, np.argwhere(beats & dark), left, cell, "#ffffff", "on-dark-cell")
-        _names(sheet, names, beats, left, cell)
+        _names(sheet, names, counts, left, cell)
         sheet.note(bottom + 24, notes)
         return sheet.svg()
 
@@ -127,13 +130,11 @@ def _marks(
         sheet.rectangles(np.stack([x - 1, y - 1, side, side], axis=1), color, part)
 
 
-def _names(
-    sheet: Sheet, names: Sequence[str], beats: npt.NDArray[np.bool_], left: int, cell: int
-) -> None:
+def _names(sheet: Sheet, names: Sequence[str], counts: Sequence[int], left: int, cell: int) -> None:
     """Names at the left, numbers at the top, and at the right how many each one beats."""
     size, right = min(12.0, cell), left + cell * len(names)
     sheet.text(right + 12, TOP - 8, "wins", size=SMALL, part="axis")
-    for place, (name, wins) in enumerate(zip(names, beats.sum(axis=1).tolist(), strict=True)):
+    for place, (name, wins) in enumerate(zip(names, counts, strict=True)):
         y = TOP + cell * (place + 0.5) + 0.35 * size
         sheet.text(left - 32, y, name, size=size, anchor="right", part="row")
         sheet.text(left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")

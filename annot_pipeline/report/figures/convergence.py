@@ -73,7 +73,7 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
         left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].says) for n in labelled
     )
     says = (
-        f"Gap of the log posterior to its final value by iteration: "
+        "Gap of the log posterior to its final value by iteration: "
         f"{counted(len(curves), 'task')}, up to {counted(longest, 'iteration')}"
     )
     height = plot_height + 84 + 16 * len(notes)

@@ -31,7 +31,7 @@ def ranking_svg(
 ) -> str:
     """Systems from best to worst with scores, 95% intervals and clusters.
 
-    Lines part the clusters: systems between two lines do not differ significantly.
+    Horizontal lines part the clusters, whose numbers stand at the right.
 
     Parameters
     ----------

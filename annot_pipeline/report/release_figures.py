@@ -1,0 +1,217 @@
+"""Which figures a release has: rows of its tables, handed to those who draw.
+
+Used by the report and by Dagster's asset pages. What does not belong here: how a figure looks
+(report/figures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.report.figures import (
+    comparison_matrix_svg,
+    confusion_svg,
+    judge_differences_svg,
+    p_against_seconds_svg,
+    prevalence_svg,
+    ranking_svg,
+)
+
+MOST_TASKS = 6
+"""Tasks whose figures are drawn; all of them are in the tables."""
+MOST_JUDGES = 4
+METHODS = ("z_mean", "filtered_mean", "raw_mean")
+"""Whose ranking is drawn: the first that there is."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One figure with its title."""
+
+    title: str
+    svg: str
+
+
+def judge_figures(judges: pa.Table, pairs: pa.Table | None, alpha: float) -> list[Drawn]:
+    """p against seconds of all judges; the differences of the best and of the worst.
+
+    Parameters
+    ----------
+    judges
+        The gold table.
+    pairs
+        As `control_judges` gives them; None: without the differences.
+    alpha
+        Level of judge control.
+    """
+    tested = [row for row in _once_a_judge(judges) if row["verdict"] != "untested"]
+    if not any(row["p_value"] is not None for row in tested):
+        return []
+    drawn = []
+    if any(row["seconds_per_judgment"] is not None for row in tested):
+        svg = p_against_seconds_svg(
+            _numbers(tested, "seconds_per_judgment"),
+            _numbers(tested, "p_value"),
+            [row["verdict"] for row in tested],
+            alpha,
+            judges=[row["judge"] for row in tested],
+        )
+        drawn.append(Drawn("Judge control: p against seconds a judgment", svg))
+    if pairs is not None and pairs.num_rows:
+        decided = sorted(
+            (row for row in tested if row["p_value"] is not None),
+            key=lambda row: (row["p_value"], row["judge"]),
+        )
+        ends = {decided[0]["judge"]: "smallest", decided[-1]["judge"]: "largest"}
+        for judge, which in ends.items():
+            d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
+            if d1.size or d2.size:
+                svg = judge_differences_svg(np.abs(d1), d2, judge)
+                drawn.append(Drawn(f"Differences of the judge with the {which} p", svg))
+    return drawn
+
+
+def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
+    """Prevalence of each task's classes, by the model and by votes."""
+    return [
+        Drawn(
+            f"Prevalence, {task}",
+            prevalence_svg(
+                [row["label"] for row in rows],
+                _numbers(rows, "prevalence"),
+                _numbers(rows, "vote_share"),
+                _numbers(rows, "plurality_frequency"),
+            ),
+        )
+        for task, rows in _by_task(prevalence)
+        for rows in [sorted(rows, key=lambda row: row["label_order"])]
+    ]
+
+
+def confusion_figures(
+    confusion: pa.Table, judges: pa.Table, prevalence: pa.Table | None = None
+) -> list[Drawn]:
+    """Confusion matrices of the judges with most judgments, by task."""
+    order = {} if prevalence is None else dict(_class_order(prevalence))
+    busiest = dict(_busiest(judges))
+    drawn = []
+    for task, rows in _by_task(confusion):
+        names = busiest.get(task, [])
+        labels = order.get(task) or sorted({row["true_label"] for row in rows})
+        place = {label: n for n, label in enumerate(labels)}
+        matrices = np.zeros((len(names), len(labels), len(labels)))
+        for row in rows:
+            if row["judge"] in names:
+                at = names.index(row["judge"])
+                cell = at, place[row["true_label"]], place[row["observed_label"]]
+                matrices[cell] = row["probability"]
+        if names:
+            svg = confusion_svg(labels, matrices, names)
+            drawn.append(Drawn(f"Confusion of the busiest judges, {task}", svg))
+    return drawn
+
+
+def ranking_figures(rankings: pa.Table) -> list[Drawn]:
+    """Systems with scores, intervals and clusters, by task."""
+    drawn = []
+    for task, method, rows in _by_method(rankings):
+        ranked = sorted(
+            (row for row in rows if row["rank"] is not None),
+            key=lambda row: (row["rank"], row["system"]),
+        )
+        svg = ranking_svg(
+            [row["system"] for row in ranked],
+            _numbers(ranked, "score"),
+            _numbers(ranked, "ci_low"),
+            _numbers(ranked, "ci_high"),
+            _numbers(ranked, "cluster"),
+            method,
+        )
+        drawn.append(Drawn(f"Ranking, {task}", svg))
+    return drawn
+
+
+def comparison_figures(comparisons: pa.Table, alpha: float) -> list[Drawn]:
+    """Every system against every other, in the order of their scores, by task."""
+    drawn = []
+    for task, _, rows in _by_method(comparisons):
+        ahead: dict[str, float] = {}
+        for row in rows:
+            ahead[row["system_a"]] = ahead.get(row["system_a"], 0.0) + (row["difference"] or 0.0)
+        systems = sorted(ahead, key=lambda name: (-ahead[name], name))
+        place = {name: n for n, name in enumerate(systems)}
+        p_values = np.full((len(systems), len(systems)), np.nan)
+        wins = np.zeros_like(p_values, dtype=np.bool_)
+        for row in rows:
+            at = place[row["system_a"]], place[row["system_b"]]
+            p_values[at] = np.nan if row["p_value"] is None else row["p_value"]
+            wins[at] = row["a_beats_b"]
+        svg = comparison_matrix_svg(systems, p_values, wins, alpha)
+        drawn.append(Drawn(f"Systems compared, {task}", svg))
+    return drawn
+
+
+def _numbers(rows: Sequence[Row], column: str) -> list[float]:
+    return [np.nan if row[column] is None else float(row[column]) for row in rows]
+
+
+def _once_a_judge(judges: pa.Table) -> list[Row]:
+    """One row a judge and test: tested over all tasks, a judge's rows say the same."""
+    seen: dict[tuple[Any, ...], Row] = {}
+    for row in judges.to_pylist():
+        seen.setdefault((row["judge"], row["verdict"], row["p_value"], row["n_pairs"]), row)
+    return list(seen.values())
+
+
+def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
+    rows = pairs.filter(
+        pc.and_(
+            pc.and_(
+                pc.equal(pairs["judge_id"].cast(TEXT), judge),
+                pc.equal(pairs["control"].cast(TEXT), control),
+            ),
+            pc.is_null(pairs["reason"]),
+        )
+    )
+    found: np.ndarray = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
+    return found
+
+
+def _first_tasks(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    for task in sorted(pc.unique(table["task"]).to_pylist())[:MOST_TASKS]:
+        yield task, table.filter(pc.equal(table["task"].cast(TEXT), task))
+
+
+def _by_task(table: pa.Table) -> Iterator[tuple[str, list[Row]]]:
+    for task, rows in _first_tasks(table):
+        yield task, rows.to_pylist()
+
+
+def _by_method(table: pa.Table) -> Iterator[tuple[str, str, list[Row]]]:
+    """Rows of each task, by the first of the methods that it has."""
+    for task, rows in _first_tasks(table):
+        found = set(pc.unique(rows["method"]).to_pylist())
+        method = next((m for m in METHODS if m in found), None)
+        if method:
+            yield task, method, rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
+
+
+def _class_order(prevalence: pa.Table) -> Iterator[tuple[str, list[str]]]:
+    for task, rows in _by_task(prevalence):
+        yield task, [row["label"] for row in sorted(rows, key=lambda row: row["label_order"])]
+
+
+def _busiest(judges: pa.Table) -> Iterator[tuple[str, list[str]]]:
+    for task, rows in _by_task(judges):
+        known = [row for row in rows if row["accuracy"] is not None]
+        known.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
+        yield task, [row["judge"] for row in known[:MOST_JUDGES]]
