@@ -18,6 +18,8 @@ from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import MAKER, STAGES, Build
 from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import LabelSimulation, SimulatedLabels, simulate_labels
+from annot_pipeline.simulate.score_exports import write_score_campaign
+from annot_pipeline.simulate.scores import simulate_scores
 from annot_pipeline.storage.tables import read_table
 from examples import build_all
 
@@ -82,6 +84,31 @@ def test_anaesthetists_give_the_published_figures(tmp_path: Path) -> None:
     assert fit["converged"]
     assert fit["log_likelihood"] == pytest.approx(-190.7310, abs=5e-5)
     assert tables["judgments"]["fate"].to_pylist() == ["used"] * 315  # all three readings count
+
+
+# --- direct assessment ---------------------------------------------------------------------
+
+
+def test_direct_assessment_finds_the_true_order_and_the_careless_judges(tmp_path: Path) -> None:
+    scores = simulate_scores()
+    written = write_score_campaign(scores, tmp_path, dirty=2)
+    source = f"sources.0.path={tmp_path / 'exports/night-*.csv'}"
+    tables = build("direct_assessment", tmp_path, source, "privacy.pseudonymize=false")
+    assert tables["lineage"].num_rows == written.n_rows
+    verdicts = {row["judge"]: row["verdict"] for row in tables["judges"].to_pylist()}
+    failed = {judge for judge, verdict in verdicts.items() if verdict == "failed"}
+    careless = {name for name, lazy in zip(scores.judges, scores.careless, strict=True) if lazy}
+    assert careless <= failed
+    assert len(failed - careless) <= 4  # of 30; about one in 25 of a single HIT
+    rankings = tables["system_rankings"].to_pylist()
+    for task, quality in zip(scores.params.language_pairs, scores.quality, strict=True):
+        rows = [r for r in rankings if (r["task"], r["method"]) == (task, "z_mean")]
+        ranked = [r["system"] for r in sorted(rows, key=lambda r: r["rank"])]
+        assert ranked == [scores.systems[s] for s in np.argsort(-quality)]
+    reasons = Counter(row["reason"] for row in tables["set_aside"].to_pylist()
+                      if row["left_out_of"] == "judge_control")  # fmt: skip
+    assert reasons["no ordinary judgment of the same output"] == 2
+    assert sum(reasons.values()) == 2 + 2 * 2  # and two controls that stand twice
 
 
 # --- simulated -----------------------------------------------------------------------------
@@ -229,9 +256,25 @@ def test_build_all_says_what_is_known(
     assert figures["majority vote"] == "0.2500"
     assert figures["Dawid-Skene"] == "0.7500"
     assert figures["Dawid-Skene, 2 certain items"] == "1.0000"
+    assert re.search(r"raw mean, all judges +1\.000 \(8\) +1\.000 \(8\)\n", first)
+    assert re.search(r"z, judges kept +-1\.000 \(8\) +-1\.000 \(8\)\n", first)
+    assert "careless judges caught     0 of 10\n" in first
     for step in ("status", "releases", "validate"):
         assert f"annot {step} examples/simulated\n" in first
     assert "dagster dev -w workspace.yaml\n" in first
+
+
+def _rankings() -> list[tuple[str, str, str, float, int]]:
+    """Raw means in the true order, z means in the opposite one."""
+    simulated = simulate_scores()
+    return [
+        (task, method, system, sign * quality, 1 + place)
+        for task, qualities in zip(simulated.params.language_pairs, simulated.quality, strict=True)
+        for method, sign in (("raw_mean", 1), ("filtered_mean", 1), ("z_mean", -1))
+        for place, (system, quality) in enumerate(
+            zip(simulated.systems, qualities.tolist(), strict=True)
+        )
+    ]
 
 
 def _release(gold: Path) -> None:
@@ -251,6 +294,11 @@ def _release(gold: Path) -> None:
             "majority_label": ["x", "y", "y", "y", "x"],
             "certain": [True, True, False, False, True],
         },
+        "system_rankings": {
+            name: [row[place] for row in _rankings()]
+            for place, name in enumerate(("task", "method", "system", "score", "cluster"))
+        },
+        "judges": {"judge": ["j1"], "verdict": ["failed"]},
     }
     for name, columns in tables.items():
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")

@@ -108,7 +108,7 @@ def confusion_figures(
         names = busiest.get(task, [])
         labels = order.get(task) or sorted({row["true_label"] for row in rows})
         place = {label: n for n, label in enumerate(labels)}
-        matrices = np.zeros((len(names), len(labels), len(labels)))
+        matrices = np.full((len(names), len(labels), len(labels)), np.nan)
         for row in rows:
             if row["judge"] in names:
                 at = names.index(row["judge"])
