@@ -87,7 +87,20 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
         command.add_argument("--json", action="store_true", help="one JSON document on stdout")
         command.set_defaults(run=run)
+    _add_review(commands.add_parser("review", help="what MTurk takes to approve or reject work"))
     return parser
+
+
+def _add_review(review: argparse.ArgumentParser) -> None:
+    review.add_argument("campaign", metavar="CAMPAIGN", help="campaign.yaml or its folder")
+    review.add_argument(
+        "-o", "--output", metavar="DIR", type=Path,
+        help="folder for what it writes (default: review beside campaign.yaml)",
+    )  # fmt: skip
+    review.add_argument("--force", action="store_true", help="write over edited files")
+    review.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
+    review.add_argument("--json", action="store_true", help="one JSON document on stdout")
+    review.set_defaults(run=_review)
 
 
 def _load(arguments: argparse.Namespace) -> LoadedCampaign:
@@ -292,14 +305,56 @@ def _releases(arguments: argparse.Namespace) -> int:
         for row in rows:
             changes = ", ".join(f"{n:,} {k.replace('_', ' ')}" for k, n in row["changes"].items())
             parent = f" after {row['parent']}" if row["parent"] else ""
+            made = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
             lines.append(
-                f"{row['version']}  {row['created_at']}{parent}  {row['labels']:,} labels, "
+                f"{row['version']}  {row['created_at']}{parent}  {made}"
                 f"{row['records']:,} records  {changes or 'first release'}"
             )
         return "\n".join(lines)
 
     _print(arguments, {"releases": rows}, text)
     return 0
+
+
+# --- review --------------------------------------------------------------------------------
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    from annot_pipeline.review import FOLDER, review
+
+    campaign = _load(arguments)
+    folder = arguments.output or campaign.folder / FOLDER
+    document = review(campaign, folder, force=arguments.force, progress=_say)
+    _print(arguments, document, lambda: _review_text(document))
+    return 0
+
+
+def _review_text(document: Document) -> str:
+    lines = [
+        f"{document['review']}: {document['assignments']:,} assignments, the most doubtful first",
+        "  it names workers: not to be published",
+    ]
+    for upload in document["uploads"]:
+        kinds = ("approve", "reject", "decide")
+        counts = ", ".join(f"{upload[kind]:,} {kind}" for kind in kinds)
+        for kind, text in (
+            ("decided", "decided before"),
+            ("elsewhere", "in an export that takes precedence"),
+        ):
+            counts += f"; {upload[kind]:,} {text}" * bool(upload[kind])
+        lines.append(f"{upload['path']}: {counts}")
+        if upload["ragged"]:
+            rows = first_of([f"{row:,}" for row in upload["ragged"]])
+            lines.append(f"  rows that do not fit the header, to mend or delete first: {rows}")
+    lines.append("nothing was sent to MTurk")
+    if any(document[kind] for kind in ("approve", "reject", "decide")):
+        lines += [
+            f"next: look at {document['review']}, change Approve and Reject in upload-*.csv,",
+            "      then upload it on the batch's Review Results page",
+        ]
+    else:
+        lines.append("next: nothing to do, no assignment waits for a decision")
+    return "\n".join(map(printable, lines))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,7 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
                 "parent": manifest["parent"] and manifest["parent"]["version"],
                 "records": manifest["facts"]["records"],
                 "labels": tables["labels"],
+                "scores": tables["scores"],
                 "tables": tables,
                 "changes": manifest["changes"] or {},
             }

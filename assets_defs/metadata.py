@@ -16,6 +16,8 @@ from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.release_figures import (
     Drawn,
     comparison_figures,
+    confusion_figures,
+    difference_figures,
     judge_figures,
     prevalence_figures,
     ranking_figures,
@@ -93,7 +95,13 @@ def _read(run: StageRun, table: str) -> pa.Table:
 
 
 FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
-    "judges": lambda run: judge_figures(_read(run, "judges"), None, run.result.facts["alpha"]),
+    "judges": lambda run: judge_figures(_read(run, "judges"), run.result.facts["alpha"]),
+    "control_pairs": lambda run: difference_figures(
+        _read(run, "judge_tests"), _read(run, "control_pairs")
+    ),
+    "judge_confusion": lambda run: confusion_figures(
+        _read(run, "judge_confusion"), _read(run, "judge_figures"), _read(run, "prevalence")
+    ),
     "prevalence": lambda run: prevalence_figures(_read(run, "prevalence")),
     "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
     "system_comparisons": lambda run: comparison_figures(

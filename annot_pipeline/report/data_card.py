@@ -17,7 +17,9 @@ def data_card(manifest: Mapping[str, Any]) -> str:
     records = manifest["facts"]["records"]
     tables = [table for table in manifest["tables"] if table["rows"]]
     lines = ["---", "configs:"]
-    for place, table in enumerate(sorted(tables, key=lambda t: t["name"] != "labels")):
+    rows = {table["name"]: table["rows"] for table in manifest["tables"]}
+    main = "scores" if rows["scores"] and not rows["labels"] else "labels"
+    for place, table in enumerate(sorted(tables, key=lambda t: t["name"] != main)):
         lines += [f"- config_name: {table['name']}", f"  data_files: {table['file']}"]
         if place == 0:
             lines.append("  default: true")
@@ -31,7 +33,7 @@ def data_card(manifest: Mapping[str, Any]) -> str:
         "",
         "```python",
         "import annot_pipeline",
-        f'labels = annot_pipeline.load_gold("..", "labels", version="{manifest["version"]}")',
+        f'{main} = annot_pipeline.load_gold("..", "{main}", version="{manifest["version"]}")',
         "```",
         "",
         "## What was asked, and who judged",
@@ -58,17 +60,27 @@ def data_card(manifest: Mapping[str, Any]) -> str:
         "",
         "## Method",
         "",
-        f"`{manifest['signature']}`" if manifest["convergence"] else "Nothing was estimated.",
+        f"`{manifest['signature']}`",
         "",
     ]
     return "\n".join(lines)
 
 
 def _limits(manifest: Mapping[str, Any]) -> list[str]:
-    limits = [
-        "- `labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
-        "independently; on hard items they do not, and it is then too sure of itself."
-    ]
+    limits = []
+    if manifest["convergence"]:
+        limits.append(
+            "- `labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
+            "independently; on hard items they do not, and it is then too sure of itself."
+        )
+    verdicts = manifest["facts"]["verdicts"]
+    if any(n for verdict, n in verdicts.items() if verdict != "untested"):
+        found = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.items() if n)
+        limits.append(
+            f"- Judge control: {found}. Judgments of judges who were dropped do not count; figures "
+            "of all judges stand beside: `scores.unfiltered_mean`, the method `raw_mean` of "
+            "`system_rankings`, statistics that end in `_unfiltered`."
+        )
     for check in manifest["checks"]:
         if check["level"] != "pass":
             limits.append(

@@ -41,38 +41,45 @@ class Drawn:
     svg: str
 
 
-def judge_figures(judges: pa.Table, pairs: pa.Table | None, alpha: float) -> list[Drawn]:
-    """p against seconds of all judges; the differences of the best and of the worst.
+def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
+    """p of judge control against seconds a judgment, of all judges tested.
 
     Parameters
     ----------
     judges
         The gold table.
-    pairs
-        As `control_judges` gives them; None: without the differences.
     alpha
         Level of judge control.
     """
     tested = [row for row in _once_a_judge(judges) if row["verdict"] != "untested"]
-    if not any(row["p_value"] is not None for row in tested):
+    known = ("p_value", "seconds_per_judgment")
+    if not all(any(row[name] is not None for row in tested) for name in known):
         return []
+    svg = p_against_seconds_svg(
+        _numbers(tested, "seconds_per_judgment"),
+        _numbers(tested, "p_value"),
+        [row["verdict"] for row in tested],
+        alpha,
+        judges=[row["judge"] for row in tested],
+    )
+    return [Drawn("p against seconds a judgment", svg)]
+
+
+def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
+    """d1 and d2 of the judges with the smallest and the largest p.
+
+    Parameters
+    ----------
+    judges
+        ``judge``, ``verdict``, ``p_value``, ``n_pairs``.
+    pairs
+        As `control_judges` gives them.
+    """
+    decided = [row for row in _once_a_judge(judges) if row["p_value"] is not None]
+    decided.sort(key=lambda row: (row["p_value"], row["judge"]))
     drawn = []
-    if any(row["seconds_per_judgment"] is not None for row in tested):
-        svg = p_against_seconds_svg(
-            _numbers(tested, "seconds_per_judgment"),
-            _numbers(tested, "p_value"),
-            [row["verdict"] for row in tested],
-            alpha,
-            judges=[row["judge"] for row in tested],
-        )
-        drawn.append(Drawn("Judge control: p against seconds a judgment", svg))
-    if pairs is not None and pairs.num_rows:
-        decided = sorted(
-            (row for row in tested if row["p_value"] is not None),
-            key=lambda row: (row["p_value"], row["judge"]),
-        )
-        ends = {decided[0]["judge"]: "smallest", decided[-1]["judge"]: "largest"}
-        for judge, which in ends.items():
+    for which, row in (("smallest", decided[:1]), ("largest", decided[1:][-1:])):
+        for judge in (r["judge"] for r in row):
             d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
             if d1.size or d2.size:
                 svg = judge_differences_svg(np.abs(d1), d2, judge)
@@ -97,16 +104,24 @@ def prevalence_figures(prevalence: pa.Table) -> list[Drawn]:
     ]
 
 
-def confusion_figures(
-    confusion: pa.Table, judges: pa.Table, prevalence: pa.Table | None = None
-) -> list[Drawn]:
-    """Confusion matrices of the judges with most judgments, by task."""
-    order = {} if prevalence is None else dict(_class_order(prevalence))
+def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Table) -> list[Drawn]:
+    """Confusion matrices of the judges with most judgments, by task.
+
+    Parameters
+    ----------
+    confusion
+        The gold table.
+    judges
+        ``task``, ``judge``, ``n_judgments``, ``accuracy``.
+    prevalence
+        The gold table, for the order of classes.
+    """
+    order = dict(_class_order(prevalence))
     busiest = dict(_busiest(judges))
     drawn = []
     for task, rows in _by_task(confusion):
         names = busiest.get(task, [])
-        labels = order.get(task) or sorted({row["true_label"] for row in rows})
+        labels = order[task]
         place = {label: n for n, label in enumerate(labels)}
         matrices = np.full((len(names), len(labels), len(labels)), np.nan)
         for row in rows:

@@ -14,6 +14,7 @@ from annot_pipeline.report.release_figures import (
     Drawn,
     comparison_figures,
     confusion_figures,
+    difference_figures,
     judge_figures,
     prevalence_figures,
     ranking_figures,
@@ -74,9 +75,10 @@ def report_html(
         *_section("Systems compared", _figures(
             comparison_figures(tables["system_comparisons"], ranking["alpha"])
         )),
-        *_section("Judge control", _figures(
-            judge_figures(tables["judges"], control_pairs, quality["alpha"])
-        )),
+        *_section("Judge control", _figures([
+            *judge_figures(tables["judges"], quality["alpha"]),
+            *difference_figures(tables["judges"], control_pairs),
+        ])),
         *_section("Left out of a calculation", _set_aside(tables["set_aside"])),
         *_section("Agreement", _rows(tables["agreement"], (
             "task", "statistic", "value", "ci_low", "ci_high", "n_items", "n_judges",

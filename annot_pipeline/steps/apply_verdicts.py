@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -44,8 +45,8 @@ def _keys(tasks: pa.ChunkedArray, judges: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:
     """Why, in words: the verdict, with p where there is one."""
-    words = []
-    for row in dropped.select(["verdict", "verdict_reason", "test", "p_adjusted"]).to_pylist():
-        why = row["verdict_reason"] or f"{row['test']}, p = {row['p_adjusted']:.4g}"
-        words.append(f"{row['verdict']} ({why})")
-    return pa.chunked_array([pa.array(words, TEXT)])
+    p_values = dropped["p_adjusted"].to_numpy()  # null is NaN; those have a reason
+    p = pa.array(np.char.mod("%.4g", p_values).tolist(), TEXT)
+    tested = pc.binary_join_element_wise(dropped["test"].cast(TEXT), p, ", p = ")
+    why = pc.coalesce(dropped["verdict_reason"].cast(TEXT), tested)
+    return pc.binary_join_element_wise(dropped["verdict"].cast(TEXT), " (", why, ")", "")

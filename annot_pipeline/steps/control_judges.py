@@ -148,15 +148,15 @@ def control_judges(
             "task": names_of(units.task.names, units.pairs.first),
             "judge": names_of(units.judge.names, units.pairs.second),
             "verdict": names_of(VERDICTS, verdict[of]),
-            "verdict_reason": pa.array([reason[u] for u in of], TEXT),
+            "verdict_reason": reason.take(pa.array(of)),
             "dropped": drop[of],
-            "test": pa.array([None if test is None else quality.test] * n, TEXT),
-            "contrast": pa.array([quality.contrast if has_contrast else None] * n, TEXT),
+            "test": pa.repeat(pa.scalar(quality.test if test else None, TEXT), n),
+            "contrast": pa.repeat(pa.scalar(quality.contrast if has_contrast else None, TEXT), n),
             "statistic": column(test.statistic if test else None),
             "effect": column(test.effect if test else None),
             "p_value": column(test.p_value if test else None),
             "p_adjusted": column(p_adjusted),
-            "n_pairs": pa.array([0] * n if test is None else test.n[of], INT),
+            "n_pairs": test.n[of] if test else np.zeros(n, np.int64),
             "n_known_answers": answered.n[of],
             "known_answer_accuracy": column(answered.accuracy),
             "known_answer_low": column(answered.low),
@@ -253,11 +253,11 @@ def _is_controlled(units: _Units, sampled: set[str]) -> npt.NDArray[np.bool_]:
 
 def _decide(
     test: GroupedTest | None, controlled: npt.NDArray[np.bool_], quality: Quality
-) -> tuple[Codes, list[str | None], Floats | None]:
+) -> tuple[Codes, pa.Array, Floats | None]:
     """Verdict, reason and adjusted p of every unit."""
     n_units = controlled.size
     if test is None:
-        return np.full(n_units, UNTESTED), ["quality.test is none"] * n_units, None
+        return np.full(n_units, UNTESTED), pa.repeat("quality.test is none", n_units), None
     enough = test.n >= (1 if quality.test == "known_answer" else quality.min_pairs)
     decided = controlled & enough & ~np.isnan(test.p_value)
     p_adjusted = np.where(decided, test.p_value, np.nan)
@@ -271,16 +271,15 @@ def _decide(
     what = "known answers" if quality.test == "known_answer" else "pairs"
     if quality.contrast == "pooled" and what == "pairs":
         what = "scores in the smaller sample"
-    reasons: list[str | None] = [None] * n_units
-    for unit in np.flatnonzero(~decided | constant):
-        if verdict[unit] == UNTESTED:
-            reasons[unit] = "no controls for this test"
-        elif constant[unit]:
-            reasons[unit] = "the scores do not vary: decided by the means"
-        else:
-            least = 1 if quality.test == "known_answer" else quality.min_pairs
-            reasons[unit] = f"{test.n[unit]} {what}, {least} are needed"
-    return verdict, reasons, p_adjusted
+    least = 1 if quality.test == "known_answer" else quality.min_pairs
+    counts, place = np.unique(test.n, return_inverse=True)
+    texts = [
+        "no controls for this test",
+        "the scores do not vary: decided by the means",
+        *(f"{n} {what}, {least} are needed" for n in counts),
+    ]
+    which = np.select([verdict == UNTESTED, constant, ~decided], [0, 1, place + 2], -1)
+    return verdict, pc.take(pa.array(texts, TEXT), pa.array(which, mask=which < 0)), p_adjusted
 
 
 def _facts(

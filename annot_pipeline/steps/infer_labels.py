@@ -30,13 +30,14 @@ from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import Votes, count_votes
 from annot_pipeline.steps.indexing import class_order, index, index_pairs, names_of
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 CERTAIN = 0.99
 
 JUDGE_FIGURES = pa.schema(
     [
         ("task", TEXT),
         ("judge", TEXT),
+        ("n_judgments", INT),
         ("accuracy", REAL),
         ("mean_class_accuracy", REAL),
         ("mean_met_class_accuracy", REAL),
@@ -251,6 +252,7 @@ def _judge_figures(task: _Task, fit: DawidSkeneResult, identity: ClassIdentity) 
         {
             "task": pa.repeat(task.name, len(task.judges)),
             "judge": task.judges,
+            "n_judgments": np.bincount(task.codes.judges, minlength=len(task.judges)),
             "accuracy": np.minimum(figures.accuracy, 1.0),
             "mean_class_accuracy": np.minimum(figures.mean_class_accuracy, 1.0),
             "mean_met_class_accuracy": np.minimum(figures.mean_met_class_accuracy, 1.0),

@@ -241,8 +241,9 @@ def _repeats(pairs: pa.Table, judge_tests: pa.Table, judge_scores: pa.Table, tas
 
 
 def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
-    known = dict(zip(rows["judge"].to_pylist(), rows[column].to_pylist(), strict=True))
-    return np.array([np.nan if known[j] is None else float(known[j]) for j in judges], np.float64)
+    place = pc.index_in(pa.array(judges, TEXT), rows["judge"].cast(TEXT).combine_chunks())
+    values: Floats = rows[column].cast(pa.float64()).to_numpy()  # null is NaN
+    return np.asarray(values[place.to_numpy()])
 
 
 def _score_rows(

@@ -89,7 +89,6 @@ def standardize_scores(
     )
     standardized = standardized.append_column("score", pa.array(oriented.score))
     standardized = standardized.append_column("z", pa.array(z.z, mask=np.isnan(z.z)))
-    reasons = _reasons(z, settings)
     first_rows = np.unique(judges.codes, return_index=True)[1]
     table = pa.table(
         {
@@ -98,20 +97,19 @@ def standardize_scores(
             **_means(rows, judges.codes, oriented.score, z, n_judges),
             "share_at_ends": _share_at_ends(judges.codes, oriented, n_judges),
             "longest_constant_run": _runs(rows, judges.codes, n_judges),
-            "no_z_reason": pa.array(reasons, TEXT),
+            "no_z_reason": _reasons(z, settings),
         },
         schema=JUDGE_SCORES,
     )
     kept = standardized["kept"].to_numpy()
-    counts = np.bincount(judges.codes[kept], minlength=n_judges) > 0
+    counts = pa.array(np.bincount(judges.codes[kept], minlength=n_judges) > 0)
+    without = table.filter(pc.and_(counts, pc.is_valid(table["no_z_reason"])))
     facts = {
         "scalar_judgments": rows.num_rows,
         "kept_judgments": int(kept.sum()),
         "kept_without_z": int(np.isnan(z.z[kept]).sum()),
         "judges_without_z": [
-            f"{row['task']} {row['judge']}: {row['no_z_reason']}"
-            for row, kept in zip(table.to_pylist(), counts.tolist(), strict=True)
-            if kept and row["no_z_reason"]
+            f"{row['task']} {row['judge']}: {row['no_z_reason']}" for row in without.to_pylist()
         ],
     }
     return {"standardized": standardized, "judge_scores": table}, facts
@@ -122,13 +120,12 @@ def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
     return np.asarray(found.to_numpy(), np.bool_)
 
 
-def _reasons(z: ZScores, settings: Standardize) -> list[str | None]:
-    """Why a judge has no z."""
-    what = "score" if settings.controls == "include" else "ordinary score"
-    return [
-        None if sd > 0 else f"{n} {what}s; 2 are needed" if n < 2 else f"all {n} {what}s are equal"
-        for n, sd in zip(z.n.tolist(), z.sd.tolist(), strict=True)
-    ]
+def _reasons(z: ZScores, settings: Standardize) -> pa.Array:
+    """Why a judge has no z; null for one who has."""
+    what = "scores" if settings.controls == "include" else "ordinary scores"
+    counts, place = np.unique(z.n, return_inverse=True)
+    texts = [f"{n} {what}; 2 are needed" if n < 2 else f"all {n} {what} are equal" for n in counts]
+    return pc.if_else(pa.array(z.sd > 0), pa.scalar(None, TEXT), names_of(texts, place))
 
 
 def _means(

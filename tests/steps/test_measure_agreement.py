@@ -1,0 +1,196 @@
+"""Agreement of small campaigns, held against plain loops and worked examples."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import krippendorff
+import numpy as np
+import pytest
+
+from tests.conftest import Built
+
+SCALAR = {
+    "sources": [
+        {
+            "path": "exports/*.csv",
+            "format": "csv",
+            "fields": {
+                "judge": "judge", "hit": "hit", "system": "system", "segment": "segment",
+                "score": "score", "control": "control",
+            },
+        }
+    ],
+    "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+    "quality": {"test": "none"},
+    "gates": {},
+}  # fmt: skip
+HEAD = "judge,hit,system,segment,score,control\n"
+
+
+def simulated(n_judges: int = 6, n_segments: int = 30, points: int = 101) -> list[list[object]]:
+    rng = np.random.default_rng(5)
+    worth = rng.uniform(0.2, 0.8, n_segments)
+    rows: list[list[object]] = []
+    for judge in range(n_judges):
+        for segment in range(n_segments):
+            if rng.random() < 0.7:
+                for control in ("none", *(["ask_again"] if rng.random() < 0.3 else [])):
+                    score = int(np.clip(rng.normal(worth[segment], 0.15), 0, 1) * (points - 1))
+                    rows.append([f"j{judge}", f"h{judge}", "s", f"g{segment}", score, control])
+    return rows
+
+
+def export(rows: list[list[object]]) -> dict[str, str]:
+    return {"a.csv": HEAD + "".join(",".join(map(str, row)) + "\n" for row in rows)}
+
+
+def statistics(built: Built, task: str = "small") -> dict[str, float]:
+    return {r["statistic"]: r["value"] for r in built.rows("agreement") if r["task"] == task}
+
+
+def test_scores_cut_into_categories(build_campaign):
+    rows = simulated()
+    found = statistics(build_campaign(export(rows), **SCALAR))
+    first = {(r[0], r[3]): r[4] for r in rows if r[5] == "none"}
+    again = {(r[0], r[3]): r[4] for r in rows if r[5] == "ask_again"}
+    by_judge: dict[str, list[int]] = {}
+    for row in rows:
+        by_judge.setdefault(row[0], []).append(row[4])
+
+    def z(judge, score):
+        return (score - np.mean(by_judge[judge])) / np.std(by_judge[judge], ddof=1)
+
+    all_z = sorted(z(row[0], row[4]) for row in rows)
+    for k in (5, 4, 2):
+        edges = [all_z[-(-j * len(all_z) // k) - 1] for j in range(1, k)]
+        cuts = {
+            "raw": lambda _, score, k=k: min(score * k // 100, k - 1),
+            "z": lambda judge, score, edges=edges: sum(z(judge, score) > e for e in edges),
+        }
+        for kind, cut in cuts.items():
+            same = [
+                cut(a[0], first[a]) == cut(b[0], first[b])
+                for a, b in combinations(sorted(first), 2)
+                if a[1] == b[1]
+            ]
+            share = np.mean(same)
+            assert found[f"inter_percent_agreement_{kind}_{k}"] == pytest.approx(share)
+            assert found[f"inter_kappa_{kind}_{k}"] == pytest.approx((share - 1 / k) / (1 - 1 / k))
+            share = np.mean([cut(a[0], first[a]) == cut(a[0], again[a]) for a in again])
+            assert found[f"intra_percent_agreement_{kind}_{k}"] == pytest.approx(share)
+            assert found[f"intra_kappa_{kind}_{k}"] == pytest.approx((share - 1 / k) / (1 - 1 / k))
+    between = [abs(first[a] - first[b]) for a, b in combinations(sorted(first), 2) if a[1] == b[1]]
+    within = [abs(first[a] - again[a]) for a in again]
+    assert found["inter_difference_mean"] == pytest.approx(np.mean(between))
+    assert found["inter_difference_sd"] == pytest.approx(np.std(between, ddof=1))
+    assert found["intra_difference_mean"] == pytest.approx(np.mean(within))
+    assert found["intra_difference_sd"] == pytest.approx(np.std(within, ddof=1))
+
+
+def test_alphas_of_scores_are_those_of_the_peer(build_campaign):
+    rows = simulated()
+    found = statistics(build_campaign(export(rows), **SCALAR))
+    table = np.full((6, 30), np.nan)
+    for judge, _, _, segment, score, control in rows:
+        if control == "none":
+            table[int(judge[1:]), int(segment[1:])] = score
+    for metric in ("ordinal", "interval", "ratio"):
+        theirs = krippendorff.alpha(reliability_data=table, level_of_measurement=metric)
+        assert found[f"alpha_{metric}"] == pytest.approx(theirs, rel=1e-9)
+
+
+def test_radio_buttons_are_not_cut(build_campaign):
+    """A scale of five whole points has its five categories, and no coarser ones."""
+    rows = simulated(points=5)
+    settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar", "scale": [0, 4]}]}
+    found = statistics(build_campaign(export(rows), **settings))
+    assert {name for name in found if "kappa_raw" in name} == {
+        "inter_kappa_raw_5", "intra_kappa_raw_5"
+    }  # fmt: skip
+    first = {(r[0], r[3]): r[4] for r in rows if r[5] == "none"}
+    same = [first[a] == first[b] for a, b in combinations(sorted(first), 2) if a[1] == b[1]]
+    assert found["inter_percent_agreement_raw_5"] == pytest.approx(np.mean(same))
+
+
+def test_without_a_scale_raw_scores_are_not_cut(build_campaign):
+    settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar"}]}
+    found = statistics(build_campaign(export(simulated()), **settings))
+    assert not [name for name in found if "_raw_" in name]
+    assert found["inter_kappa_z_2"] is not None
+
+
+def test_what_is_undefined_is_null(build_campaign):
+    """One judge, nothing repeated, all scores alike."""
+    rows = [["j", "h", "s", f"g{n}", 50, "none"] for n in range(4)]
+    built = build_campaign(export(rows), **SCALAR)
+    assert set(statistics(built).values()) == {None}
+    assert {(r["n_items"], r["n_judges"]) for r in built.rows("agreement")} == {(0, 0)}
+
+
+def test_all_judges_stand_beside_those_who_count(build_campaign):
+    rows = simulated()
+    rng = np.random.default_rng(1)
+    for judge in range(6):  # degraded copies: the last judge does not see them
+        for n, row in enumerate([r for r in rows if r[0] == f"j{judge}" and r[5] == "none"][:12]):
+            drop = 0 if judge == 5 else 15 + int(rng.integers(10))
+            sign = (-1) ** n if judge == 5 else 1
+            score = int(np.clip(row[4] - drop + 3 * sign, 0, 100))
+            rows.append([*row[:4], score, "bad_reference"])
+    settings = {k: v for k, v in SCALAR.items() if k != "quality"}
+    built = build_campaign(export(rows), **settings)
+    assert {r["judge"]: r["verdict"] for r in built.rows("judge_tests")}
+    failed = [r for r in built.rows("judges") if r["verdict"] == "failed"]
+    assert len(failed) == 1
+    found = statistics(built)
+    only = [r for r in rows if r[0] != "j5"]
+    without = statistics(build_campaign(export(only), **settings))
+    everyone = statistics(build_campaign(export(rows), **SCALAR))
+    for name in without:
+        assert found[name] == pytest.approx(without[name])
+        assert found[f"{name}_unfiltered"] == pytest.approx(everyone[name])
+    assert found["inter_difference_mean"] != found["inter_difference_mean_unfiltered"]
+
+
+LABELS = [
+    ("i1", "a", "x"), ("i1", "b", "x"), ("i2", "a", "x"), ("i2", "b", "y"), ("i3", "a", "y"),
+    ("i3", "b", "y"), ("i4", "a", "y"), ("i4", "b", "x"), ("i5", "a", "x"), ("i5", "b", "x"),
+]  # fmt: skip
+
+
+def test_labels_of_two_judges_by_hand(build_campaign):
+    """a: 3 x, 2 y; b: 3 x, 2 y; 3 of 5 agree; chance .36 + .16 = .52, kappa .08 / .48."""
+    text = "item,judge,label\n" + "".join(",".join(row) + "\n" for row in LABELS)
+    found = statistics(build_campaign({"a.csv": text}))
+    assert found["percent_agreement"] == found["pooled_percent_agreement"] == 0.6
+    assert found["cohen_kappa"] == pytest.approx(0.08 / 0.48)
+    assert found["fleiss_kappa"] == pytest.approx(0.08 / 0.48)  # the same pooled shares
+    # alpha: 1 - (n - 1) * 2 * 2 / (6 * 4): ten labels, four ordered disagreeing pairs
+    assert found["alpha_nominal"] == pytest.approx(1 - 9 * 4 / (2 * 6 * 4))
+    assert "alpha_ordinal" not in found
+    ordinal = [{"name": "*", "kind": "categorical", "labels": ["x", "y"], "ordinal": True}]
+    found = statistics(build_campaign({"a.csv": text}, tasks=ordinal))
+    assert found["alpha_ordinal"] == pytest.approx(found["alpha_nominal"])  # of two classes
+
+
+def test_a_fall_of_agreement_is_told(build_campaign):
+    agree = "item,judge,label\n" + "".join(
+        f"i{n},{judge},{'xy'[n % 2]}\n" for n in range(20) for judge in ("a", "b", "c")
+    )
+    differ = "item,judge,label\n" + "".join(
+        f"i{n},{judge},{'xy'[(n // 2) % 2]}\n" for n in range(20) for judge in ("d", "e", "f")
+    )
+    first = build_campaign({"a.csv": agree})
+    gates = {g.name: g for g in first.runs["compare_agreement"].gates}
+    assert (gates["agreement_fall"].level, gates["agreement_fall"].value) == ("pass", 0)
+    second = build_campaign({"a.csv": agree, "b.csv": differ})
+    gates = {g.name: g for g in second.runs["compare_agreement"].gates}
+    assert gates["agreement_fall"].level == "warn"
+    before, now = statistics(first), statistics(second)
+    falls = {name: before[name] - now[name] for name in now if "kappa" in name or "alpha" in name}
+    assert gates["agreement_fall"].value == pytest.approx(max(falls.values()))
+    assert "small cohen_kappa" in gates["agreement_fall"].detail
+    third = build_campaign({"a.csv": agree, "b.csv": differ})
+    gates = {g.name: g for g in third.runs["compare_agreement"].gates}
+    assert gates["agreement_fall"].value == 0
+    assert not third.publication.published

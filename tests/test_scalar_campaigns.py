@@ -1,0 +1,834 @@
+"""Scores through the whole pipeline: judge control, z-scores, means, rankings, bad input.
+
+Small campaigns whose numbers can be worked out by hand or by scipy. What cannot be used ends
+as a reason in a table (lineage, set_aside, judges): never as NaN in a mean, nor as a pair of
+judgments that do not belong together.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from scipy import stats
+
+from annot_pipeline import load_gold
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import ConfigError, GateError
+from tests.conftest import Built, build_file
+
+SCALE = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
+Row = dict[str, Any]
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as an export; what a row does not name is blank."""
+    text = io.StringIO(newline="")
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.DictWriter(text, names, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def build_rows(
+    folder: Path, rows: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
+    *sets: str, items: Sequence[Mapping[str, Any]] = (), **settings: Any,
+) -> Built:  # fmt: skip
+    """Build rows (of one export, or by the name of the export), columns named as the fields."""
+    exports = rows if isinstance(rows, Mapping) else {"a.csv": rows}
+    (folder / "exports").mkdir(parents=True, exist_ok=True)
+    for name, content in exports.items():
+        (folder / "exports" / name).write_text(as_csv(content), encoding="utf-8", newline="")
+    columns = dict.fromkeys(name for content in exports.values() for row in content for name in row)
+    document: Row = {
+        "campaign": "small",
+        "sources": [
+            {"path": "exports/*.csv", "format": "csv", "fields": {name: name for name in columns}}
+        ],
+        "tasks": SCALE,
+        "privacy": {"pseudonymize": False},
+        "gates": {"rejected_share": {"error": None}},
+        "agreement": {"bootstrap": 2},
+    }
+    if items:
+        (folder / "items.csv").write_text(as_csv(items), encoding="utf-8", newline="")
+        fields = {name: name for name in dict.fromkeys(name for row in items for name in row)}
+        document["items"] = [{"path": "items.csv", "format": "csv", "fields": fields}]
+    (folder / "campaign.yaml").write_text(json.dumps(document | settings), encoding="utf-8")
+    built = build_file(folder, *sets)
+    check_gold(built, folder / "gold")
+    return built
+
+
+def check_gold(built: Built, gold: Path) -> None:
+    """What holds in every release: no NaN, and every judgment that counts is in the means."""
+    for name in GOLD:
+        for column in load_gold(gold, name).itercolumns():
+            if pa.types.is_floating(column.type):
+                assert not pc.any(pc.is_nan(column)).as_py(), name
+                assert not pc.any(pc.is_inf(column)).as_py(), name
+    lineage, scores = built.rows("lineage"), built.rows("scores")
+    scalar = {t["task"] for t in built.rows("tasks") if t["kind"] == "scalar"}
+    counted = Counter(row["fate"] for row in lineage if row["task"] in scalar)
+    assert sum(row["n_judgments"] for row in scores) == counted["used"]
+    aside = {
+        (row["judgment_id"], row["left_out_of"]): row["reason"] for row in built.rows("set_aside")
+    }
+    known = {row["judgment_id"] for row in lineage}
+    assert {judgment for judgment, _ in aside} <= known
+    assert all(aside.values()), "every row says why"
+    for row in scores:
+        assert (row["raw_mean"] is None) == (row["n_judgments"] == 0)
+        assert (row["unfiltered_mean"] is None) == (row["n_unfiltered"] == 0)
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Any:
+    """`build_rows` in a folder of its own; each call is another campaign."""
+    count = iter(range(1000))
+
+    def build_next(rows: Any, *sets: str, **settings: Any) -> Built:
+        return build_rows(tmp_path / f"campaign{next(count)}", rows, *sets, **settings)
+
+    return build_next
+
+
+def fates(built: Built, *key: str) -> dict[Any, tuple[str, str | None]]:
+    """Fate and reason of each record, by item or other columns of lineage."""
+    names = key or ("item",)
+    return {
+        tuple(row[n] for n in names) if len(names) > 1 else row[names[0]]: (
+            row["fate"],
+            row["reason"],
+        )
+        for row in built.rows("lineage")
+    }
+
+
+def by(rows: Iterable[Row], *names: str) -> dict[Any, Row]:
+    found: dict[Any, Row] = {}
+    for row in rows:
+        key = tuple(row[name] for name in names) if len(names) > 1 else row[names[0]]
+        assert key not in found
+        found[key] = row
+    return found
+
+
+def gates(built: Built) -> dict[str, Any]:
+    return {gate.name: gate for run in built.runs.values() for gate in run.gates}
+
+
+def z_of(scores: Sequence[float]) -> list[float]:
+    return [(score - fmean(scores)) / stdev(scores) for score in scores]
+
+
+# --- scores --------------------------------------------------------------------------------
+
+NO_NUMBERS = {
+    "85,5": "score is not a number: '85,5'",
+    "70%": "score is not a number: '70%'",
+    "NaN": "score is not a number: 'NaN'",
+    "nan": "score is not a number: 'nan'",
+    "inf": "score is not a number: 'inf'",
+    "-Infinity": "score is not a number: '-Infinity'",
+    "1e400": "score is too large: '1e400'",
+    "-1e400": "score is too large: '-1e400'",
+    "1e16": "score is too large: '1e16'",
+    "0x1F": "score is not a number: '0x1F'",
+    "1_000": "score is not a number: '1_000'",
+    "1 0": "score is not a number: '1 0'",
+    "eighty": "score is not a number: 'eighty'",
+    "½": "score is not a number: '½'",
+    "²": "score is not a number: '²'",
+    "--5": "score is not a number: '--5'",
+    "5.5.5": "score is not a number: '5.5.5'",
+    "1e": "score is not a number: '1e'",
+    ".": "score is not a number: '.'",
+    "=5+5": "score is not a number: '=5+5'",
+    "'50": 'score is not a number: "\'50"',
+    "None": "score is not a number: 'None'",
+    "true": "score is not a number: 'true'",
+    "": "score is blank",
+    "  ": "score is blank",
+    "-0.0001": "score is outside the scale: -0.0001",
+    "100.0001": "score is outside the scale: 100.0001",
+    "101": "score is outside the scale: 101.0",
+    "-1": "score is outside the scale: -1.0",
+    "1e15": "score is outside the scale: 1000000000000000.0",
+}
+NUMBERS = {
+    "+85": 85, " 85 ": 85, "\t85": 85, "85\n": 85, "\u00a085": 85, "８５": 85, "٨٥": 85,  # noqa: RUF001
+    "085": 85, "85.": 85, ".5": 0.5, "8.5e1": 85, "8.5E+01": 85, "-0": 0, "0": 0, "100": 100,
+    "1e-320": 0, "33.333333333333336": 100 / 3,
+}  # fmt: skip
+
+
+def test_scores_are_numbers_or_reasons(build: Any) -> None:
+    """One campaign: every odd score is a record with its reason, and no mean feels it."""
+    rows = [{"item": f"i{n}", "judge": "ann", "score": n} for n in range(10)]
+    rows += [{"item": f"no{n}", "judge": "odd", "score": text} for n, text in enumerate(NO_NUMBERS)]
+    rows += [{"item": f"yes{n}", "judge": "odd", "score": text} for n, text in enumerate(NUMBERS)]
+    built = build(rows)
+    found = fates(built)
+    assert {text: found[f"no{n}"] for n, text in enumerate(NO_NUMBERS)} == {
+        text: ("rejected", reason) for text, reason in NO_NUMBERS.items()
+    }
+    scores = by(built.rows("scores"), "item")
+    assert scores.keys() == {row["item"] for row in rows if not row["item"].startswith("no")}
+    for n, (text, number) in enumerate(NUMBERS.items()):
+        assert found[f"yes{n}"] == ("used", None), text
+        assert scores[f"yes{n}"]["raw_mean"] == pytest.approx(number), text
+    judge = by(built.rows("judges"), "judge")["odd"]
+    assert judge["n_judgments"] == len(NUMBERS)
+    assert judge["mean"] == pytest.approx(fmean(NUMBERS.values()))
+    assert judge["sd"] == pytest.approx(stdev(NUMBERS.values()))
+
+
+def test_without_a_declared_scale_all_numbers_count(build: Any) -> None:
+    given = [-1e15, -5, 0, 7.5, 1e15]
+    rows = [{"item": f"i{n}", "judge": "ann", "score": score} for n, score in enumerate(given)]
+    rows.append({"item": "x", "judge": "ann", "score": "1.1e15"})
+    built = build(rows, tasks=[{"name": "*", "kind": "scalar"}])
+    assert fates(built)["x"] == ("rejected", "score is too large: '1.1e15'")
+    assert [row["raw_mean"] for row in built.rows("scores")] == given
+    (judge,) = built.rows("judges")
+    assert judge["share_at_ends"] is None, "nobody knows the ends"
+    statistics = {row["statistic"] for row in built.rows("agreement")}
+    assert "inter_kappa_z_5" in statistics
+    assert not [name for name in statistics if "kappa_raw" in name], "no scale to cut"
+
+
+@pytest.mark.parametrize(
+    ("scale", "error"),
+    [
+        ([100, 0], "tasks.0.scale: [100.0, 0.0] does not rise; write [lowest, highest]"),
+        ([5, 5], "tasks.0.scale: [5.0, 5.0] does not rise; write [lowest, highest]"),
+        ([0], "tasks.0.scale.1: is missing"),
+        ([0, "high"], "tasks.0.scale.1: input should be a valid number (found 'high')"),
+        ([0, "1e400"], "tasks.0.scale.1: input should be a valid number (found '1e400')"),
+    ],
+)
+def test_scales_that_are_none(scale: Any, error: str, build: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build([{"item": "i", "judge": "a", "score": 1}], tasks=[SCALE[0] | {"scale": scale}])
+    assert error in str(caught.value)
+
+
+# --- judges without z ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("constant", [70, 70.1, 0.1, 33.3, 100 / 3, 0, 99.99])
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_a_constant_judge_has_no_z(constant: float, n: int, build: Any) -> None:
+    """Also of a constant like 70.1, whose mean in floating point is not exactly 70.1."""
+    rows = [{"item": f"i{k}", "judge": "same", "score": constant} for k in range(n)]
+    rows += [{"item": f"i{k}", "judge": "ann", "score": 10 * k} for k in range(n)]
+    built = build(rows)
+    judge = by(built.rows("judges"), "judge")["same"]
+    assert (judge["mean"], judge["sd"]) == (constant, 0)
+    assert judge["no_z_reason"] == f"all {n} scores are equal"
+    scores = by(built.rows("scores"), "item")
+    z = z_of([10 * k for k in range(n)])
+    for k in range(n):
+        assert scores[f"i{k}"]["z_mean"] == pytest.approx(z[k])
+        assert scores[f"i{k}"]["raw_mean"] == pytest.approx((constant + 10 * k) / 2)
+        assert scores[f"i{k}"]["n_judgments"] == 2
+    aside = built.rows("set_aside")
+    assert [(row["item"], row["judge"], row["left_out_of"], row["reason"]) for row in aside] == [
+        (f"i{k}", "same", "z_scores", f"all {n} scores are equal") for k in range(n)
+    ]
+    assert gates(built)["rows_without_z"].value == pytest.approx(1 / 2)
+
+
+def test_a_judge_with_one_judgment(build: Any) -> None:
+    rows = [{"item": f"i{k}", "judge": "ann", "score": 10 * k} for k in range(3)]
+    built = build([*rows, {"item": "i0", "judge": "once", "score": 50}])
+    judge = by(built.rows("judges"), "judge")["once"]
+    assert (judge["mean"], judge["sd"], judge["n_judgments"]) == (50, None, 1)
+    assert judge["no_z_reason"].endswith("; 2 are needed")
+    scores = by(built.rows("scores"), "item")
+    assert scores["i0"]["raw_mean"] == 25
+    assert scores["i0"]["z_mean"] == pytest.approx(-1), "of ann alone"
+    assert [row["item"] for row in built.rows("set_aside")] == ["i0"]
+
+
+def test_items_of_judges_without_z_alone(build: Any) -> None:
+    built = build([{"item": "i", "judge": "once", "score": 50}])
+    (row,) = built.rows("scores")
+    assert (row["raw_mean"], row["z_mean"], row["n_judgments"]) == (50, None, 1)
+
+
+@pytest.mark.parametrize("controls", ["include", "exclude"])
+def test_controls_count_for_z_or_not(controls: str, build: Any) -> None:
+    rows = [
+        {"item": f"i{k}", "judge": "ann", "control": "", "score": s}
+        for k, s in enumerate([20, 40, 90])
+    ]
+    rows += [{"item": "b", "judge": "ann", "control": "bad_reference", "score": 10}]
+    rows += [{"item": "b", "judge": "bad", "control": "bad_reference", "score": s} for s in (1, 2)]
+    built = build(rows, standardize={"controls": controls})
+    judges = by(built.rows("judges"), "judge")
+    scores = by(built.rows("scores"), "item")
+    z = z_of([20, 40, 90, 10] if controls == "include" else [20, 40, 90])
+    assert [scores[f"i{k}"]["z_mean"] for k in range(3)] == pytest.approx(z[:3])
+    assert "b" not in scores
+    if controls == "include":
+        assert judges["bad"]["no_z_reason"] is None
+    else:
+        assert judges["bad"]["no_z_reason"] == "0 ordinary scores; 2 are needed"
+
+
+# --- controls and their pairs --------------------------------------------------------------
+
+NONE = "no ordinary judgment of the same output"
+OTHER = "the ordinary judgment of the same output is by another judge"
+TWO = "2 ordinary judgments of the same output by the same judge"
+
+
+def alike(n: int, control: str = "bad_reference") -> str:
+    return f"{n} {control} judgments of the same output by the same judge"
+
+
+def of(segment: str = "s", score: Any = 60, **more: Any) -> Row:
+    """An ordinary judgment; `bad` is its degraded copy."""
+    return {"judge": "ann", "hit": "h", "system": "x", "segment": segment, "score": score} | more
+
+
+def bad(segment: str = "s", score: Any = 20, **more: Any) -> Row:
+    return of(segment, score, control="bad_reference") | more
+
+
+# what is judged, and what each control is compared with: a score, or why with nothing
+PAIRS: dict[str, tuple[list[Row], list[float | str]]] = {
+    "its pair": ([of(), bad()], [60]),
+    "no pair": ([of("t"), bad()], [NONE]),
+    "nothing ordinary at all": ([bad()], [NONE]),
+    "by another judge": ([of(judge="bob"), bad()], [OTHER]),
+    "in another HIT": ([of(hit="g"), bad()], [NONE]),
+    "by another judge in another HIT": ([of(judge="bob", hit="g"), bad()], [NONE]),
+    "without HIT against with": ([of(hit=""), bad()], [NONE]),
+    "without HIT": ([of(hit=""), bad(hit="")], [60]),
+    "of another system": ([of(system="y"), bad()], [NONE]),
+    "of another criterion": ([of(criterion="fluency"), bad(criterion="adequacy")], [NONE]),
+    "of a criterion against of none": ([of(), bad(criterion="adequacy")], [NONE]),
+    "of each criterion": (
+        [of(criterion="fluency", score=61), of(criterion="adequacy", score=62),
+         bad(criterion="fluency"), bad(criterion="adequacy", score=21)],
+        [61, 62],
+    ),
+    "a degraded copy with an id of its own": ([of(item="i"), bad(item="i-degraded")], [60]),
+    "two controls": ([of(), bad(native_id="1"), bad(score=30, native_id="2")], [alike(2)] * 2),
+    "three controls": (
+        [of(), *(bad(score=n, native_id=n) for n in (1, 2, 3))], [alike(3)] * 3
+    ),
+    "controls of two kinds": (
+        [of(), bad(), of(score=58, control="ask_again"), of(score=99, control="good_reference")],
+        [60, 60, 60],
+    ),
+    "asked again twice": (
+        [of(), *(of(score=n, control="ask_again", native_id=n) for n in (1, 2))],
+        [alike(2, "ask_again")] * 2,
+    ),
+    "two ordinary ones": ([of(native_id="1"), of(score=70, native_id="2"), bad()], [TWO]),
+    "two ordinary ones of equal score": ([of(native_id="1"), of(native_id="2"), bad()], [TWO]),
+    "two ordinary ones, one off the scale": ([of(native_id="1"), of(score=170, native_id="2"), bad()], [60]),
+    "an ordinary one off the scale": ([of(score=101), bad()], [NONE]),
+    "an ordinary one of a rejected assignment": ([of(status="Rejected"), bad(status="Approved")], [NONE]),
+    "a control of a rejected assignment": ([of(), bad(status="Rejected")], []),
+    "a control off the scale": ([of(), bad(score=-1)], []),
+    "asked again is not ordinary": ([of(control="ask_again"), bad()], [NONE, NONE]),
+    "by item, without segment": (
+        [of(item="i", segment=""), bad(item="i", segment=""), of(item="j", segment="", score=9)], [60]
+    ),
+    "by item, without system": ([of(item="i", system=""), bad(item="i", system="")], [60]),
+    "by item against by output": ([of(item="i"), bad(item="i", system="")], [NONE]),
+    "by other items, without segment": ([of(item="i", segment=""), bad(item="j", segment="")], [NONE]),
+    # control_of
+    "of an item": ([of("t", item="i"), bad(item="b", control_of="i")], [60]),
+    "of an item, not of its own output": (
+        [of("t", item="i"), of(item="j", score=70), bad(item="b", control_of="i")], [60]
+    ),
+    "of a segment/system": ([of("t"), bad(control_of="t/x")], [60]),
+    "of an item in another HIT": ([of("t", item="i", hit="g"), bad(item="b", control_of="i")], [60]),
+    "of an item in this HIT and in another": (
+        [of("t", item="i", hit="g"), of("t", item="i", score=70), bad(item="b", control_of="i")], [70]
+    ),
+    "of an item in two other HITs": (
+        [of("t", item="i", hit="g"), of("t", item="i", hit="f"), bad(item="b", control_of="i")], [TWO]
+    ),
+    "of an item of another judge": (
+        [of("t", item="i", judge="bob"), bad(item="b", control_of="i")], [OTHER]
+    ),
+    "of an item that is not there": ([of(item="i"), bad(item="b", control_of="k")], [NONE]),
+    "of itself": ([of("t", item="i"), bad(item="b", control_of="b")], [NONE]),
+    "of a control": (
+        [of(item="i"), bad(item="b", native_id="1"), bad("t", item="c", control_of="1")], [60, NONE]
+    ),
+    "of a judgment": ([of("t", native_id="7"), bad(native_id="8", control_of="7")], [60]),
+    "of a judgment in another HIT": (
+        [of("t", native_id="7", hit="g"), bad(native_id="8", control_of="7")], [60]
+    ),
+    "of a judgment of another judge": (
+        [of("t", native_id="7", judge="bob"), bad(native_id="8", control_of="7")], [OTHER]
+    ),
+    "of a judgment that is not there": ([of(native_id="7"), bad(control_of="9")], [NONE]),
+    "of a judgment id that two have": (
+        [of("t", native_id="7"), of("u", native_id="7"), bad(control_of="7")], [TWO]
+    ),
+    "of what is an item and a judgment id": (
+        [of("t", item="7"), of("u", score=70, item="i", native_id="7"), bad(item="b", control_of="7")],
+        [60],
+    ),
+    "of a judgment of another criterion": (
+        [of("t", native_id="7", criterion="fluency"), bad(control_of="7", criterion="adequacy")], [NONE]
+    ),
+    "two controls of one item": (
+        [of("t", item="i"), bad(item="b", control_of="i"), bad("u", item="c", control_of="i")],
+        [alike(2)] * 2,
+    ),
+    # names that could run together
+    "joined names": ([of('a","b', system="c"), bad("a", system='b","c')], [NONE]),
+    "names with blanks": ([of(system="x "), bad()], [NONE]),
+    "names with a slash": ([of("a/b", system="c"), bad("a", system="b/c")], [NONE]),
+    "names with a separator": ([of("a\x1fb", system="c"), bad("a", system="b\x1fc")], [NONE]),
+    "names that differ in case": ([of(system="X"), bad()], [NONE]),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """One campaign, a task a case; a judge of each task is another one."""
+    rows = [
+        {"item": item_of(row)} | row | {"task": name, "judge": f"{row['judge']} of {name}"}
+        for name, (given, _) in PAIRS.items()
+        for row in given
+    ]
+    # the pair of one, but in another task
+    rows.append({"item": "s/x"} | of(task="other") | {"judge": "ann of no pair"})
+    folder = tmp_path_factory.mktemp("pairs") / "campaign"
+    return build_rows(folder, rows, quality={"scope": "task"}, ranking={"bootstrap": 0})
+
+
+def item_of(row: Row) -> str:
+    """What the item is where no item is mapped."""
+    parts = (row["segment"], row["system"])
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_a_control_is_compared_with(name: str, pairs: Built) -> None:
+    """Found pairs: the score of the ordinary judgment; else why there is none, in set_aside too."""
+    expected = PAIRS[name][1]
+    rows = [row for row in pairs.rows("control_pairs") if row["task"] == name]
+    found = [row["reason"] or row["ordinary_score"] for row in rows]
+    assert sorted(map(str, found)) == sorted(
+        str(float(e)) if not isinstance(e, str) else e for e in expected
+    )
+    assert all((row["reason"] is None) == (row["ordinary_id"] is not None) for row in rows)
+    aside = Counter(
+        row["reason"] for row in pairs.rows("set_aside")
+        if row["task"] == name and row["left_out_of"] == "judge_control"
+    )  # fmt: skip
+    assert aside == Counter(e for e in expected if isinstance(e, str))
+    judge = by(pairs.rows("judges"), "task", "judge")[name, f"ann of {name}"]
+    n_pairs = sum(row["control"] == "bad_reference" and not row["reason"] for row in rows)
+    assert judge["n_pairs"] == n_pairs
+    assert judge["verdict"] in ("undetermined", "untested"), "one pair decides nothing"
+
+
+def test_pairs_of_several_criteria_are_by_criterion(pairs: Built) -> None:
+    rows = [row for row in pairs.rows("control_pairs") if row["task"] == "of each criterion"]
+    assert {row["criterion"]: (row["ordinary_score"], row["score"]) for row in rows} == {
+        "fluency": (61, 20),
+        "adequacy": (62, 21),
+    }
+
+
+def test_unpaired_controls_are_a_gate(pairs: Built) -> None:
+    gate = gates(pairs)["unpaired_controls"]
+    expected = Counter(e for _, found in PAIRS.values() for e in found if isinstance(e, str))
+    n_controls = sum(len(found) for _, found in PAIRS.values())
+    assert gate.value == pytest.approx(expected.total() / n_controls)
+    assert gate.level == "warn"
+    assert f"{expected[NONE]} x {NONE}" in gate.detail
+    assert f"{expected[OTHER]} x {OTHER}" in gate.detail
+
+
+def test_a_corrected_ordinary_judgment(build: Any) -> None:
+    """The pair is the answer that counts; the superseded one is no second ordinary judgment."""
+    exports = {"1.csv": [of(), bad()], "2.csv": [of(score=75)], "3.csv": [of(score=75)]}
+    built = build(exports)
+    (pair,) = built.rows("control_pairs")
+    assert (pair["ordinary_score"], pair["reason"]) == (75, None)
+    assert Counter(row["fate"] for row in built.rows("lineage")) == Counter(
+        ["superseded", "duplicate", "control", "used"]
+    )
+
+
+def test_a_corrected_control(build: Any) -> None:
+    (pair,) = build({"1.csv": [of(), bad()], "2.csv": [bad(score=5)]}).rows("control_pairs")
+    assert (pair["score"], pair["ordinary_score"], pair["reason"]) == (5, 60, None)
+
+
+@pytest.mark.parametrize(
+    "quality", [{"test": "none"}, {"test": "welch", "contrast": "pooled"}, {"test": "known_answer"}]
+)
+def test_tests_without_pairs_miss_none(quality: Row, build: Any) -> None:
+    built = build([of(), bad("t"), of("u", control="ask_again")], quality=quality)
+    assert built.rows("set_aside") == []
+    assert gates(built)["unpaired_controls"].value == 0
+
+
+def test_a_control_of_no_kind_is_a_rejected_record(build: Any) -> None:
+    built = build([of(), bad(), bad("t", control="BAD"), bad("u", control="Bad_reference")])
+    assert fates(built)["t/x"] == (
+        "rejected",
+        "control is not one of none, ask_again, bad_reference, good_reference, known_answer: 'BAD'",
+    )
+    assert fates(built)["u/x"][0] == "rejected"
+
+
+# --- judge control -------------------------------------------------------------------------
+
+CAREFUL = [(72, 31), (55, 20), (81, 40), (64, 66), (90, 35), (47, 12), (76, 52), (58, 49)]
+CARELESS = [(50, 52), (61, 58), (40, 47), (55, 55), (70, 66), (33, 41), (48, 44), (59, 62)]
+AGAIN = [(70, 66), (52, 60), (85, 80), (61, 61), (88, 92), (45, 51), (74, 77), (57, 50)]
+
+
+def hit_of(
+    judge: str, pairs: Sequence[tuple[float, float]], again: Any = (), **more: Any
+) -> list[Row]:
+    """Rows of a judge: (ordinary score, degraded copy's), and (ordinary, asked again)."""
+    rows = []
+    for n, (first, second) in enumerate(pairs):
+        rows += [of(f"s{n}", first), bad(f"s{n}", second)]
+    for n, (first, second) in enumerate(again):
+        rows += [of(f"a{n}", first), of(f"a{n}", second, control="ask_again")]
+    return [row | {"judge": judge} | more for row in rows]
+
+
+def expected_test(
+    test: str, contrast: str, pairs: Sequence[tuple[float, float]], again: Any, signed: bool
+) -> tuple[float, float, float]:
+    """statistic (of t-tests), effect, p by scipy."""
+    d2 = [a - b for a, b in pairs]
+    d1 = [a - b if signed else abs(a - b) for a, b in again]
+    if contrast == "paired":
+        if test == "paired_t":
+            found = stats.ttest_rel(*zip(*pairs, strict=True), alternative="greater")
+        else:
+            found = stats.wilcoxon(
+                d2,
+                alternative="greater",
+                correction=True,
+                method="asymptotic",
+                zero_method="wilcox",
+            )
+        return found.statistic, fmean(d2), found.pvalue
+    first, second = d2, d1
+    if contrast == "pooled":
+        first = [a for a, _ in pairs] + [a for a, _ in again]
+        second = [b for _, b in pairs]
+    if test == "welch":
+        found = stats.ttest_ind(first, second, equal_var=False, alternative="greater")
+    else:
+        found = stats.mannwhitneyu(
+            first, second, alternative="greater", use_continuity=True, method="asymptotic"
+        )
+    return found.statistic, fmean(first) - fmean(second), found.pvalue
+
+
+@pytest.mark.parametrize(
+    ("test", "contrast", "signed"),
+    [
+        ("paired_t", "paired", False),
+        ("signed_rank", "paired", False),
+        ("welch", "pooled", False),
+        ("mann_whitney", "pooled", False),
+        ("welch", "difference", False),
+        ("mann_whitney", "difference", False),
+        ("welch", "difference", True),
+        ("mann_whitney", "difference", True),
+    ],
+)
+def test_every_test_of_every_contrast(test: str, contrast: str, signed: bool, build: Any) -> None:
+    """Statistic, effect, p and verdict as scipy has them."""
+    judges = {"careful": CAREFUL, "careless": CARELESS}
+    rows = [row for name, given in judges.items() for row in hit_of(name, given, AGAIN)]
+    built = build(rows, quality={"test": test, "contrast": contrast, "signed": signed})
+    found = by(built.rows("judges"), "judge")
+    for name, given in judges.items():
+        statistic, effect, p = expected_test(test, contrast, given, AGAIN, signed)
+        judge = found[name]
+        assert judge["effect"] == pytest.approx(effect)
+        assert judge["p_value"] == judge["p_adjusted"] == pytest.approx(p)
+        assert judge["verdict"] == ("passed" if p < 0.05 else "failed")
+        assert judge["dropped"] == (p >= 0.05)
+        assert (judge["test"], judge["contrast"], judge["n_pairs"]) == (test, contrast, 8)
+        assert (judge["n_bad_reference"], judge["n_ask_again"]) == (8, 8)
+        if test in ("paired_t", "welch"):
+            assert judge["statistic"] == pytest.approx(statistic)
+    assert found["careful"]["verdict"] == "passed"
+    assert found["careless"]["verdict"] == "failed"
+    kept = {row["judge"]: row["fate"] for row in built.rows("lineage") if row["item"] == "s0/x"}
+    assert kept["careless"] == "judge_failed"
+    (reason,) = {row["reason"] for row in built.rows("lineage") if row["judge"] == "careless"}
+    assert reason == f"judge control: failed ({test}, p = {found['careless']['p_value']:.4g})"
+    scores = by(built.rows("scores"), "item")["s0/x"]
+    assert (scores["raw_mean"], scores["unfiltered_mean"]) == (72, 61)
+
+
+REFUSED = {
+    ("paired_t", "pooled"): "paired_t compares pairs; with contrast: pooled write test: welch or mann_whitney",
+    ("paired_t", "difference"): "paired_t compares pairs; with contrast: difference write test: welch or mann_whitney",
+    ("signed_rank", "pooled"): "signed_rank compares pairs; with contrast: pooled write test: welch or mann_whitney",
+    ("signed_rank", "difference"): "signed_rank compares pairs; with contrast: difference write test: welch or mann_whitney",
+    ("welch", "paired"): "welch compares two samples; write contrast: pooled (all ordinary scores against all degraded ones) or difference (d2 against d1)",
+    ("mann_whitney", "paired"): "mann_whitney compares two samples; write contrast: pooled (all ordinary scores against all degraded ones) or difference (d2 against d1)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("test", "contrast"), REFUSED)
+def test_tests_that_do_not_fit_the_contrast(test: str, contrast: str, build: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build([of()], quality={"test": test, "contrast": contrast})
+    assert str(caught.value).splitlines()[1] == f"  quality: {REFUSED[test, contrast]}"
+
+
+@pytest.mark.parametrize(
+    ("quality", "error"),
+    [
+        ({"signed": True}, "quality: signed belongs to contrast: difference"),
+        ({"test": "t_test"}, "quality.test: 't_test' is not allowed"),
+        ({"contrast": "pairs"}, "quality.contrast: 'pairs' is not allowed"),
+        (
+            {"min_pairs": 1},
+            "quality.min_pairs: input should be greater than or equal to 2 (found '1')",
+        ),
+        ({"alpha": 0}, "quality.alpha: input should be greater than 0 (found '0')"),
+        ({"alpha": 1}, "quality.alpha: input should be less than 1 (found '1')"),
+        ({"correction": "bonferroni"}, "quality.correction: 'bonferroni' is not allowed"),
+        ({"scope": "judge"}, "quality.scope: 'judge' is not allowed"),
+        ({"undetermined": "pass"}, "quality.undetermined: 'pass' is not allowed"),
+        ({"known_accuracy": 1}, "quality.known_accuracy: input should be less than 1 (found '1')"),
+        ({"tests": "none"}, "quality.tests: unknown key"),
+    ],
+)
+def test_settings_that_are_none(quality: Row, error: str, build: Any) -> None:
+    with pytest.raises(ConfigError) as caught:
+        build([of()], quality=quality)
+    assert error in str(caught.value)
+
+
+def test_no_test(build: Any) -> None:
+    built = build(hit_of("careless", CARELESS), quality={"test": "none"})
+    (judge,) = built.rows("judges")
+    assert (judge["verdict"], judge["verdict_reason"]) == ("untested", "quality.test is none")
+    assert (judge["test"], judge["contrast"], judge["p_value"], judge["n_pairs"]) == (
+        None,
+        None,
+        None,
+        0,
+    )
+    assert not judge["dropped"]
+
+
+@pytest.mark.parametrize("undetermined", ["keep", "drop"])
+def test_a_judge_with_too_few_controls(undetermined: str, build: Any) -> None:
+    rows = [*hit_of("careful", CAREFUL), *hit_of("one", CAREFUL[:1]), of(judge="none")]
+    built = build(rows, quality={"undetermined": undetermined})
+    judges = by(built.rows("judges"), "judge")
+    assert judges["careful"]["verdict"] == "passed"
+    dropped = undetermined == "drop"
+    for name, n in (("one", 1), ("none", 0)):
+        judge = judges[name]
+        assert judge["verdict"] == "undetermined", "a campaign with controls asks them of everyone"
+        assert judge["verdict_reason"] == f"{n} pairs, 2 are needed"
+        assert (judge["dropped"], judge["n_pairs"], judge["p_value"]) == (dropped, n, None)
+    fate = fates(built, "item", "judge")["s/x", "none"]
+    why = "judge control: undetermined (0 pairs, 2 are needed)"
+    assert fate == (("judge_failed", why) if dropped else ("used", None))
+    assert gates(built)["judges_undetermined"].value == pytest.approx(2 / 3)
+    assert gates(built)["few_controls"].value == 1, "8 pairs are few, too"
+
+
+@pytest.mark.parametrize(("min_pairs", "verdict"), [(8, "passed"), (9, "undetermined")])
+def test_how_many_pairs_are_enough(min_pairs: int, verdict: str, build: Any) -> None:
+    (judge,) = build(hit_of("ann", CAREFUL), quality={"min_pairs": min_pairs}).rows("judges")
+    assert judge["verdict"] == verdict
+
+
+def test_a_campaign_without_controls_tests_nobody(build: Any) -> None:
+    built = build([of(), of("t", judge="bob")], quality={"undetermined": "drop"})
+    for judge in built.rows("judges"):
+        assert (judge["verdict"], judge["dropped"]) == ("untested", False)
+        assert judge["verdict_reason"] == "no controls for this test"
+
+
+def test_references_alone_are_no_controls_for_the_paired_test(build: Any) -> None:
+    rows = [of(), of(control="good_reference", score=90), of(control="ask_again", score=60)]
+    (judge,) = build(rows).rows("judges")
+    assert (judge["verdict"], judge["n_good_reference"], judge["n_ask_again"]) == ("untested", 1, 1)
+    assert (judge["mean_good_reference"], judge["mean_ordinary"]) == (90, 60)
+
+
+ZERO_VARIANCE = {
+    "everything one score": ([(70.1, 70.1)] * 5, "failed"),
+    "always ten points lower": ([(60, 50), (80, 70), (30, 20)], "passed"),
+    "always ten points higher": ([(50, 60), (70, 80), (20, 30)], "failed"),
+    "always a tenth lower, as decimals": ([(0.3, 0.2), (0.8, 0.7), (0.2, 0.1)], "passed"),
+}
+
+
+@pytest.mark.parametrize("test", ["paired_t", "signed_rank"])
+@pytest.mark.parametrize("name", ZERO_VARIANCE)
+def test_no_variance_is_decided_by_the_means(name: str, test: str, build: Any) -> None:
+    pairs, verdict = ZERO_VARIANCE[name]
+    if test == "signed_rank":
+        pairs = pairs * 5  # three pairs can never be significant by ranks
+        pairs = [(a, b) for a, b in pairs]
+    (judge,) = _all_judges(build, hit_of("ann", pairs), {"test": test})
+    assert judge["verdict"] == verdict
+    if test == "paired_t" and "decimals" not in name:
+        assert judge["verdict_reason"] == "the scores do not vary: decided by the means"
+        assert judge["p_value"] == (0 if verdict == "passed" else 1)
+        assert judge["statistic"] in (None, 0)
+
+
+def _all_judges(build: Any, rows: list[Row], quality: Row) -> list[Row]:
+    """Judges, with one more who passes, so that something is left to publish."""
+    built = build([*rows, *hit_of("careful", CAREFUL * 2, AGAIN)], quality=quality)
+    judges: list[Row] = built.rows("judges")
+    assert by(judges, "judge")["careful"]["verdict"] == "passed"
+    return [row for row in judges if row["judge"] != "careful"]
+
+
+@pytest.mark.parametrize(
+    ("correction", "passing"), [("none", 4), ("holm", 1), ("benjamini_hochberg", 3)]
+)
+def test_corrections_over_judges(correction: str, passing: int, build: Any) -> None:
+    """Adjusted by hand (Holm) and by scipy; undetermined judges are no tests."""
+    shifts = {"j1": 40, "j2": 21, "j3": 20.5, "j4": 15, "j5": 2, "j6": 0}
+    noise = [-14, 17, -25, 22, 5, -9, 30, -26]
+    rows = [
+        row
+        for name, shift in shifts.items()
+        for row in hit_of(name, [(50 + n, 50 + n - shift - d) for n, d in enumerate(noise)])
+    ]
+    rows += hit_of("few", CAREFUL[:1])
+    built = build(rows, quality={"correction": correction}, tasks=[{"name": "*", "kind": "scalar"}])
+    judges = by(built.rows("judges"), "judge")
+    assert judges["few"]["p_adjusted"] is None
+    p = [
+        stats.ttest_1samp([shift + d for d in noise], 0, alternative="greater").pvalue
+        for shift in shifts.values()
+    ]
+    adjusted = p
+    if correction == "holm":  # p rises from judge to judge
+        assert p == sorted(p)
+        adjusted = [min(1, max(p[i] * (6 - i) for i in range(n + 1))) for n in range(6)]
+    elif correction == "benjamini_hochberg":
+        adjusted = stats.false_discovery_control(p, method="bh").tolist()
+    assert [judges[name]["p_value"] for name in shifts] == pytest.approx(p)
+    assert [judges[name]["p_adjusted"] for name in shifts] == pytest.approx(adjusted)
+    verdicts = [judges[name]["verdict"] for name in shifts]
+    assert verdicts == ["passed"] * passing + ["failed"] * (6 - passing)
+
+
+def test_scope_campaign_or_task(build: Any) -> None:
+    """A judge careful in one task and careless in another."""
+    rows = [*hit_of("ann", CAREFUL, task="t1"), *hit_of("ann", CARELESS, task="t2")]
+    rows += [
+        *hit_of("bob", CAREFUL, task="t2"),
+        of(task="t3", judge="ann"),
+        of(task="t3", judge="bob"),
+    ]
+    rows += [of(task="t4", judge="eve")]
+    whole = by(build(rows).rows("judges"), "task", "judge")
+    p = stats.ttest_rel(*zip(*CAREFUL, *CARELESS, strict=True), alternative="greater").pvalue
+    for task in ("t1", "t2", "t3"):
+        assert whole[task, "ann"]["p_value"] == pytest.approx(p)
+        assert whole[task, "ann"]["n_pairs"] == 16
+        assert whole[task, "ann"]["verdict"] == "passed"
+    assert whole["t4", "eve"]["verdict"] == "untested", "her task has no controls"
+    built = build(rows, quality={"scope": "task", "undetermined": "drop"})
+    each = by(built.rows("judges"), "task", "judge")
+    assert {key: row["verdict"] for key, row in each.items()} == {
+        ("t1", "ann"): "passed",
+        ("t2", "ann"): "failed",
+        ("t2", "bob"): "passed",
+        ("t3", "ann"): "untested",
+        ("t3", "bob"): "untested",
+        ("t4", "eve"): "untested",
+    }
+    assert each["t1", "ann"]["p_value"] == pytest.approx(
+        stats.ttest_rel(*zip(*CAREFUL, strict=True), alternative="greater").pvalue
+    )
+    fate = fates(built, "task", "item", "judge")
+    assert fate["t1", "s0/x", "ann"][0] == "used"
+    assert fate["t2", "s0/x", "ann"][0] == "judge_failed"
+    assert fate["t3", "s/x", "ann"][0] == "used"
+
+
+def test_a_judge_who_fails_fails_in_all_tasks_of_the_campaign(build: Any) -> None:
+    rows = [*hit_of("ann", CARELESS, task="t1"), of(task="t2", judge="ann")]
+    rows += [*hit_of("bob", CAREFUL, task="t1"), of(task="t2", judge="bob", score=40)]
+    built = build(rows)
+    assert fates(built, "task", "item", "judge")["t2", "s/x", "ann"][0] == "judge_failed"
+    row = by(built.rows("scores"), "task", "item")["t2", "s/x"]
+    assert (row["raw_mean"], row["n_judgments"], row["unfiltered_mean"], row["n_unfiltered"]) == (
+        40,
+        1,
+        50,
+        2,
+    )
+
+
+@pytest.mark.parametrize("quality", [{}, {"undetermined": "drop"}])
+def test_when_nobody_is_left(quality: Row, build: Any) -> None:
+    pairs = CAREFUL[:1] if quality else CARELESS
+    with pytest.raises(GateError) as caught:
+        build(hit_of("ann", pairs), quality=quality)
+    assert "nothing_used" in str(caught.value)
+    assert "if all judges failed, check quality" in str(caught.value)
+
+
+def test_controls_of_several_criteria(build: Any) -> None:
+    """A criterion with quality: false takes no part in the test, but in z and scores it does."""
+    rows = [row | {"criterion": "fluency"} for row in hit_of("ann", CAREFUL)]
+    rows += [row | {"criterion": "fun"} for row in hit_of("ann", [(b, a) for a, b in CAREFUL])]
+    tasks = [SCALE[0] | {"criteria": {"fluency": {}, "fun": {"quality": False}}}]
+    (judge,) = build(rows, tasks=tasks).rows("judges")
+    assert (judge["verdict"], judge["n_pairs"], judge["n_bad_reference"]) == ("passed", 8, 16)
+    _, effect, p = expected_test("paired_t", "paired", CAREFUL, (), False)
+    assert (judge["effect"], judge["p_value"]) == (pytest.approx(effect), pytest.approx(p))
+    assert judge["mean"] == pytest.approx(fmean(x for pair in CAREFUL for x in pair))
+    built = build([*rows, *hit_of("bob", CAREFUL, criterion="fun")], tasks=SCALE)
+    assert by(built.rows("judges"), "judge")["bob"]["verdict"] == "passed"
+
+
+@pytest.mark.parametrize(("test", "contrast"), [("paired_t", "paired"), ("mann_whitney", "pooled")])
+def test_a_reversed_criterion_is_turned_before_the_test(
+    test: str, contrast: str, build: Any
+) -> None:
+    """How robotic an output is: degraded copies get more."""
+    turned = [(100 - a, 100 - b) for a, b in CAREFUL]
+    rows = [row | {"criterion": "robotic"} for row in hit_of("ann", turned)]
+    tasks = [SCALE[0] | {"criteria": {"robotic": {"reverse": True}}}]
+    quality = {"test": test, "contrast": contrast}
+    (judge,) = build(rows, tasks=tasks, quality=quality).rows("judges")
+    _, effect, p = expected_test(test, contrast, CAREFUL, (), False)
+    assert judge["verdict"] == "passed"
+    assert (judge["effect"], judge["p_value"]) == (pytest.approx(effect), pytest.approx(p))
+    assert judge["mean_ordinary"] == pytest.approx(fmean(a for a, _ in CAREFUL))
+    assert judge["mean_bad_reference"] == pytest.approx(fmean(b for _, b in CAREFUL))
