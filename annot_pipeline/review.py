@@ -44,7 +44,7 @@ SHEET = "review.csv"
 WRITTEN = ".written.json"
 """SHA-256 of what was written here, by file: what differs was edited by a person."""
 
-BATCH_ROWS = 250_000
+BATCH_ROWS = 100_000
 LONGEST_CELL = 1 << 30
 LONGEST_REASON = 1024
 """Characters; MTurk refuses a longer one, and control characters."""
