@@ -430,7 +430,7 @@ def test_words_of_no_difference_and_of_known_answers(make):
     source = {"each": {}, "fields": fields}
     folder = make(
         {"b.csv": batch(*answers, head=names)},
-        source=source, quality={"test": "known_answer"}, gates={"nothing_used": {"error": 2}},
+        source=source, quality={"test": "known_answer"},
     )  # fmt: skip
     reviewed(folder)
     text = upload(folder)
@@ -455,7 +455,6 @@ def test_judges_who_are_dropped_have_verdicts(make):
     folder = make(
         {"b.csv": batch(work("once", ONE_PAIR))},
         quality={"undetermined": "drop"},
-        gates={"rejected_share": {"error": 1}, "nothing_used": {"error": 2}},
     )
     reviewed(folder)
     assert sheet(folder)[0]["verdict"] == "undetermined"
@@ -557,7 +556,7 @@ def test_two_exports_of_one_name_and_another_source(make):
          "fields": FIELDS | {"task": {"value": "t"}},
          "each": {"i": ["none", "bad_reference"], "k": "0..2"}},
         {"path": "exports/c.csv", "format": "csv",
-         "fields": {"judge": "w", "item": "i", "label": "l"}},
+         "fields": {"task": {"value": "l"}, "judge": "w", "item": "i", "label": "l"}},
     ]  # fmt: skip
     files = {"day1/b.csv": batch(one), "day2/B.csv": batch(two), "c.csv": "w,i,l\na,b,c\na,d,e\n"}
     folder = make(files, sources=sources)

@@ -719,7 +719,7 @@ def _binned(
     pairs: Codes, agreeing: Codes, n_categories: int, rounds: int, rng: Rng
 ) -> BinnedAgreement:
     used = pairs > 0
-    shares = _share(agreeing[used], pairs[used], rounds, rng)
+    shares = _share_of_counts(agreeing[used], pairs[used], rounds, rng)
     return BinnedAgreement(
         Estimate.of(shares),
         Estimate.of(kappa_of_share(shares, n_categories)),
@@ -727,6 +727,23 @@ def _binned(
         int(used.sum()),
         int(pairs.sum()),
     )
+
+
+def _share_of_counts(parts: Codes, wholes: Codes, rounds: int, rng: Rng) -> Floats:
+    """As `_share`, of counts: items with equal counts are one kind, drawn as often by chance.
+
+    How often each kind is among the items drawn is multinomial: the same resamples, without
+    drawing a million items to count a dozen kinds.
+    """
+    if not parts.size:
+        return np.full(1, np.nan)
+    width = int(wholes.max()) + 1
+    kinds, n = np.unique(parts * width + wholes, return_counts=True)
+    generator = np.random.default_rng(rng)
+    drawn = np.concatenate([n[None, :], generator.multinomial(parts.size, n / n.sum(), rounds)])
+    # whole numbers: exact in any order
+    shares: Floats = (drawn * (kinds // width)).sum(axis=1) / (drawn * (kinds % width)).sum(axis=1)
+    return shares
 
 
 def _share(parts: Floats | Codes, wholes: Floats | Codes, rounds: int, rng: Rng) -> Floats:
