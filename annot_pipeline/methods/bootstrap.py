@@ -119,3 +119,10 @@ def replicate(
     """
     width = min(max(_BUDGET // max(floats_per_round, 1), 1), _WIDEST)
     return np.concatenate([statistics(chunk) for chunk in resamples.chunks(width)], axis=1)
+
+
+def weighted(per_item: Floats | npt.NDArray[np.int64], weights: Floats) -> Floats:
+    """Sums of items' values ``(n_items,)`` in each resample, ``(n_rounds,)``."""
+    # not matmul: its sums depend on the number of threads
+    total: Floats = np.einsum("i,ir->r", per_item.astype(np.float64), weights)
+    return total

@@ -19,20 +19,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import AGREEMENT, TEXT
-from annot_pipeline.methods.agreement import (
+from annot_pipeline.methods.agreement import nominal_agreement
+from annot_pipeline.methods.bootstrap import Estimate
+from annot_pipeline.methods.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.rating_counts import overlap
+from annot_pipeline.methods.scale_agreement import (
     BinnedAgreement,
     ScoreDifferences,
     binned_agreement,
     equal_bins,
     inter_judge_binned_agreement,
     inter_judge_score_differences,
-    nominal_agreement,
-    overlap,
     percentile_bins,
     score_differences,
 )
-from annot_pipeline.methods.bootstrap import Estimate
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
 from annot_pipeline.steps.indexing import class_order, index, index_pairs
 
 CODE_VERSION = "1"

@@ -12,23 +12,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods import agreement, bootstrap
+from annot_pipeline.methods import agreement, bootstrap, scale_agreement
 from annot_pipeline.methods import krippendorff as alphas
-from annot_pipeline.methods.agreement import (
-    AgreementStatistic,
+from annot_pipeline.methods.agreement import AgreementStatistic, nominal_agreement
+from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
+from annot_pipeline.methods.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.rating_counts import overlap
+from annot_pipeline.methods.rating_pairs import rating_pairs
+from annot_pipeline.methods.scale_agreement import (
     binned_agreement,
     equal_bins,
     inter_judge_binned_agreement,
     inter_judge_score_differences,
     kappa_of_share,
-    nominal_agreement,
-    overlap,
     percentile_bins,
-    rating_pairs,
     score_differences,
 )
-from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
 
 METRICS = ["nominal", "ordinal", "interval", "ratio"]
 NAN = np.nan
@@ -563,8 +562,8 @@ def test_chunks_merge_into_one_sd(monkeypatch):
     items, judges = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)
     scores = rng.normal(1e6, 1, 40)
     whole = inter_judge_score_differences(items, judges, scores, n_items=2, rounds=5, rng=0)
-    small = agreement.rating_pairs
-    monkeypatch.setattr(agreement, "rating_pairs", lambda *rows: small(*rows, chunk_pairs=7))
+    small = scale_agreement.rating_pairs
+    monkeypatch.setattr(scale_agreement, "rating_pairs", lambda *rows: small(*rows, chunk_pairs=7))
     cut = inter_judge_score_differences(items, judges, scores, n_items=2, rounds=5, rng=0)
     assert cut.sd == pytest.approx(whole.sd, rel=1e-12)
     assert astuple(cut.mean) == pytest.approx(astuple(whole.mean), rel=1e-12)

@@ -32,6 +32,7 @@ from annot_pipeline.simulate.score_exports import (
     WrittenScores,
     write_score_campaign,
 )
+from annot_pipeline.simulate.score_pairs import ScorePairs, simulate_pairs
 from annot_pipeline.simulate.scores import (
     ASK_AGAIN,
     BAD_REFERENCE,
@@ -39,11 +40,9 @@ from annot_pipeline.simulate.scores import (
     GOOD_REFERENCE,
     HABITS,
     ORDINARY,
-    ScorePairs,
     ScoreRows,
     ScoreSimulation,
     SimulatedScores,
-    simulate_pairs,
     simulate_scores,
 )
 

@@ -1,0 +1,96 @@
+"""Ratings counted by item, judge and label; the same for any order of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.label_matrix import LabelCodes
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How much there is to compare: items with two or more judges, and the judges of these."""
+
+    n_items: int
+    n_judges: int
+
+
+def overlap(items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int) -> Overlap:
+    """Count the items with two or more distinct judges, and the judges of these items.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, codes outside their ranges.
+    """
+    items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
+    LabelCodes(items, judges, items, n_items, n_judges, n_items)
+    low, high = np.full(n_items, n_judges), np.full(n_items, -1)
+    np.minimum.at(low, items, judges)
+    np.maximum.at(high, items, judges)
+    shared = low < high
+    return Overlap(int(shared.sum()), n_distinct(judges[shared[items]]))
+
+
+@dataclass(frozen=True)
+class RatingCounts:
+    """Ratings counted by (item, judge, label), in that order; ``(n_cells,)`` each."""
+
+    items: Codes
+    judges: Codes
+    labels: Codes
+    n: Codes
+    n_items: int
+    n_judges: int
+    n_labels: int
+
+    @classmethod
+    def of(
+        cls,
+        items: Codes,
+        judges: Codes,
+        labels: Codes,
+        n_items: int,
+        n_judges: int,
+        n_labels: int,
+    ) -> RatingCounts:
+        """Count ratings in long form.
+
+        Raises
+        ------
+        ValueError
+            Code ranges whose product passes 2^63.
+        """
+        if max(n_items, n_judges) * n_judges * n_labels >= 2**63:
+            raise ValueError("too many codes: cells and pairs of judges by label pass 2^63")
+        keys, n = np.unique((items * n_judges + judges) * n_labels + labels, return_counts=True)
+        keys, labels = np.divmod(keys, max(n_labels, 1))
+        items, judges = np.divmod(keys, max(n_judges, 1))
+        return cls(items, judges, labels, n, n_items, n_judges, n_labels)
+
+    def inter_judge_pairs(self) -> tuple[Codes, Codes]:
+        """Pairs of labels by distinct judges ``(n_items,)``, and those of them that agree."""
+        by_judge = self.items * self.n_judges + self.judges
+        by_label = self.items * self.n_labels + self.labels
+        pairs = self._pairs(self.items) - self._pairs(by_judge)
+        agreeing = self._pairs(by_label) - self._pairs(by_judge * self.n_labels + self.labels)
+        return pairs, agreeing
+
+    def _pairs(self, groups: Codes) -> Codes:
+        """Pairs of labels within each group, by item."""
+        order = np.argsort(groups, kind="stable")
+        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+        n = np.add.reduceat(self.n[order], starts)
+        total = np.zeros(self.n_items, np.int64)
+        np.add.at(total, self.items[order[starts]], n * (n - 1) // 2)
+        return total
+
+
+def n_distinct(codes: Codes) -> int:
+    """Number of different codes."""
+    return int(np.unique(codes).size)
