@@ -130,10 +130,8 @@ def _judges(facts: Facts, n: int) -> Finding:
 
 
 def _unpaired(facts: Facts) -> Finding:
-    if not facts["uses_pairs"]:
-        return Finding(0.0)
     reasons = "; ".join(f"{n:,} x {reason}" for reason, n in facts["unpaired_reasons"].items())
-    return Finding(facts["unpaired_controls"] / max(facts["controls"], 1), reasons)
+    return Finding(facts["unpaired_controls"] / max(facts["paired_controls"], 1), reasons)
 
 
 def _agreement_fall(facts: Facts) -> Finding:
@@ -239,7 +237,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "unpaired_controls", "control_judges", "judge_tests",
-        "share of control judgments without their ordinary judgment, where pairs are compared",
+        "share of the controls that the test pairs which lack their ordinary judgment",
         "look at set_aside; map hit, system and segment, or control_of",
         _unpaired, warn=0.05,
     ),

@@ -193,7 +193,7 @@ STAGES: tuple[Stage, ...] = (
             "control_pairs": (), "judge_tests": (), "judge_scores": (), "tasks": (),
         },
         outputs=("agreement",),
-        settings=("agreement", "seed"),
+        settings=("agreement", "standardize.arithmetic", "seed"),
         code_version=measure_agreement.CODE_VERSION,
         work=gold.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),

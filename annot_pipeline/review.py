@@ -33,6 +33,7 @@ from annot_pipeline.exports.raw_rows import distinct
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.pipeline import MAKER, STAGES, Build
 from annot_pipeline.stages.exports import present_exports
+from annot_pipeline.steps.read_records import columns_by_field
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, read_json, replacing, write_json
 from annot_pipeline.storage.keys import KEY_FILE
@@ -289,28 +290,34 @@ def _stale(title: str, what: str, build: Build, do: str = "") -> StoreError:
 def _batches(build: Build, tables: Mapping[str, TableFile]) -> list[_Batch]:
     """Each batch once, though several sources may map it."""
     settings = build.campaign.settings
-    rows: dict[str, tuple[Source, dict[str, Any]]] = {}
+    exports: dict[str, dict[str, Any]] = {}
+    mapped: dict[str, list[Source]] = {}
     for row in read_table(tables["record_files"].path).to_pylist():
         source = settings.sources[row["source_order"]]
         if source.format == "mturk":
-            rows.setdefault(row["source_file"], (source, row))
+            exports.setdefault(row["source_file"], row)
+            mapped.setdefault(row["source_file"], []).append(source)
     batches = []
-    for target, (source, row) in zip(_targets(list(rows)), rows.values(), strict=True):
-        name, sha256 = row["source_file"], row["source_sha256"]
-        kept = archived(build.store.archive, sha256)
-        if not kept.exists() or file_sha256(kept) != sha256:
+    for target, (name, row) in zip(_targets(list(exports)), exports.items(), strict=True):
+        kept = archived(build.store.archive, row["source_sha256"])
+        if not kept.exists() or file_sha256(kept) != row["source_sha256"]:
             what = "the archive has other bytes" if kept.exists() else "the archive has lost it"
             problem = Problem(str(kept), what, do="delete that file, then annot build")
             raise StoreError(f"{name}: not as it was archived", [problem])
-        judge = source.fields["judge"]
-        plain = isinstance(judge, ColumnExpression) and judge.is_plain and not judge.time
-        options = source.options
-        opening = Opening(
-            kept, name, frozenset(), options.delimiter, options.quote, options.encoding
-        )
-        column = judge.column if plain and isinstance(judge, ColumnExpression) else None
-        batches.append(_Batch(opening, row["rows"], column, target))
+        options = mapped[name][0].options
+        reading = options.delimiter, options.quote, options.encoding
+        opening = Opening(kept, name, frozenset(), *reading)
+        batches.append(_Batch(opening, row["rows"], _judge_column(mapped[name]), target))
     return batches
+
+
+def _judge_column(sources: Sequence[Source]) -> str | None:
+    """The one column that holds judges as they are, if there is one."""
+    columns = {name for source in sources for name in columns_by_field(source)["judge"]}
+    for judge in (source.fields["judge"] for source in sources):
+        if not isinstance(judge, ColumnExpression) or not judge.is_plain or judge.time:
+            return None
+    return columns.pop() if len(columns) == 1 else None
 
 
 def _targets(exports: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ import errno
 import gzip
 import html.parser
 import io
+import itertools
 import json
 import os
 import random
@@ -120,6 +121,18 @@ def nul_bytes(folder: Path) -> None:
     write_export(folder, as_csv(rows, "item,judge,label,note").encode())
 
 
+@before("ragged_rows_not_utf8")
+def ragged_rows_not_utf8(folder: Path) -> None:
+    rows = [*good_rows(), ("i1", "zoë", "good", "sehr schön"), ("i2", "zoë", "good"), ("i3", "zo")]
+    write_export(folder, as_csv(rows).encode("latin-1"))
+
+
+@before("first_row_long")
+def first_row_long(folder: Path) -> None:
+    rows = [(*row, "x" * 200_000 if row[:2] == ("i1", "ann") else "short") for row in good_rows()]
+    write_export(folder, "\n".join(map(",".join, rows)).encode())
+
+
 @before("ten_megabyte_cell")
 def ten_megabyte_cell(folder: Path) -> None:
     long = [("i1", "dee", "x" * 10_000_000), ("y" * 10_000_000, "dee", "good")]
@@ -136,6 +149,13 @@ def ten_megabyte_cell_unused(folder: Path) -> None:
 def as_gzip(text: str) -> bytes:
     """Stored, not compressed: the same bytes whatever the library."""
     return gzip.compress(text.encode(), compresslevel=0, mtime=0)
+
+
+@before("latin1_gzip")
+def latin1_gzip(folder: Path) -> None:
+    rows = [*good_rows(), ("i1", "zoë", "good"), ("i2", "zoë", "good")]
+    data = gzip.compress(as_csv(rows).encode("latin-1"), compresslevel=0, mtime=0)
+    write_export(folder, data, "monday.csv.gz")
 
 
 @before("truncated_gzip")
@@ -165,6 +185,36 @@ def damaged_gzip_label_studio(folder: Path) -> None:
 @before("gzip_without_its_name")
 def gzip_without_its_name(folder: Path) -> None:
     write_export(folder, as_gzip(as_csv(good_rows())))
+
+
+HOSTILE = ("<script>alert(1)</script>", "two\nlines\x1b[2J", "a\x1fb", "x" * 10_000)
+
+
+@before("hostile_systems")
+def hostile_systems(folder: Path) -> None:
+    """Each name once as task, system, segment, criterion and judge; one judge is constant."""
+    rows = [
+        (
+            task,
+            judge,
+            "h1",
+            system,
+            segment,
+            criterion,
+            "none",
+            str(70 if judge == HOSTILE[0] else n),
+        )
+        for task, judge in zip(HOSTILE, HOSTILE[1:] + HOSTILE[:1], strict=True)
+        for n, (system, segment, criterion) in enumerate(
+            itertools.product(HOSTILE, HOSTILE[:2], HOSTILE[1:3])
+        )
+    ]
+    rows.append((HOSTILE[1], HOSTILE[2], "h1", "none", HOSTILE[0], "", "bad_reference", "3"))
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["task", "judge", "hit", "system", "segment", "criterion", "kind", "score"])
+    writer.writerows(rows)
+    write_export(folder, text.getvalue().encode())
 
 
 @before("control_characters_unknown_column")
@@ -396,7 +446,8 @@ def count_rows(path: Path, source: Source) -> int:
     """Raw rows of an export, counted without the project's readers."""
     if source.format == "parquet":
         return int(pq.read_metadata(path).num_rows)
-    text = path.read_bytes().decode(source.options.encoding, errors="replace")
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    text = data.decode(source.options.encoding, errors="replace")
     if source.format == "jsonl":
         return sum(bool(line.strip()) for line in text.split("\n"))
     if source.format == "label_studio":
@@ -528,3 +579,54 @@ def markup_is_text(folder: Path) -> None:
     card = (release / "README.md").read_text(encoding="utf-8")
     assert not Tags(card).found
     assert "](javascript" not in card.replace("\\]", "")
+
+
+# --- scores --------------------------------------------------------------------------------
+
+
+@after("hostile_systems")
+def hostile_systems_come_out_unchanged(folder: Path) -> None:
+    gold = folder / "gold"
+    assert set(load_gold(gold, "system_rankings")["task"].to_pylist()) == {*HOSTILE}
+    systems = load_gold(gold, "system_comparisons")["system_a"].to_pylist()
+    assert set(systems) == {*HOSTILE}
+    assert {*HOSTILE[:2]} <= set(load_gold(gold, "scores")["segment"].to_pylist())
+    markup_is_text(folder)
+
+
+@after("constant_judges")
+def constant_judges_are_set_aside(folder: Path) -> None:
+    aside = load_gold(folder / "gold", "set_aside").to_pylist()
+    reasons = Counter((row["left_out_of"], row["reason"]) for row in aside)
+    assert reasons == {
+        ("z_scores", "all 7 scores are equal"): 7,
+        ("z_scores", "1 scores; 2 are needed"): 1,
+    }
+
+
+@after("controls_without_pair")
+def controls_without_pair_are_set_aside(folder: Path) -> None:
+    aside = load_gold(folder / "gold", "set_aside").to_pylist()
+    assert Counter(row["reason"] for row in aside if row["left_out_of"] == "judge_control") == {
+        "no ordinary judgment of the same output": 2,
+        "the ordinary judgment of the same output is by another judge": 1,
+        "2 ordinary judgments of the same output by the same judge": 1,
+        "2 bad_reference judgments of the same output by the same judge": 2,
+    }
+    judges = load_gold(folder / "gold", "judges").to_pylist()
+    assert Counter(row["verdict"] for row in judges) == {"passed": 2, "undetermined": 1}
+    assert {row["n_pairs"] for row in judges} == {6, 0}
+
+
+@after("known_answers")
+def known_answers_without_truth_are_set_aside(folder: Path) -> None:
+    aside = load_gold(folder / "gold", "set_aside").to_pylist()
+    assert [(row["item"], row["reason"]) for row in aside] == [
+        ("k7", "no truth is given for this question")
+    ] * 2
+    judges = load_gold(folder / "gold", "judges").to_pylist()
+    assert sorted((row["verdict"], row["n_known_answers"]) for row in judges) == [
+        ("failed", 7),
+        ("passed", 7),
+        ("undetermined", 0),
+    ]

@@ -1031,7 +1031,7 @@ def test_a_system_judged_by_failed_judges_only(build: Any) -> None:
     assert ranking(built, "raw_mean")["y"]["score"] == pytest.approx(fmean(a for a, _ in CARELESS))
     for method in ("filtered_mean", "z_mean"):
         found = ranking(built, method)
-        assert found["y"]["reason"] == "no judgment of a judge who counts"
+        assert found["y"]["reason"].endswith("of a judge who counts")
         assert found["y"]["n_segments"] == found["y"]["n_judgments"] == 0
         for name in ("rank", "score", "ci_low", "ci_high", "rank_low", "wins", "cluster"):
             assert found["y"][name] is None, name
@@ -1249,9 +1249,9 @@ def test_judges_against_known_answers(build: Any) -> None:
 
 def test_a_campaign_may_demand_more_than_chance(build: Any) -> None:
     rows = known("ann", "y" * 17 + "n" * 3, "y" * 20) + labels("ann", "yn") + labels("bob", "yn")
-    (judge, _) = build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
+    judge, _ = build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
     assert judge["verdict"] == "passed"
-    (judge, _) = build(rows, tasks=YES_NO, quality=KNOWN | {"known_accuracy": 0.8}).rows("judges")
+    judge, _ = build(rows, tasks=YES_NO, quality=KNOWN | {"known_accuracy": 0.8}).rows("judges")
     p = stats.binomtest(17, 20, 0.8, alternative="greater").pvalue
     assert (judge["verdict"], judge["p_value"]) == ("failed", pytest.approx(p))
 
@@ -1285,9 +1285,10 @@ def test_truth_of_the_record_or_of_the_item_table(build: Any) -> None:
 
 def test_known_answers_without_any_truth(build: Any) -> None:
     rows = known("ann", "yyy", "   ") + labels("ann", "yn")
-    built = build(rows, tasks=YES_NO, quality=KNOWN | {"undetermined": "drop"})
+    built = build(rows, tasks=YES_NO, quality=KNOWN)
     (judge,) = built.rows("judges")
-    assert (judge["verdict"], judge["n_known_answers"]) == ("untested", 0)
+    assert (judge["n_known_answers"], judge["known_answer_accuracy"]) == (0, None)
+    assert judge["verdict"] in ("untested", "undetermined")
     assert len(built.rows("set_aside")) == 3
 
 
@@ -1546,10 +1547,187 @@ def check_pairs(built: Built, counted: list[Row]) -> None:
     there = Counter((place(row), row.get("control", "none")) for row in counted)
     score = {(place(row), row.get("control", "none")): row["score"] for row in counted}
     expected = Counter(
-        float(score[where, "none"])
+        round(score[where, "none"], 9)
         for (where, control), n in there.items()
         if control != "none" and n == 1 and there[where, "none"] == 1
     )
     pairs = built.rows("control_pairs")
-    assert Counter(row["ordinary_score"] for row in pairs if not row["reason"]) == expected
+    assert (
+        Counter(round(row["ordinary_score"], 9) for row in pairs if not row["reason"]) == expected
+    )
     assert len(pairs) == sum(n for (_, control), n in there.items() if control != "none")
+
+
+# --- what is not right yet -----------------------------------------------------------------
+
+
+def defect(what: str) -> pytest.MarkDecorator:
+    """A test that must begin to pass; then the mark goes."""
+    return pytest.mark.xfail(strict=True, reason=what)
+
+
+UNIT = [{"name": "*", "kind": "scalar", "scale": [0, 1]}]
+
+
+@defect("differences are not rounded: 0.3 - 0.1 and 0.9 - 0.7 are no tie")
+def test_rounding_breaks_no_ties_of_the_signed_rank_test(build: Any) -> None:
+    """The same judgments on two scales have the same p."""
+    tenths = [(3, 1), (2, 4), (9, 7), (6, 8), (7, 5), (5, 3), (4, 2), (8, 6)]
+    p = []
+    for points in (10, 1):
+        pairs = [(a * points / 10, b * points / 10) for a, b in tenths]
+        rows = [*hit_of("ann", pairs), *hit_of("careful", [(points, 0)] * 20)]
+        tasks = [{"name": "*", "kind": "scalar", "scale": [0, points]}]
+        built = build(rows, tasks=tasks, quality={"test": "signed_rank"})
+        p.append(by(built.rows("judges"), "judge")["ann"]["p_value"])
+    assert p[0] == pytest.approx(p[1])
+
+
+@defect("differences are not rounded: 0.8 - 0.7 is more than 0.9 - 0.8")
+@pytest.mark.parametrize("test", ["welch", "mann_whitney"])
+def test_rounding_lets_no_judge_pass(test: str, build: Any) -> None:
+    """Degraded copies as far off as repeats: a tenth, each time."""
+    rows = hit_of("ann", [(0.8, 0.7)] * 5, [(0.8, 0.9)] * 5)
+    rows += hit_of("careful", [(0.9, 0.1 + n / 100) for n in range(20)], [(0.5, 0.5)] * 20)
+    built = build(rows, tasks=UNIT, quality={"test": test, "contrast": "difference"})
+    assert by(built.rows("judges"), "judge")["ann"]["verdict"] == "failed"
+
+
+@defect("apply_verdicts joins task and judge with a character that both may hold")
+def test_a_verdict_is_of_one_task_and_judge(build: Any) -> None:
+    rows = hit_of("b\x1fc", CARELESS, task="a") + hit_of("c", CAREFUL, task="a\x1fb")
+    rows += [row | {"score": row["score"] - 1} for row in hit_of("careful", CAREFUL, task="a")]
+    fate = fates(build(rows, quality={"scope": "task"}), "task", "judge", "item")
+    assert fate["a", "b\x1fc", "s0/x"][0] == "judge_failed"
+    assert fate["a\x1fb", "c", "s0/x"][0] == "used"
+
+
+@defect("turned scores leave the scale by the last digit, and equal_bins raises")
+def test_a_reversed_criterion_on_a_scale_of_decimals(build: Any) -> None:
+    tasks = [SCALE[0] | {"scale": [0.1, 0.7], "criteria": {"robotic": {"reverse": True}}}]
+    for low, high in ((0.1, 0.7), (0.2, 1.1), (-2, -1.8)):
+        tasks[0]["scale"] = [low, high]
+        built = build(
+            [of(criterion="robotic", score=low), of("t", high, criterion="robotic")], tasks=tasks
+        )
+        assert [row["raw_mean"] for row in built.rows("scores")] == [high, low]
+        assert built.rows("judges")[0]["share_at_ends"] == 1
+
+
+@defect("int() of more than 4,300 digits")
+@pytest.mark.parametrize("field", ["hit", "native_id", "position"])
+def test_ids_of_many_digits(field: str, build: Any) -> None:
+    rows = [
+        of(f"s{n}", submitted_at="2024-01-01", position=n) | {field: "7" * n} for n in (1, 5000)
+    ]
+    (judge,) = build(rows).rows("judges")
+    assert judge["longest_constant_run"] == 2
+
+
+@defect("the record is rejected, the judgment still counts by its earlier export")
+def test_an_assignment_rejected_in_a_later_export(build: Any) -> None:
+    rows = [{"item": f"i{k}", "judge": "ann", "score": k, "status": "Submitted"} for k in range(3)]
+    later = [row | {"status": "Rejected"} for row in rows[:2]]
+    built = build({"night-1.csv": rows, "night-2.csv": later})
+    assert [row["item"] for row in built.rows("scores") if row["n_judgments"]] == ["i2"]
+
+
+@defect("controls are alike only if they name the judgment in the same way, in one HIT")
+def test_two_controls_of_one_judgment_however_they_name_it(build: Any) -> None:
+    first = [of(native_id="7"), bad(native_id="8"), bad("t", native_id="9", control_of="7")]
+    second = [
+        of("t", item="i", hit="g"), bad("u", item="b", control_of="i"),
+        bad("v", item="c", hit="k", control_of="i"),
+    ]  # fmt: skip
+    for rows in (first, second):
+        built = build(rows)
+        assert [row["reason"] for row in built.rows("control_pairs")] == [alike(2)] * 2
+        assert built.rows("judges")[0]["n_pairs"] == 0
+
+
+@defect("tasks whose known answers all lack their truth count as without controls")
+def test_known_answers_that_all_lack_their_truth_leave_judges_undetermined(build: Any) -> None:
+    rows = known("ann", "yyy", "   ") + labels("ann", "yn")
+    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    (judge,) = built.rows("judges")
+    assert judge["verdict"] == "undetermined"
+    assert "warn" in {gate.level for name, gate in gates(built).items() if "known_answers" in name}
+
+
+@defect("a truth that no answer can be fails every judge")
+def test_a_truth_that_is_no_class_of_the_task(build: Any) -> None:
+    rows = known("ann", "y" * 6, "Y" * 6) + labels("ann", "yn")
+    built = build(rows, tasks=YES_NO, quality=KNOWN, gates={"nothing_used": {"error": None}})
+    (judge,) = built.rows("judges")
+    assert judge["n_known_answers"] == 0
+    assert {row["reason"] for row in built.rows("set_aside")} == {
+        "the truth is not a declared class: 'Y'"
+    }
+
+
+@defect("controls of the other kind of task are in no table")
+def test_controls_that_no_test_of_their_task_takes(build: Any) -> None:
+    known_score = [of(), of("t", 70, control="known_answer")]
+    degraded_label = [
+        {"item": "i", "judge": "ann", "label": "y"},
+        {"item": "j", "judge": "ann", "label": "n", "control": "bad_reference"},
+    ]
+    for rows, tasks, item in ((known_score, SCALE, "t/x"), (degraded_label, YES_NO, "j")):
+        for quality in (KNOWN, {}):
+            aside = build(rows, tasks=tasks, quality=quality).rows("set_aside")
+            assert [(row["item"], row["left_out_of"]) for row in aside] == [(item, "judge_control")]
+
+
+@defect("the reason blames the judge, who counts; there is no z-score")
+def test_why_a_system_has_no_z_mean(build: Any) -> None:
+    rows = outputs({"x": [70, 70, 70]}, "same") + outputs({"y": [10, 20, 30]}, "ann")
+    row = ranking(build(rows), "z_mean")["x"]
+    assert row["rank"] is None
+    assert "z-score" in row["reason"]
+
+
+@defect("segment and system of an item are those of its first row, even where that has none")
+def test_an_item_has_the_segment_and_system_that_any_row_names(build: Any) -> None:
+    rows = [{"item": "i", "judge": "ann", "segment": "", "system": "", "score": 10}]
+    rows += [{"item": "i", "judge": "bob", "segment": "s", "system": "x", "score": 30}]
+    (row,) = build(rows).rows("scores")
+    assert (row["segment"], row["system"]) == ("s", "x")
+
+
+@defect("segment and system of the item table are not used, and nothing says so")
+def test_systems_of_the_item_table_are_ranked(build: Any) -> None:
+    rows = [{"item": i, "judge": "ann", "score": s} for i, s in (("a", 10), ("b", 30))]
+    items = [{"item": i, "segment": "s", "system": f"sys-{i}"} for i in "ab"]
+    built = build(rows, items=items)
+    assert {row["system"] for row in built.rows("system_rankings")} == {"sys-a", "sys-b"}
+
+
+@defect("the gate by export counts them, the gate of the campaign does not")
+def test_rejected_assignments_are_no_defect_of_an_export(build: Any) -> None:
+    rows = [
+        {"item": f"i{k}", "judge": "ann", "score": k, "status": status}
+        for k, status in enumerate(["Approved", "Rejected"] * 5)
+    ]
+    found = gates(build(rows, gates={}))
+    assert found["rejected_share"].value == found["rejected_share_by_export"].value == 0
+
+
+@defect("SQL's trim takes blanks only")
+@pytest.mark.parametrize("status", ["Rejected\t", "rejected\r\n"])
+def test_a_status_with_other_blanks(status: str, build: Any) -> None:
+    rows = [of(), of("t", status=status)]
+    assert fates(build(rows))["t/x"][0] == "rejected"
+
+
+@defect("the grid of the exact sum underflows: scores that count, but no mean")
+def test_scores_next_to_nothing(build: Any) -> None:
+    tiny = ["1e-320", "2e-320", "4e-320"]
+    rows = [{"item": f"i{k}", "judge": "ann", "score": score} for k, score in enumerate(tiny)]
+    built = build(rows)
+    assert [row["raw_mean"] for row in built.rows("scores")] == pytest.approx([0, 0, 0])
+
+
+@defect("the width of the scale overflows")
+def test_a_scale_wider_than_numbers_go(build: Any) -> None:
+    with pytest.raises(ConfigError):
+        build([of()], tasks=[SCALE[0] | {"scale": [-1e308, 1e308]}])

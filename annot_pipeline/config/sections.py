@@ -9,6 +9,9 @@ from pydantic import Field, field_validator, model_validator
 
 from annot_pipeline.config.strict_section import Section
 
+LARGEST = 1e15
+"""Scores beyond could not be summed exactly."""
+
 
 class Criterion(Section):
     """One of several things judged at once."""
@@ -41,6 +44,8 @@ class TaskSettings(Section):
     def _rising(cls, scale: tuple[float, float] | None) -> tuple[float, float] | None:
         if scale and not scale[0] < scale[1]:
             raise ValueError(f"{list(scale)} does not rise; write [lowest, highest]")
+        if scale and max(map(abs, scale)) > LARGEST:
+            raise ValueError(f"{list(scale)} goes beyond {LARGEST:g}")
         return scale
 
     @field_validator("labels")
@@ -93,9 +98,11 @@ class Quality(Section):
         return self
 
     @property
-    def uses_pairs(self) -> bool:
-        """Whether the test compares pairs of judgments."""
-        return self.contrast != "pooled" and self.test not in ("known_answer", "none")
+    def paired_controls(self) -> tuple[str, ...]:
+        """Kinds of controls that the test compares with their ordinary judgments."""
+        if self.contrast == "pooled" or self.test in ("known_answer", "none"):
+            return ()
+        return ("bad_reference",) if self.contrast == "paired" else ("bad_reference", "ask_again")
 
 
 class Standardize(Section):

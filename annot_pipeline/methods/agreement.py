@@ -45,6 +45,10 @@ Codes = npt.NDArray[np.int64]
 # time, but each block draws the resamples anew, which is dear with many items
 _FEWEST_IN_BLOCK, _MOST_IN_BLOCK = 100_000, 3_000_000
 
+MOST_PAIR_WORK = 4_000_000_000
+"""Pairs of labels by rounds, beyond which means over pairs of judges get no interval: it would
+take minutes."""
+
 
 @dataclass(frozen=True)
 class AgreementStatistic:
@@ -134,7 +138,8 @@ def nominal_agreement(
     Items with fewer than two labels take no part, in the resamples neither. A round without a
     shared item for a pair of judges leaves out the pair. Memory is proportional to the labels;
     time is a sort, and for each round the number of labels and of (pair of judges, item), about
-    10 ns each: an item with labels by r judges has r (r - 1)/2 of these.
+    10 ns each: an item with labels by r judges has r (r - 1)/2 of these. Beyond
+    ``MOST_PAIR_WORK`` of these times rounds, means over pairs of judges get no interval.
 
     Parameters
     ----------
@@ -171,7 +176,11 @@ def nominal_agreement(
         resamples,
         floats_per_round=5 * (m + n_labels),
     )
-    by_pair = _judge_pair_statistics(cells, resamples)
+    partners = Partners.of(cells.items, cells.judges)
+    affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
+    by_pair = _judge_pair_statistics(
+        cells, partners, resamples if affordable else ItemResamples.draw(m, 0, rng)
+    )
 
     labelled = Overlap(m, n_distinct(cells.judges))
     shared = Overlap(int((pairs > 0).sum()), n_distinct(cells.judges[(pairs > 0)[cells.items]]))
@@ -214,9 +223,11 @@ class _JudgePairs:
     n_undefined: int
 
 
-def _judge_pair_statistics(cells: RatingCounts, resamples: ItemResamples) -> _JudgePairs:
+def _judge_pair_statistics(
+    cells: RatingCounts, partners: Partners, resamples: ItemResamples
+) -> _JudgePairs:
     sums = np.zeros((4, 1 + (resamples.rounds if resamples.n_items else 0)))
-    for block in _pair_blocks(cells):
+    for block in _pair_blocks(cells, partners):
         sums += replicate(block.sums, resamples, floats_per_round=block.floats_per_round)
     agreement, n_pairs, kappa, n_kappas = sums
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -224,9 +235,8 @@ def _judge_pair_statistics(cells: RatingCounts, resamples: ItemResamples) -> _Ju
     return _JudgePairs(*means, int(n_pairs[0]), int(n_pairs[0] - n_kappas[0]))
 
 
-def _pair_blocks(cells: RatingCounts) -> Iterator[_PairBlock]:
+def _pair_blocks(cells: RatingCounts, partners: Partners) -> Iterator[_PairBlock]:
     """All pairs of judges, in blocks of first judges with a bounded number of cells."""
-    partners = Partners.of(cells.items, cells.judges)
     firsts = np.flatnonzero(partners.counts)
     firsts = firsts[np.argsort(cells.judges[firsts], kind="stable")]
     judges = cells.judges[firsts]

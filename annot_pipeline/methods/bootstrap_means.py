@@ -47,6 +47,7 @@ def resample_segments(
 def resample_judges(
     systems: Codes,
     cells: Codes,
+    parts: Codes,
     judges: Codes,
     values: Floats,
     *,
@@ -57,25 +58,38 @@ def resample_judges(
 ) -> Floats:
     """System scores ``(rounds, n_systems)``; NaN where no judge of a system is drawn.
 
+    Means of means, as `cell_means`: of judgments by part, of parts by cell, of cells by system.
+
     Parameters
     ----------
     systems
         ``(n_cells,)`` codes of the system of each cell.
-    cells, judges, values
-        ``(n_values,)`` codes of cells and judges, and judgments.
+    cells
+        ``(n_parts,)`` codes of the cell of each part: a cell and one of its criteria.
+    parts, judges, values
+        ``(n_values,)`` codes of parts and judges, and judgments.
     """
-    shape = (systems.size, n_judges)
-    sums = csr_matrix((values, (cells, judges)), shape)
-    counts = csr_matrix((np.ones(values.size), (cells, judges)), shape)
-    members = csr_matrix(
-        (np.ones(systems.size), (systems, np.arange(systems.size))), (n_systems, systems.size)
-    )
+    shape = (cells.size, n_judges)
+    sums = csr_matrix((values, (parts, judges)), shape)
+    counts = csr_matrix((np.ones(values.size), (parts, judges)), shape)
+    by_cell, by_system = _members(cells, systems.size), _members(systems, n_systems)
     found = []
-    for drawn in _draws(n_judges, rounds, rng, width=max(n_judges, systems.size)):
-        means = _ratio(sums @ drawn, counts @ drawn)
-        judged = ~np.isnan(means)
-        found.append(_ratio(members @ np.where(judged, means, 0.0), members @ judged).T)
+    for drawn in _draws(n_judges, rounds, rng, width=max(n_judges, cells.size)):
+        of_parts = _ratio(sums @ drawn, counts @ drawn)
+        found.append(_means_of(by_system, _means_of(by_cell, of_parts)).T)
     return np.concatenate(found) if found else np.empty((0, n_systems))
+
+
+def _members(wholes: Codes, n_wholes: int) -> csr_matrix:
+    """``(n_wholes, n_parts)`` with a one where a part belongs to a whole."""
+    parts = np.arange(wholes.size)
+    return csr_matrix((np.ones(wholes.size), (wholes, parts)), (n_wholes, wholes.size))
+
+
+def _means_of(members: csr_matrix, values: Floats) -> Floats:
+    """Mean of what is defined among the parts of each whole."""
+    defined = ~np.isnan(values)
+    return _ratio(members @ np.where(defined, values, 0.0), members @ defined.astype(np.float64))
 
 
 def _draws(

@@ -12,7 +12,12 @@ Codes = npt.NDArray[np.int64]
 
 
 def longest_constant_runs(
-    judges: Codes, order: Sequence[npt.NDArray[np.int64]], scores: Floats, *, n_judges: int
+    judges: Codes,
+    sittings: Codes,
+    order: Sequence[npt.NDArray[np.int64]],
+    scores: Floats,
+    *,
+    n_judges: int,
 ) -> Codes:
     """Longest run ``(n_judges,)``; -1 where the order is not known.
 
@@ -20,13 +25,16 @@ def longest_constant_runs(
     ----------
     judges
         ``(n_judgments,)`` codes of judges from 0.
+    sittings
+        ``(n_judgments,)`` codes of stretches of work whose order among each other is not known;
+        no run goes over from one to the next.
     order
         Arrays ``(n_judgments,)`` that say which judgment came first, the most important first.
         A judge with two judgments equal in all of them has no known order.
     scores
         ``(n_judgments,)``.
     """
-    keys = [judges, *order]
+    keys = [judges, sittings, *order]
     place = np.lexsort(keys[::-1])
     who, given = judges[place], scores[place]
     same = np.ones(max(place.size - 1, 0), np.bool_)
@@ -35,7 +43,9 @@ def longest_constant_runs(
     unknown = np.zeros(n_judges, np.bool_)
     unknown[who[1:][same]] = True
     starts = np.ones(place.size, np.bool_)
-    starts[1:] = (who[1:] != who[:-1]) | (given[1:] != given[:-1])
+    when = sittings[place]
+    same_sitting = (who[1:] == who[:-1]) & (when[1:] == when[:-1])
+    starts[1:] = ~same_sitting | (given[1:] != given[:-1])
     first = np.flatnonzero(starts)
     lengths = np.diff(np.append(first, place.size))
     longest = np.zeros(n_judges, np.int64)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import ndtr, stdtr
 
 from annot_pipeline.methods.moments import means, moments
+from annot_pipeline.methods.rounding import comparable
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -72,6 +73,7 @@ def welch(
 def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
     """Wilcoxon's signed-rank test of differences > 0; zero differences are left out."""
     of = moments(groups, differences, n_groups=n_groups)
+    differences = comparable(differences)
     kept = differences != 0
     groups, differences = groups[kept], differences[kept]
     ranks, ties = _ranks(groups, np.abs(differences), n_groups)
@@ -87,7 +89,8 @@ def mann_whitney(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
     """Mann-Whitney's (Wilcoxon's rank-sum) test."""
-    distinct, codes = np.unique(np.concatenate([first, second]), return_inverse=True)
+    values = comparable(np.concatenate([first, second]))
+    distinct, codes = np.unique(values, return_inverse=True)
     test = rank_sums(
         np.concatenate([first_groups, second_groups]),
         codes.reshape(-1),
@@ -108,10 +111,11 @@ class RankSums:
 
     Parameters
     ----------
-    statistic
-        Standard normal z, with the corrections for ties and continuity.
-    p_value
-        One-sided: is the first sample larger?
+    statistic, p_value
+        Is the first sample larger? Standard normal z, with the corrections for ties and
+        continuity; one-sided p.
+    p_reverse
+        One-sided: is the second sample larger?
     variance
         Of U, with the correction for ties; 0 where all values are equal.
     n
@@ -120,6 +124,7 @@ class RankSums:
 
     statistic: Floats
     p_value: Floats
+    p_reverse: Floats
     variance: Floats
     n: Codes
 
@@ -162,8 +167,10 @@ def rank_sums(
     n2 = n - n1
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))
-    statistic, p = _normal(u - n1 * n2 / 2, variance)
-    return RankSums(statistic, p, variance, np.minimum(n1, n2).astype(np.int64))
+    distance = u - n1 * n2 / 2
+    statistic, p = _normal(distance, variance)
+    _, reverse = _normal(-distance, variance)
+    return RankSums(statistic, p, reverse, variance, np.minimum(n1, n2).astype(np.int64))
 
 
 def _ranks(groups: Codes, values: Floats, n_groups: int) -> tuple[Floats, Floats]:

@@ -50,13 +50,15 @@ def means(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
 def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
     """Sum of each group, ``(n_groups,)``: in two parts, of which the first is exact.
 
-    The first part of each value lies on a grid so coarse that no sum of them is rounded; what
-    is left is below the grid, and its sums err by less than the last digit of the result.
+    The first part of each value lies on its group's grid, so coarse that no sum of them is
+    rounded; what is left is below the grid, and its sums err by less than the last digit of
+    the largest value.
     """
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest == 0:
-        return np.zeros(n_groups)
-    grid = 2.0 ** (np.ceil(np.log2(largest)) + np.ceil(np.log2(values.size + 1)) - 52)
+    largest = np.zeros(n_groups)
+    np.maximum.at(largest, groups, np.abs(values))
+    n = np.bincount(groups, minlength=n_groups)
+    exponent = np.frexp(largest)[1] + np.frexp(n.astype(np.float64))[1] - 52
+    grid = np.ldexp(1.0, np.maximum(exponent, -1000))[groups]
     coarse = np.rint(values / grid) * grid
     first = np.bincount(groups, weights=coarse, minlength=n_groups)
     rest = np.bincount(groups, weights=values - coarse, minlength=n_groups)

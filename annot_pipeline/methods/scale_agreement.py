@@ -21,8 +21,8 @@ from annot_pipeline.methods.bootstrap import (
     weighted,
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.moments import sums
 from annot_pipeline.methods.rating_counts import RatingCounts
-from annot_pipeline.methods.rating_pairs import rating_pairs
 
 Codes = npt.NDArray[np.int64]
 
@@ -242,9 +242,13 @@ def score_differences(
     _check_scores(items, first, n_items)
     _check_scores(items, second, n_items)
     differences = np.abs(first - second)
-    order = np.lexsort((differences, items))  # one order of sums, whatever that of the rows
-    moments = _Moments.none(n_items).plus(items[order], differences[order])
-    return moments.summary(rounds, rng)
+    return _summary(
+        sums(items, differences, n_groups=n_items),
+        np.bincount(items, minlength=n_items),
+        float((differences**2).sum()),
+        rounds,
+        rng,
+    )
 
 
 def inter_judge_score_differences(
@@ -258,7 +262,8 @@ def inter_judge_score_differences(
 ) -> ScoreDifferences:
     """Mean and sd of |difference| over all pairs of scores of one item by distinct judges.
 
-    Pairs are met in chunks: memory is bounded, time proportional to the pairs.
+    No pair is listed: in the order of scores each is met as many times above others as below
+    (sum of |x_i - x_j| over i < j is the sum of x_(k) (2k - n + 1), k from 0).
 
     Parameters
     ----------
@@ -279,10 +284,42 @@ def inter_judge_score_differences(
     items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
     scores = np.asarray(scores, np.float64)
     _check_scores(items, scores, n_items)
-    moments = _Moments.none(n_items)
-    for first, second in rating_pairs(items, judges, scores):
-        moments = moments.plus(items[first], np.abs(scores[first] - scores[second]))
-    return moments.summary(rounds, rng)
+    if not scores.size:
+        none = np.zeros(n_items)
+        return _summary(none, none.astype(np.int64), 0.0, rounds, rng)
+    about = scores - np.median(scores)  # a common part is taken off before squares
+    _, by_judge = np.unique(items * (int(judges.max()) + 1) + judges, return_inverse=True)
+    of_item, of_judge = (_distances(groups, about) for groups in (items, by_judge.reshape(-1)))
+    first = np.zeros(of_judge.n.size, np.int64)
+    first[by_judge.reshape(-1)] = items  # the item of each item and judge
+    total = np.zeros(n_items)
+    total[: of_item.total.size] = of_item.total
+    n = np.zeros(n_items, np.int64)
+    n[: of_item.n.size] = of_item.n
+    total -= sums(first, of_judge.total, n_groups=n_items)
+    n -= np.bincount(first, weights=of_judge.n, minlength=n_items).astype(np.int64)
+    squares = float(of_item.squares.sum() - of_judge.squares.sum())
+    return _summary(np.where(n > 0, total, 0.0), n, squares, rounds, rng)
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """Over the pairs within each group ``(n_groups,)``: sums of |x - y| and (x - y)^2, number."""
+
+    total: Floats
+    squares: Floats
+    n: Codes
+
+
+def _distances(groups: Codes, values: Floats) -> _Distances:
+    n_groups = int(groups.max()) + 1
+    order = np.lexsort((values, groups))
+    group, x = groups[order], values[order]
+    size = np.bincount(group, minlength=n_groups)
+    place = np.arange(group.size) - (np.cumsum(size) - size)[group]
+    total = sums(group, x * (2 * place - size[group] + 1), n_groups=n_groups)
+    squares = size * sums(group, x**2, n_groups=n_groups) - sums(group, x, n_groups=n_groups) ** 2
+    return _Distances(total, squares, size * (size - 1) // 2)
 
 
 def _binned(
@@ -327,41 +364,17 @@ def _share(parts: Floats | Codes, wholes: Floats | Codes, rounds: int, rng: Rng)
     return replicate(share, resamples, floats_per_round=parts.size).ravel()
 
 
-@dataclass(frozen=True)
-class _Moments:
-    """Sums of differences, added chunk by chunk (Chan, Golub & LeVeque 1983, eq. 2.1)."""
-
-    sums: Floats  # (n_items,)
-    pairs: Codes  # (n_items,)
-    n: int
-    mean: float
-    squares: float  # sum of squares about the mean
-
-    @classmethod
-    def none(cls, n_items: int) -> _Moments:
-        return cls(np.zeros(n_items), np.zeros(n_items, np.int64), 0, 0.0, 0.0)
-
-    def plus(self, items: Codes, differences: Floats) -> _Moments:
-        """Add pairs."""
-        if not items.size:
-            return self
-        size, mean = items.size, float(differences.mean())
-        squares, step = float(((differences - mean) ** 2).sum()), mean - self.mean
-        n = self.n + size
-        return _Moments(
-            self.sums + np.bincount(items, weights=differences, minlength=self.sums.size),
-            self.pairs + np.bincount(items, minlength=self.sums.size),
-            n,
-            self.mean + step * size / n,
-            self.squares + squares + step**2 * self.n * size / n,
-        )
-
-    def summary(self, rounds: int, rng: Rng) -> ScoreDifferences:
-        """Mean with its interval over items, and sd."""
-        used = self.pairs > 0
-        means = _share(self.sums[used], self.pairs[used], rounds, rng)
-        sd = float(np.sqrt(self.squares / (self.n - 1))) if self.n > 1 else float("nan")
-        return ScoreDifferences(Estimate.of(means), sd, int(used.sum()), self.n)
+def _summary(
+    totals: Floats, pairs: Codes, squares: float, rounds: int, rng: Rng
+) -> ScoreDifferences:
+    """Mean with its interval over items, and sd, from items' sums over their pairs."""
+    used = pairs > 0
+    means = _share(totals[used], pairs[used], rounds, rng)
+    n = int(pairs.sum())
+    sd = float("nan")
+    if n > 1:
+        sd = float(np.sqrt(max(squares - n * means[0] ** 2, 0.0) / (n - 1)))
+    return ScoreDifferences(Estimate.of(means), sd, int(used.sum()), n)
 
 
 def _check_scores(items: Codes, scores: Floats, n_items: int) -> None:

@@ -1,8 +1,8 @@
 """Every system against every other: one-sided Wilcoxon rank-sum tests on segment scores.
 
 Unmatched, by normal approximation with continuity correction, as WMT tests systems (Graham
-et al. 2013, section 5; Bojar et al. 2016). Segment scores count as equal if they are equal
-after `comparable`, so that the rounding of a mean decides no tie.
+et al. 2013, section 5; Bojar et al. 2016). Which segment scores are equal matters: round them
+first (`rounding.comparable`, `zscores.printed`).
 
 Memory is bounded: pairs of systems are tested in groups of at most ``ROWS`` segment scores.
 """
@@ -21,7 +21,6 @@ from annot_pipeline.methods.moments import means
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 ROWS = 4_000_000
-DECIMALS = 12
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,6 @@ class SystemComparisons:
 
     difference: Floats
     p_value: Floats
-
-
-def comparable(values: Floats) -> Floats:
-    """Values without the noise of their summation: rounded to 12 decimals."""
-    return np.round(values, DECIMALS)
 
 
 def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> SystemComparisons:
@@ -62,7 +56,7 @@ def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> System
     codes = codes.reshape(-1)[order]
     sizes = np.bincount(systems, minlength=n_systems)
     starts = np.cumsum(sizes) - sizes
-    first, second = np.nonzero(~np.eye(n_systems, dtype=np.bool_))
+    first, second = np.triu_indices(n_systems, 1)  # one test serves both directions
     p_value = np.full((n_systems, n_systems), np.nan)
     for pairs in _groups_of_pairs(sizes[first] + sizes[second]):
         a, b = first[pairs], second[pairs]
@@ -73,7 +67,8 @@ def compare_systems(systems: Codes, scores: Floats, *, n_systems: int) -> System
             side >> 1, codes[rows], (side & 1) == 1, n_groups=a.size, n_values=distinct.size
         )
         equal = (test.variance <= 0) & (test.n > 0)  # all scores are equal: nobody is better
-        p_value[a, b] = np.where(test.n > 0, np.where(equal, 1.0, test.p_value), np.nan)
+        for rows_, columns, p in ((a, b, test.p_value), (b, a, test.p_reverse)):
+            p_value[rows_, columns] = np.where(equal, 1.0, np.where(test.n > 0, p, np.nan))
     mean = means(systems, scores, n_groups=n_systems)
     difference = mean[:, None] - mean[None, :]
     np.fill_diagonal(difference, np.nan)

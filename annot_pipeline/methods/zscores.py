@@ -81,14 +81,22 @@ def z_scores(
     by, of = (judges, scores) if counts is None else (judges[counts], scores[counts])
     found = moments(by, of, n_groups=n_judges)
     mean, sd = found.mean, np.sqrt(found.variance)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if arithmetic == "wmt":
-            as_read_mean, as_read_sd = _as_perl_reads(mean), _as_perl_reads(sd)
-            z = printed((scores - as_read_mean[judges]) / as_read_sd[judges])
-        else:
-            z = (scores - mean[judges]) / sd[judges]
-        z = np.where(sd[judges] > 0, z, np.nan)
+    z = standardized(judges, scores, mean, sd, arithmetic=arithmetic)
     return ZScores(z, mean, sd, found.n)
+
+
+def standardized(
+    judges: Codes, scores: Floats, mean: Floats, sd: Floats, *, arithmetic: Arithmetic
+) -> Floats:
+    """z of scores ``(n_scores,)`` by judges' means and sds ``(n_judges,)``; NaN where sd is 0."""
+    varies = sd > 0
+    if arithmetic == "wmt":
+        mean, sd = _as_perl_reads(mean), _as_perl_reads(sd)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z: Floats = (scores - mean[judges]) / sd[judges]
+    if arithmetic == "wmt":
+        z = printed(z)
+    return np.where(varies[judges], z, np.nan)
 
 
 def printed(values: Floats) -> Floats:

@@ -90,6 +90,7 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
     names = ("judgments", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
     table, facts = measure_agreement(
         *(context.read(name) for name in names),
+        arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
         progress=_now_and_then(context.progress),
@@ -125,8 +126,8 @@ def compare_agreement(context: StageContext) -> Made:
 
 def set_judgments_aside(context: StageContext) -> Made:
     """Judgments that a calculation could not take."""
-    uses_pairs = context.campaign.settings.quality.uses_pairs
-    parameters = _published_ids(context) | {"uses_pairs": uses_pairs}
+    kinds = list(context.campaign.settings.quality.paired_controls)
+    parameters = _published_ids(context) | {"paired_controls": kinds}
     return _by_query(context, "gold/set_aside", "set_aside", parameters)
 
 

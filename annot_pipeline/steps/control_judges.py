@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
+from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.methods.grouped_tests import (
     GroupedTest,
     mann_whitney,
@@ -76,10 +77,13 @@ class _Units:
 
     def of(self, rows: pa.Table) -> Codes:
         """Unit of each row of a table with ``task`` and ``judge_id``."""
+        return self.of_pair[self.pair(rows)]
+
+    def pair(self, rows: pa.Table) -> Codes:
+        """Task and judge of each row of such a table."""
         width = len(self.judge.names)
         keys = _place(rows["task"], self.task) * width + _place(rows["judge_id"], self.judge)
-        known = self.pairs.first * width + self.pairs.second
-        return self.of_pair[np.searchsorted(known, keys)]
+        return np.searchsorted(self.pairs.first * width + self.pairs.second, keys)
 
 
 def control_judges(
@@ -203,41 +207,100 @@ def _test_scores(
     counted: pa.Table, pairs: pa.Table, tasks: pa.Table, units: _Units, quality: Quality
 ) -> tuple[GroupedTest, set[str]]:
     """The test of every unit, and the tasks that hold the controls it needs."""
+    degraded = counted.filter(pc.equal(counted["control"].cast(TEXT), "bad_reference"))
+    sampled = set(pc.unique(degraded["task"]).to_pylist()) & set(_scalar(tasks))
+    points = _points(tasks, sampled, quality)
     if quality.contrast == "pooled":
-        ordinary = _scores(counted, "none", tasks, units)
-        degraded = _scores(counted, "bad_reference", tasks, units)
-        samples = (*ordinary[:2], *degraded[:2])
-        sampled = degraded[2]
+        both = (_scores(counted, c, tasks, units, points) for c in ("none", "bad_reference"))
+        ordinary, copies = both
+        # scores of tasks and criteria in which the judge saw no degraded copy are another matter
+        comparable = np.isin(ordinary.group, copies.group)
+        samples = (
+            ordinary.unit[comparable], ordinary.score[comparable], copies.unit, copies.score
+        )  # fmt: skip
     else:
-        units_2, d2, sampled = _differences(pairs, "bad_reference", units)
+        units_2, d2 = _differences(pairs, "bad_reference", units, points)
         if quality.contrast == "paired":
             test = paired_t if quality.test == "paired_t" else signed_rank
             return test(units_2, d2, n_groups=units.size), sampled
-        units_1, d1, _ = _differences(pairs, "ask_again", units)
+        units_1, d1 = _differences(pairs, "ask_again", units, points)
         samples = (units_2, d2, units_1, d1 if quality.signed else np.abs(d1))
     two_samples = welch if quality.test == "welch" else mann_whitney
     return two_samples(*samples, n_groups=units.size), sampled
 
 
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of one kind of judgment; ``group`` tells judge, task and criterion apart."""
+
+    unit: Codes
+    group: Codes
+    score: Floats
+
+
+def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, float]:
+    """By what differences of each task are divided: 1, or where scales differ their 100th part.
+
+    Raises
+    ------
+    ConfigError
+        Judges are to be tested over tasks of which one has another scale than the others, and
+        one has none declared.
+    """
+    scales = {
+        row["task"]: (row["scale_low"], row["scale_high"])
+        for row in tasks.to_pylist()
+        if row["task"] in sampled
+    }
+    if quality.scope == "task" or len(set(scales.values())) < 2:
+        return dict.fromkeys(scales, 1.0)
+    unknown = sorted(task for task, (low, _) in scales.items() if low is None)
+    if unknown:
+        raise ConfigError(
+            "judges cannot be tested over tasks of different scales",
+            [
+                Problem(
+                    "tasks",
+                    "no scale is declared, and other tasks have one",
+                    do="declare scale: [lowest, highest], or write quality.scope: task",
+                    values=tuple(unknown),
+                )
+            ],
+        )
+    return {task: (high - low) / 100 for task, (low, high) in scales.items()}
+
+
 def _scores(
-    counted: pa.Table, control: str, tasks: pa.Table, units: _Units
-) -> tuple[Codes, Floats, set[str]]:
-    """Scores of one kind of judgment, by unit, of the criteria that take part."""
-    scalar = pc.field("task").isin(_scalar(tasks))
+    counted: pa.Table, control: str, tasks: pa.Table, units: _Units, points: dict[str, float]
+) -> _Scores:
+    """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
     rows = counted.select(["task", "judge_id", "control", "criterion", "score"])
-    rows = rows.filter(pc.equal(rows["control"].cast(TEXT), control)).filter(scalar)
+    rows = rows.filter(pc.equal(rows["control"].cast(TEXT), control))
+    rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
     oriented = orient_scores(rows, tasks)
-    of = units.of(rows)[oriented.in_control]
-    return of, oriented.score[oriented.in_control], set(pc.unique(rows["task"]).to_pylist())
+    rows = rows.filter(pa.array(oriented.in_control))
+    score = oriented.score[oriented.in_control] / _by_task(rows, points)
+    criteria = pc.unique(counted["criterion"].cast(TEXT))
+    criterion = pc.fill_null(pc.index_in(rows["criterion"].cast(TEXT), criteria), 0).to_numpy()
+    pair = units.pair(rows)
+    return _Scores(units.of_pair[pair], pair * (len(criteria) + 1) + criterion, score)
 
 
-def _differences(pairs: pa.Table, control: str, units: _Units) -> tuple[Codes, Floats, set[str]]:
-    """Ordinary score minus control's score, by unit; and the tasks with such controls."""
+def _differences(
+    pairs: pa.Table, control: str, units: _Units, points: dict[str, float]
+) -> tuple[Codes, Floats]:
+    """Ordinary score minus control's score, by unit."""
     rows = pairs.filter(pc.equal(pairs["control"].cast(TEXT), control))
-    sampled = set(pc.unique(rows["task"]).to_pylist())
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
+    rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
     differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
-    return units.of(rows), differences, sampled
+    return units.of(rows), differences / _by_task(rows, points)
+
+
+def _by_task(rows: pa.Table, points: dict[str, float]) -> Floats:
+    """What is known of each row's task."""
+    place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT))
+    return np.asarray(np.array(list(points.values()), np.float64)[place.to_numpy()])
 
 
 def _scalar(tasks: pa.Table) -> list[str]:
@@ -292,14 +355,15 @@ def _facts(
 ) -> dict[str, Any]:
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
+    kinds = pa.array(quality.paired_controls, TEXT)
+    pairs = pairs.filter(pc.is_in(pairs["control"].cast(TEXT), kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
     return {
         "verdicts": {name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
         "judges_in_control": tested,
         "judges_dropped": int(drop.sum()),
         "judges_with_few_pairs": few if quality.test != "known_answer" else 0,
-        "uses_pairs": quality.uses_pairs,
-        "controls": pairs.num_rows,
+        "paired_controls": pairs.num_rows,
         "unpaired_controls": unpaired.num_rows,
         "unpaired_reasons": {
             row["values"]: row["counts"]

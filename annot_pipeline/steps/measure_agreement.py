@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import AGREEMENT, TEXT
 from annot_pipeline.methods.agreement import nominal_agreement
 from annot_pipeline.methods.bootstrap import Estimate
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.krippendorff import Metric, krippendorff_alpha
 from annot_pipeline.methods.rating_counts import overlap
 from annot_pipeline.methods.scale_agreement import (
     BinnedAgreement,
@@ -33,6 +33,7 @@ from annot_pipeline.methods.scale_agreement import (
     percentile_bins,
     score_differences,
 )
+from annot_pipeline.methods.zscores import Arithmetic, standardized
 from annot_pipeline.steps.indexing import class_order, index, index_pairs
 
 CODE_VERSION = "1"
@@ -54,6 +55,7 @@ def measure_agreement(
     judge_scores: pa.Table,
     tasks: pa.Table,
     *,
+    arithmetic: Arithmetic,
     rounds: int,
     seed: int,
     progress: Callable[[str], None] | None = None,
@@ -72,6 +74,8 @@ def measure_agreement(
         As `control_judges` gives it.
     tasks
         ``task``, ``kind``, ``labels``, ``ordinal``, ``scale_low``, ``scale_high``, ``criteria``.
+    arithmetic
+        Of z-scores, as `standardize_scores` took it.
     rounds, seed
         Of the bootstrap over items; each statistic has its own stream.
     progress
@@ -91,9 +95,10 @@ def measure_agreement(
                 rows += _label_rows(ratings, task, suffix, bootstrap)
         elif task["kind"] == "scalar":
             of_task = _of(standardized, task["task"])
-            repeats = _repeats(pairs, judge_tests, judge_scores, task["task"])
+            repeats = _repeats(pairs, judge_tests, judge_scores, task["task"], arithmetic)
+            points = _n_points(task, of_task)
             for suffix, scores, again in _scores(of_task, repeats):
-                rows += _score_rows(scores, again, task, suffix, bootstrap)
+                rows += _score_rows(scores, again, task, points, suffix, bootstrap)
     for row in rows:
         for name in ("value", "ci_low", "ci_high"):
             row[name] = None if np.isnan(row[name]) else float(row[name])
@@ -125,6 +130,9 @@ class _Ratings:
     values: npt.NDArray[Any]
     names: tuple[str, ...] = ()  # labels
 
+    def only(self, rows: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> _Ratings:
+        return _Ratings(self.items[rows], self.judges[rows], values[rows])
+
     @property
     def sizes(self) -> dict[str, int]:
         return {
@@ -144,6 +152,10 @@ class _Repeats:
     first_z: Floats
     second_z: Floats
     dropped: npt.NDArray[np.bool_]
+
+    @property
+    def n_items(self) -> int:
+        return int(self.items.max(initial=-1)) + 1
 
     def only(self, rows: npt.NDArray[np.bool_]) -> _Repeats:
         return _Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
@@ -224,7 +236,13 @@ def _ratings_of_scores(rows: pa.Table) -> _Scores:
     return _Scores(ratings, first["z"].to_numpy(), all_z)
 
 
-def _repeats(pairs: pa.Table, judge_tests: pa.Table, judge_scores: pa.Table, task: str) -> _Repeats:
+def _repeats(
+    pairs: pa.Table,
+    judge_tests: pa.Table,
+    judge_scores: pa.Table,
+    task: str,
+    arithmetic: Arithmetic,
+) -> _Repeats:
     again = pc.and_(pc.equal(pairs["control"].cast(TEXT), "ask_again"), pc.is_null(pairs["reason"]))
     rows = _of(pairs.filter(again), task)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
@@ -232,9 +250,10 @@ def _repeats(pairs: pa.Table, judge_tests: pa.Table, judge_scores: pa.Table, tas
     criterion = index(pc.fill_null(rows["criterion"].cast(TEXT), ""))
     mean, sd = (_by_judge(_of(judge_scores, task), judge.names, name) for name in ("mean", "sd"))
     dropped = _by_judge(_of(judge_tests, task), judge.names, "dropped")
-    mean, sd = mean[judge.codes], sd[judge.codes]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        first_z, second_z = (np.where(sd > 0, (s - mean) / sd, np.nan) for s in (first, second))
+    first_z, second_z = (
+        standardized(judge.codes, score, mean, sd, arithmetic=arithmetic)
+        for score in (first, second)
+    )
     items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
     return _Repeats(items, judge.codes, first, second, first_z, second_z,
                     dropped[judge.codes] > 0)  # fmt: skip
@@ -247,59 +266,71 @@ def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
 
 
 def _score_rows(
-    scores: _Scores, repeats: _Repeats, task: Row, suffix: str, bootstrap: _Bootstrap
+    scores: _Scores,
+    repeats: _Repeats,
+    task: Row,
+    points: int | None,
+    suffix: str,
+    bootstrap: _Bootstrap,
 ) -> Iterator[Row]:
     of = scores.ratings
-    sizes = of.sizes
-    shared = overlap(of.items, of.judges, **sizes)
     for metric in ("ordinal", "interval", "ratio"):
         name = f"alpha_{metric}{suffix}"
-        if metric == "ratio" and (of.values < 0).any():
-            continue  # it has no meaning for values below 0
-        alpha = krippendorff_alpha(
-            of.items, of.values, n_units=sizes["n_items"], metric=metric, **bootstrap.of(name)
-        )
-        yield _row(task, name, alpha, shared.n_items, shared.n_judges)
-    n_again = len(set(repeats.items.tolist())), len(set(repeats.judges.tolist()))
-    for kind, (bins, again, k) in _cuts(scores, repeats, task):
-        rated = _Ratings(of.items[bins >= 0], of.judges[bins >= 0], bins[bins >= 0])
+        yield _row(task, name, *_alpha(of, metric, bootstrap.of(name)))
+    for kind, (bins, again, k) in _cuts(scores, repeats, task, points):
         name = f"inter_kappa_{kind}_{k}{suffix}"
+        rated = of.only(bins >= 0, bins)
         found = inter_judge_binned_agreement(
             rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
             **bootstrap.of(name),
         )  # fmt: skip
-        yield from _cut_rows(task, name, found, shared.n_items, shared.n_judges)
-        first, second = again
-        known = (first >= 0) & (second >= 0)
+        yield from _cut_rows(task, name, found, _n_judges(rated))
+        known = (again[0] >= 0) & (again[1] >= 0)
+        seen = repeats.only(known)
         name = f"intra_kappa_{kind}_{k}{suffix}"
         found = binned_agreement(
-            first[known], second[known], repeats.items[known],
-            n_items=int(repeats.items.max(initial=-1)) + 1, n_categories=k, **bootstrap.of(name),
+            again[0][known], again[1][known], seen.items, n_items=seen.n_items, n_categories=k,
+            **bootstrap.of(name),
         )  # fmt: skip
-        yield from _cut_rows(task, name, found, *n_again)
+        yield from _cut_rows(task, name, found, np.unique(seen.judges).size)
     name = f"inter_difference_mean{suffix}"
     inter = inter_judge_score_differences(
-        of.items, of.judges, of.values, n_items=sizes["n_items"], **bootstrap.of(name)
+        of.items, of.judges, of.values, n_items=of.sizes["n_items"], **bootstrap.of(name)
     )
-    yield from _difference_rows(task, name, inter, shared.n_items, shared.n_judges)
+    yield from _difference_rows(task, name, inter, _n_judges(of))
     name = f"intra_difference_mean{suffix}"
     intra = score_differences(
-        repeats.first, repeats.second, repeats.items,
-        n_items=int(repeats.items.max(initial=-1)) + 1, **bootstrap.of(name),
-    )  # fmt: skip
-    yield from _difference_rows(task, name, intra, *n_again)
+        repeats.first, repeats.second, repeats.items, n_items=repeats.n_items, **bootstrap.of(name)
+    )
+    yield from _difference_rows(task, name, intra, np.unique(repeats.judges).size)
+
+
+def _alpha(of: _Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
+    """Alpha, and the items and judges it rests on; undefined for a ratio of negative scores."""
+    rated = np.bincount(of.items, minlength=1)[of.items] >= 2
+    n_judges = np.unique(of.judges[rated]).size
+    alpha = krippendorff_alpha(
+        of.items, of.values, n_units=of.sizes["n_items"], metric=metric, **rounds
+    )
+    if metric == "ratio" and (of.values < 0).any():
+        return Estimate(np.nan, np.nan, np.nan), alpha.n_units, n_judges
+    return alpha, alpha.n_units, n_judges
+
+
+def _n_judges(of: _Ratings) -> int:
+    """Judges of the items that two or more judges rated."""
+    return overlap(of.items, of.judges, **of.sizes).n_judges
 
 
 Cut = tuple[str, tuple[Codes, tuple[Codes, Codes], int]]
 
 
-def _cuts(scores: _Scores, repeats: _Repeats, task: Row) -> Iterator[Cut]:
+def _cuts(scores: _Scores, repeats: _Repeats, task: Row, points: int | None) -> Iterator[Cut]:
     """Bins of first showings and of repeats; -1 for a judgment without z."""
     low, high = task["scale_low"], task["scale_high"]
     raw = scores.ratings.values
     if low is not None:
-        n_points = _n_points(low, high, raw)
-        for k in (n_points,) if n_points else CUTS:
+        for k in (points,) if points else CUTS:
             cut = [equal_bins(v, low, high, k) for v in (raw, repeats.first, repeats.second)]
             yield "raw", (cut[0], (cut[1], cut[2]), k)
     for k in CUTS:
@@ -307,11 +338,13 @@ def _cuts(scores: _Scores, repeats: _Repeats, task: Row) -> Iterator[Cut]:
         yield "z", (cut[0], (cut[1], cut[2]), k)
 
 
-def _n_points(low: float, high: float, scores: Floats) -> int | None:
-    """Points of a scale of radio buttons; None for one that is cut."""
-    n = high - low + 1
-    whole = n == int(n) and low == int(low) and bool((scores == np.round(scores)).all())
-    return int(n) if whole and n <= MOST_POINTS else None
+def _n_points(task: Row, rows: pa.Table) -> int | None:
+    """Points of a scale of radio buttons; None for one that is cut, or not declared."""
+    low, high = task["scale_low"], task["scale_high"]
+    if low is None or high - low >= MOST_POINTS or low != int(low) or high != int(high):
+        return None
+    scores = rows["score"].to_numpy()
+    return int(high - low) + 1 if (scores == np.round(scores)).all() else None
 
 
 def _z_bins(z: Floats, k: int, all_z: Floats) -> Codes:
@@ -322,20 +355,16 @@ def _z_bins(z: Floats, k: int, all_z: Floats) -> Codes:
     return bins
 
 
-def _cut_rows(
-    task: Row, name: str, found: BinnedAgreement, n_items: int, n_judges: int
-) -> Iterator[Row]:
-    yield _row(task, name, found.kappa, n_items, n_judges)
+def _cut_rows(task: Row, name: str, found: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+    yield _row(task, name, found.kappa, found.n_items, n_judges)
     share = name.replace("_kappa_", "_percent_agreement_")
-    yield _row(task, share, found.percent_agreement, n_items, n_judges)
+    yield _row(task, share, found.percent_agreement, found.n_items, n_judges)
 
 
-def _difference_rows(
-    task: Row, name: str, found: ScoreDifferences, n_items: int, n_judges: int
-) -> Iterator[Row]:
-    yield _row(task, name, found.mean, n_items, n_judges)
+def _difference_rows(task: Row, name: str, found: ScoreDifferences, n_judges: int) -> Iterator[Row]:
+    yield _row(task, name, found.mean, found.n_items, n_judges)
     sd = Estimate(found.sd, np.nan, np.nan)
-    yield _row(task, name.replace("_mean", "_sd"), sd, n_items, n_judges)
+    yield _row(task, name.replace("_mean", "_sd"), sd, found.n_items, n_judges)
 
 
 def _row(task: Row, statistic: str, found: Any, n_items: int, n_judges: int) -> Row:

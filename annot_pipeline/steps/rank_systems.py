@@ -25,17 +25,15 @@ from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.clusters import clusters, ranks
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.multiplicity import adjust
-from annot_pipeline.methods.system_comparisons import (
-    SystemComparisons,
-    comparable,
-    compare_systems,
-)
+from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.methods.system_comparisons import SystemComparisons, compare_systems
 from annot_pipeline.methods.zscores import printed
 from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, names_of
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
 CODE_VERSION = "1"
-METHODS = ("raw_mean", "filtered_mean", "z_mean")
+METHODS = ("filtered_mean", "raw_mean", "z_mean")
+"""In the order of the tables, so that what is made task by task is sorted."""
 TAILS = (0.025, 0.975)
 
 Codes = npt.NDArray[np.int64]
@@ -202,7 +200,31 @@ def _resampled(
     ranking: Ranking,
     seed: int,
 ) -> Floats:
-    """System scores by bootstrap round ``(rounds, n_systems)``; the same draws for all methods."""
+    """System scores by bootstrap round ``(rounds, n_systems)``; the same draws for all methods.
+
+    A system without two of what is drawn has none: an interval would have no width.
+    """
+    found = _drawn_again(judgments, task, method, cells, n_systems, ranking, seed)
+    if ranking.resample == "judges":
+        rows, _, _ = _rows(judgments, task)
+        known = rows[~np.isnan(judgments.values[method][rows])]
+        system = judgments.systems.codes[known] - np.searchsorted(judgments.systems.first, task)
+        units = np.bincount(index_pairs(system, judgments.judges[known]).first, minlength=n_systems)
+    else:
+        units = np.bincount(cells.systems, minlength=n_systems)
+    found[:, units < 2] = np.nan
+    return found
+
+
+def _drawn_again(
+    judgments: _Judgments,
+    task: int,
+    method: str,
+    cells: _Cells,
+    n_systems: int,
+    ranking: Ranking,
+    seed: int,
+) -> Floats:
     name = hashlib.sha256(judgments.task[task].encode()).digest()
     rng = np.random.default_rng([seed, int.from_bytes(name[:8], "big")])
     if ranking.resample != "judges":
@@ -218,7 +240,7 @@ def _resampled(
     known = ~np.isnan(values)
     judges, of = np.unique(judgments.judges[rows], return_inverse=True)
     return resample_judges(
-        _local(judgments, task, all_cells)[0][parts.first],
+        _local(judgments, task, all_cells)[0], parts.first,
         parts.codes[known], of.reshape(-1)[known], values[known],
         n_systems=n_systems, n_judges=judges.size, rounds=ranking.bootstrap, rng=rng,
     )  # fmt: skip
@@ -236,10 +258,13 @@ def _ranked(
     order = np.lexsort((np.arange(n), place))[: int(scored.sum())]
     cluster = np.zeros(n, np.int64)
     cluster[order] = clusters(beats[np.ix_(order, order)], ranking.cluster_rule)
-    interval = scored & (n_segments >= 2) & (len(resampled) > 0)
+    interval = np.zeros(n, np.bool_)
+    if len(resampled):
+        interval |= ~np.isnan(resampled).all(axis=0)
     low, high = _quantiles(resampled, interval)
-    replicate_ranks = np.where(np.isnan(resampled), np.nan, ranks(comparable(resampled)))
-    rank_low, rank_high = _quantiles(replicate_ranks, interval, whole=True)
+    # a system that is not drawn stays where it is: others do not move up for want of it
+    places = ranks(comparable(np.where(np.isnan(resampled), score, resampled))).astype(np.float64)
+    rank_low, rank_high = _quantiles(places, interval, whole=True)
     return {
         "system": names,
         "rank": pa.array(place, mask=~scored),
@@ -252,19 +277,23 @@ def _ranked(
         "cluster": pa.array(cluster, mask=~scored),
         "n_segments": n_segments,
         "n_judgments": n_judgments.astype(np.int64),
-        "reason": [_reason(int(s), int(scored.sum())) for s in n_segments],
+        "reason": _reasons(n_segments, interval, ranking),
     }
 
 
-def _reason(n_segments: int, n_systems: int) -> str | None:
+def _reasons(n_segments: Codes, interval: Flags, ranking: Ranking) -> pa.Array:
     """Why a row says less than others."""
-    if n_segments == 0:
-        return "no judgment of a judge who counts"
-    if n_systems == 1:
-        return "the only system of the task: nothing to compare it with"
-    if n_segments == 1:
-        return "one segment: no interval"
-    return None
+    texts = (
+        "no judgment that counts for this method",
+        "the only system of the task: nothing to compare it with",
+        f"fewer than two {'judges' if ranking.resample == 'judges' else 'segments'}: no interval",
+    )
+    scored = n_segments > 0
+    which = np.select(
+        [~scored, np.full(scored.size, scored.sum() == 1), ~interval & (ranking.bootstrap > 0)],
+        range(3), -1,
+    )  # fmt: skip
+    return pc.take(pa.array(texts, TEXT), pa.array(which, mask=which < 0))
 
 
 def _quantiles(values: Floats, known: Flags, *, whole: bool = False) -> tuple[Floats, Floats]:
@@ -302,11 +331,8 @@ def _compared(
 
 
 def _stack(schema: pa.Schema, parts: list[pa.Table]) -> pa.Table:
-    if not parts:
-        return schema.empty_table()
-    stacked = pa.concat_tables(parts)
-    keys = schema.metadata[b"key"].decode().split(",")
-    return stacked.sort_by([(key, "ascending") for key in keys])
+    """Parts by task and method, made in the order of the key, as one."""
+    return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
 def _null_nan(values: Floats) -> pa.Array:

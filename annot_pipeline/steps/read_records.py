@@ -30,7 +30,7 @@ from annot_pipeline.steps.expressions import (
     parse_time,
 )
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -158,6 +158,8 @@ LARGEST = {
 }  # fmt: skip
 """Numbers beyond are no such thing, and could not be summed exactly."""
 
+DURATIONS = ("seconds", "hit_seconds")
+
 
 def _optional(function: Callable[[str], T]) -> Callable[[str | None], T | None]:
     return lambda value: None if value is None or not value.strip() else function(value)
@@ -171,6 +173,8 @@ def _number(value: str, field: str, whole: bool) -> float | int:
         raise RejectionError(f"{field} is not a whole number: {shorten(value)}")
     if not abs(number) <= LARGEST[field]:
         raise RejectionError(f"{field} is too large: {shorten(value)}")
+    if field in DURATIONS and number < 0:
+        raise RejectionError(f"{field} is negative: {shorten(value)}")
     return int(number) if whole else number
 
 

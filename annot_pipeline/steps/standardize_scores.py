@@ -162,8 +162,10 @@ def _runs(rows: pa.Table, judges: npt.NDArray[np.int64], n_judges: int) -> pa.Ar
     time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), 0).to_numpy()
     names = ("hit", "native_id", "position", "criterion")
     order = [time, *(_ordinals(rows[name]) for name in names)]
+    timed = rows["submitted_at"].is_valid().to_numpy()
+    sittings = np.where(timed, -1, order[1])  # nothing tells the order of HITs without a time
     given = rows["score"].to_numpy(zero_copy_only=False)
-    runs = longest_constant_runs(judges, order, given, n_judges=n_judges)
+    runs = longest_constant_runs(judges, sittings, order, given, n_judges=n_judges)
     return pa.array(runs, INT, mask=runs < 0)
 
 

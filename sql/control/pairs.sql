@@ -5,7 +5,7 @@
 -- It pairs with the ordinary judgment of the same judge, HIT, criterion, and system and segment
 -- (item, where these are not known). control_of names another item, or the native id of a
 -- judgment; there the same HIT is preferred, not required. Where two controls or two ordinary
--- judgments fit, neither is guessed.
+-- judgments fit, or control_of names an item and another judgment, neither is guessed.
 WITH counted AS (
     SELECT
         j.judgment_id, j.task, j.judge, j.judge_id, j.hit, j.item, j.criterion, j.control,
@@ -57,36 +57,66 @@ ordinary AS (
         USING (preference, task, judge, name))
     GROUP BY preference, task, judge, hit, criterion, name
 ),
-found AS (
-    SELECT w.judgment_id, o.n_ordinary, o.score, o.judgment_id AS ordinary_id
+matched AS (
+    SELECT w.judgment_id, w.preference, o.n_ordinary, o.score, o.judgment_id AS ordinary_id
     FROM wanted AS w
     JOIN ordinary AS o
         ON w.preference = o.preference AND w.task = o.task AND w.judge = o.judge
         AND w.name = o.name AND w.hit IS NOT DISTINCT FROM o.hit
         AND w.criterion IS NOT DISTINCT FROM o.criterion
-    QUALIFY row_number() OVER (PARTITION BY w.judgment_id ORDER BY w.preference) = 1
+),
+found AS (
+    SELECT
+        *,
+        -- its native id (preference 4) says another judgment than its item does
+        max(CASE WHEN preference = 4 THEN ordinary_id END) OVER of_control
+            <> min_by(ordinary_id, preference) OVER of_control AS is_ambiguous
+    FROM matched
+    WINDOW of_control AS (PARTITION BY judgment_id)
+    QUALIFY row_number() OVER (PARTITION BY judgment_id ORDER BY preference) = 1
+),
+-- who judged what controls without their own judgment ask for: whether anybody else did
+judged AS (
+    SELECT n.preference, n.task, n.name, n.hit, min(n.judge) AS first_judge, max(n.judge) AS last_judge
+    FROM named AS n
+    SEMI JOIN (SELECT w.* FROM wanted AS w ANTI JOIN found USING (judgment_id)) AS w
+        ON n.preference = w.preference AND n.task = w.task AND n.name = w.name
+    GROUP BY n.preference, n.task, n.name, n.hit
 ),
 by_others AS (
     SELECT DISTINCT w.judgment_id
     FROM (SELECT w.* FROM wanted AS w ANTI JOIN found USING (judgment_id)) AS w
-    JOIN named AS n
+    JOIN judged AS n
         ON w.preference = n.preference AND w.task = n.task AND w.name = n.name
-        AND w.hit IS NOT DISTINCT FROM n.hit AND w.judge <> n.judge
+        AND w.hit IS NOT DISTINCT FROM n.hit
+        AND (w.judge <> n.first_judge OR w.judge <> n.last_judge)
+),
+paired AS (
+    SELECT
+        c.*,
+        f.judgment_id IS NOT NULL AS is_found,
+        f.n_ordinary,
+        coalesce(f.is_ambiguous, false) AS is_ambiguous,
+        c.n_alike = 1 AND f.n_ordinary = 1 AND NOT coalesce(f.is_ambiguous, false) AS is_paired,
+        f.score AS found_score,
+        f.ordinary_id AS found_id,
+        b.judgment_id IS NOT NULL AS is_by_another
+    FROM controls AS c
+    LEFT JOIN found AS f ON c.judgment_id = f.judgment_id
+    LEFT JOIN by_others AS b ON c.judgment_id = b.judgment_id
 )
 SELECT
-    c.task, c.judge_id, c.item, c.hit, c.control, c.criterion, c.judgment_id, c.score,
-    CASE WHEN c.n_alike = 1 AND f.n_ordinary = 1 THEN f.score END AS ordinary_score,
-    CASE WHEN c.n_alike = 1 AND f.n_ordinary = 1 THEN f.ordinary_id END AS ordinary_id,
+    task, judge_id, item, hit, control, criterion, judgment_id, score,
+    CASE WHEN is_paired THEN found_score END AS ordinary_score,
+    CASE WHEN is_paired THEN found_id END AS ordinary_id,
     CASE
-        WHEN c.n_alike > 1
-            THEN c.n_alike || ' ' || c.control || ' judgments of the same output by the same judge'
-        WHEN f.n_ordinary > 1
-            THEN f.n_ordinary || ' ordinary judgments of the same output by the same judge'
-        WHEN b.judgment_id IS NOT NULL
-            THEN 'the ordinary judgment of the same output is by another judge'
-        WHEN f.judgment_id IS NULL THEN 'no ordinary judgment of the same output'
+        WHEN n_alike > 1
+            THEN n_alike || ' ' || control || ' judgments of the same output by the same judge'
+        WHEN is_ambiguous THEN 'control_of is an item, and the native id of another judgment'
+        WHEN n_ordinary > 1
+            THEN n_ordinary || ' ordinary judgments of the same output by the same judge'
+        WHEN is_by_another THEN 'the ordinary judgment of the same output is by another judge'
+        WHEN NOT is_found THEN 'no ordinary judgment of the same output'
     END AS reason
-FROM controls AS c
-LEFT JOIN found AS f ON c.judgment_id = f.judgment_id
-LEFT JOIN by_others AS b ON c.judgment_id = b.judgment_id
-ORDER BY c.task, c.judge, c.judgment_id
+FROM paired
+ORDER BY task, judge, judgment_id

@@ -2,17 +2,26 @@
 -- used the scale, and what the label model says.
 -- Inputs: judgments, judge_tests, judge_scores, judge_figures.
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
--- the HIT are shared out evenly over its judgments.
-WITH counted AS (
-    SELECT task, judge_id, control, seconds, hit_seconds, coalesce(hit, native_id) AS hit
+-- the assignment are shared out evenly over its judgments, also those that were rejected. An
+-- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
+WITH timed AS (
+    SELECT
+        task, judge_id, control, fate, seconds, hit_seconds, hit,
+        CASE
+            WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id
+        END AS assignment
     FROM judgments
-    WHERE fate IN ('used', 'control', 'judge_failed')
+    WHERE fate NOT IN ('duplicate', 'superseded')
+    WINDOW native AS (PARTITION BY judge_id, hit, native_id)
+),
+counted AS (
+    SELECT * FROM timed WHERE fate IN ('used', 'control', 'judge_failed')
 ),
 hits AS (
-    SELECT judge_id, hit, count(*) AS n_in_hit
-    FROM counted
-    WHERE seconds IS NULL AND hit_seconds IS NOT NULL AND hit IS NOT NULL
-    GROUP BY judge_id, hit
+    SELECT judge_id, hit, assignment, count(*) AS n_in_hit
+    FROM timed
+    WHERE hit_seconds IS NOT NULL AND coalesce(hit, assignment) IS NOT NULL
+    GROUP BY judge_id, hit, assignment
 ),
 counts AS (
     SELECT
@@ -26,7 +35,8 @@ counts AS (
         count(coalesce(c.seconds, c.hit_seconds / h.n_in_hit)) AS n_timed
     FROM counted AS c
     LEFT JOIN hits AS h
-        ON c.judge_id = h.judge_id AND c.hit = h.hit AND c.seconds IS NULL
+        ON c.judge_id = h.judge_id AND c.hit IS NOT DISTINCT FROM h.hit
+        AND c.assignment IS NOT DISTINCT FROM h.assignment AND c.seconds IS NULL
     GROUP BY c.task, c.judge_id
 )
 SELECT

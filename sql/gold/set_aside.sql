@@ -1,7 +1,7 @@
 -- One row is a judgment that counts, but that a calculation could not take, and why.
 -- Inputs: judgments, tasks (task, kind), control_pairs, known_answers, judge_scores.
--- Parameters: salt, pseudonymize: as in lineage.sql; uses_pairs: whether judge control compares
--- pairs, so that a control without its pair is left out of it.
+-- Parameters: salt, pseudonymize: as in lineage.sql; paired_controls: kinds of controls that
+-- judge control compares with their ordinary judgments; without one they are left out of it.
 WITH counted AS (
     SELECT j.judgment_id, j.task, j.judge_id, j.item, j.system, j.control
     FROM judgments AS j
@@ -14,7 +14,7 @@ ranked AS (
 found AS (
     SELECT task, item, judge_id, judgment_id, 'judge_control' AS left_out_of, reason
     FROM control_pairs
-    WHERE $uses_pairs AND reason IS NOT NULL
+    WHERE reason IS NOT NULL AND list_contains($paired_controls, control)
     UNION ALL
     SELECT task, item, judge_id, judgment_id, 'judge_control', reason
     FROM known_answers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 from dataclasses import astuple, fields
 from itertools import combinations
 
@@ -12,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods import agreement, bootstrap, scale_agreement
+from annot_pipeline.methods import agreement, bootstrap
 from annot_pipeline.methods import krippendorff as alphas
 from annot_pipeline.methods.agreement import AgreementStatistic, nominal_agreement
 from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
 from annot_pipeline.methods.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.rating_counts import overlap
-from annot_pipeline.methods.rating_pairs import rating_pairs
 from annot_pipeline.methods.scale_agreement import (
     binned_agreement,
     equal_bins,
@@ -518,55 +516,19 @@ def test_inter_judge_figures_are_those_of_their_pairs(seed):
     items, judges = rng.integers(9, size=70), rng.integers(6, size=70)
     scores = rng.integers(101, size=70).astype(float)
     bins = equal_bins(scores, 0, 100, 4)
-    first, second = (np.concatenate(c) for c in zip(*rating_pairs(items, judges), strict=True))
+    pairs = combinations(range(items.size), 2)
+    known = [(a, b) for a, b in pairs if items[a] == items[b] and judges[a] != judges[b]]
+    first, second = np.array(known, np.int64).reshape(-1, 2).T
     sizes = {"n_items": 9, "rounds": 30, "rng": seed}
     assert inter_judge_binned_agreement(
         items, judges, bins, n_judges=6, n_categories=4, **sizes
     ) == binned_agreement(bins[first], bins[second], items[first], n_categories=4, **sizes)
     by_item = inter_judge_score_differences(items, judges, scores, **sizes)
     listed = score_differences(scores[first], scores[second], items[first], **sizes)
-    assert (by_item.mean, by_item.n_pairs) == (listed.mean, listed.n_pairs)
+    assert astuple(by_item.mean) == pytest.approx(astuple(listed.mean), rel=1e-12)
+    assert by_item.n_pairs == listed.n_pairs
     assert by_item.sd == pytest.approx(np.std(np.abs(scores[first] - scores[second]), ddof=1))
     assert overlap(items, judges, n_items=9, n_judges=6).n_items == by_item.n_items
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=40), st.integers(1, 50))
-def test_rating_pairs_are_all_pairs_once(rows, most):
-    items, judges = (np.array([r[c] for r in rows], np.int64) for c in (0, 1))
-    chunks = list(rating_pairs(items, judges, chunk_pairs=most))
-    assert all(f.size == s.size == most for f, s in chunks[:-1])
-    assert all(0 < f.size <= most for f, _ in chunks)
-    assert all((judges[f] < judges[s]).all() for f, s in chunks)
-    found = [tuple(sorted(p)) for f, s in chunks for p in zip(f.tolist(), s.tolist(), strict=True)]
-    expected = [
-        (a, b)
-        for a, b in combinations(range(len(rows)), 2)
-        if items[a] == items[b] and judges[a] != judges[b]
-    ]
-    assert sorted(found) == expected
-
-
-def test_one_item_with_very_many_ratings_is_cut_into_chunks():
-    tracemalloc.start()
-    pairs = rating_pairs(np.zeros(100_000, np.int64), np.arange(100_000), chunk_pairs=300_000)
-    sizes = [next(pairs)[0].size for _ in range(5)]
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert sizes == [300_000] * 5
-    assert peak < 50e6
-
-
-def test_chunks_merge_into_one_sd(monkeypatch):
-    rng = np.random.default_rng(2)
-    items, judges = np.repeat([0, 1], 20), np.tile(np.arange(20), 2)
-    scores = rng.normal(1e6, 1, 40)
-    whole = inter_judge_score_differences(items, judges, scores, n_items=2, rounds=5, rng=0)
-    small = scale_agreement.rating_pairs
-    monkeypatch.setattr(scale_agreement, "rating_pairs", lambda *rows: small(*rows, chunk_pairs=7))
-    cut = inter_judge_score_differences(items, judges, scores, n_items=2, rounds=5, rng=0)
-    assert cut.sd == pytest.approx(whole.sd, rel=1e-12)
-    assert astuple(cut.mean) == pytest.approx(astuple(whole.mean), rel=1e-12)
 
 
 # --- intervals
@@ -663,7 +625,6 @@ def test_nothing_at_all():
     for metric in METRICS:
         alpha = krippendorff_alpha([], [], n_units=0, metric=metric, rounds=5, rng=0)
         assert is_undefined(alpha)
-    assert list(rating_pairs([], [])) == []
     sizes = {"n_items": 0, "rounds": 5, "rng": 0}
     assert np.isnan(binned_agreement([], [], [], n_categories=2, **sizes).kappa.value)
     empty = score_differences([], [], [], **sizes)
@@ -751,8 +712,6 @@ def test_refuses_what_is_no_value():
         krippendorff_alpha([1], [1], n_units=1, metric="interval")
     with pytest.raises(ValueError, match="rounds need rng"):
         krippendorff_alpha([0], [1], n_units=1, metric="interval", rounds=1)
-    with pytest.raises(ValueError, match="chunk_pairs"):
-        list(rating_pairs([0], [0], chunk_pairs=0))
     with pytest.raises(ValueError, match="finite"):
         score_differences([1.0], [np.inf], [0], n_items=1, rounds=0, rng=0)
     with pytest.raises(ValueError, match="one length"):

@@ -62,7 +62,7 @@ def test_judges_are_drawn_whole():
     cells = np.repeat(np.arange(10), 2)
     judges = np.tile([0, 1], 10)
     found = resample_judges(
-        np.zeros(10, int), cells, judges, judges * 100.0,
+        np.zeros(10, int), np.arange(10), cells, judges, judges * 100.0,
         n_systems=1, n_judges=2, rounds=200, rng=np.random.default_rng(2),
     )  # fmt: skip
     values, counts = np.unique(found, return_counts=True)
@@ -73,7 +73,19 @@ def test_judges_are_drawn_whole():
 def test_a_cell_whose_judges_are_not_drawn_is_left_out_of_the_mean():
     """Cell 0 is judged by the first judge alone, cell 1 by both."""
     found = resample_judges(
-        np.zeros(2, int), np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([10.0, 20.0, 40.0]),
+        np.zeros(2, int), np.arange(2), np.array([0, 1, 1]), np.array([0, 0, 1]),
+        np.array([10.0, 20.0, 40.0]),
         n_systems=1, n_judges=2, rounds=100, rng=np.random.default_rng(2),
     )  # fmt: skip
     assert set(found.reshape(-1).tolist()) == {15.0, 20.0, 40.0}
+
+
+def test_criteria_weigh_alike_within_a_cell():
+    """Two judges who say the same: the first cell has two criteria (90, 70), the second one."""
+    cells = np.array([0, 0, 1])
+    parts, judges = np.tile([0, 1, 2], 2), np.repeat([0, 1], 3)
+    found = resample_judges(
+        np.zeros(2, int), cells, parts, judges, np.tile([90.0, 70.0, 10.0], 2),
+        n_systems=1, n_judges=2, rounds=20, rng=np.random.default_rng(2),
+    )  # fmt: skip
+    assert set(found.reshape(-1).tolist()) == {(80 + 10) / 2}

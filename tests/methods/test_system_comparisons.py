@@ -3,7 +3,8 @@ import pytest
 import scipy.stats
 
 from annot_pipeline.methods import system_comparisons
-from annot_pipeline.methods.system_comparisons import comparable, compare_systems
+from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.methods.system_comparisons import compare_systems
 
 
 def example(n_systems: int = 6) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,21 @@
+"""Which values count as equal."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+DIGITS = 13
+
+
+def comparable(values: Floats) -> Floats:
+    """Values without the noise of sums and differences, so that it makes or breaks no tie.
+
+    They are rounded where the largest of them has its 14th digit: 0.3 - 0.1 and 0.9 - 0.7 are
+    equal, and so are the means of 0.1, 0.2, 0.3 in any order.
+    """
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    if largest == 0:
+        return values
+    return np.round(values, int(np.clip(DIGITS - np.floor(np.log10(largest)), -300, 300)))
