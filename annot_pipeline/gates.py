@@ -210,6 +210,13 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["unread_items"]), warn=0,
     ),
     Gate(
+        "judges_in_paths", "read_records", "record_files",
+        "number of sources whose paths tell who judged; paths are published",
+        "name the files otherwise, or set privacy.pseudonymize to false if judges need no "
+        "pseudonyms",
+        lambda f: _named(f["judges_in_paths"]), warn=0,
+    ),
+    Gate(
         "repeated_items", "describe_items", "items",
         "number of items that item tables list with different contents",
         "the first row counts; list each item once",

@@ -315,7 +315,7 @@ def _judge_column(sources: Sequence[Source]) -> str | None:
     """The one column that holds judges as they are, if there is one."""
     columns = {name for source in sources for name in columns_by_field(source)["judge"]}
     for judge in (source.fields["judge"] for source in sources):
-        if not isinstance(judge, ColumnExpression) or not judge.is_plain or judge.time:
+        if not isinstance(judge, ColumnExpression) or not judge.is_plain:
             return None
     return columns.pop() if len(columns) == 1 else None
 
@@ -613,7 +613,7 @@ class _Upload:
             _first(found, "hit") or self._cell(cells, "HITId"),
             _first(found, "native_id") or self._cell(cells, "AssignmentId"),
             status,
-            status.strip().lower() in open_ and not decided and not elsewhere,
+            status.strip().lower() in open_ and not decided,
             recommendation,
             tuple(dict.fromkeys(v["verdict"] for v in verdicts)),
             reason or _first(found, "reason"),

@@ -487,3 +487,16 @@ def test_calculations_do_not_depend_on_the_key(build_campaign, monkeypatch):
         assert one.hashes()[table] == two.hashes()[table]
     assert one.hashes()["judges"] != two.hashes()["judges"]
     assert two.publication.published  # the key counts as a setting
+
+
+def test_a_path_that_tells_the_judge_is_warned_of(build_campaign):
+    """File names are published as they are."""
+    fields = {"item": "item", "judge": {"capture": "(?P<judge>[a-z]+)[.]csv"}, "label": "label"}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    exports = {"alice.csv": "item,label\ni1,x\n", "bob.csv": "item,label\ni1,x\n"}
+    warned = build_campaign(exports, sources=sources)
+    gates = {g.name: g for g in warned.runs["read_records"].gates}
+    assert gates["judges_in_paths"].level == "warn"
+    plain = build_campaign(exports, sources=sources, privacy={"pseudonymize": False})
+    gates = {g.name: g for g in plain.runs["read_records"].gates}
+    assert gates["judges_in_paths"].level == "pass"

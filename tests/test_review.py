@@ -21,7 +21,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import FATES
 from annot_pipeline.errors import AnnotError, ConfigError, GateError, StoreError
-from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.publish import publish
 from annot_pipeline.review import _Batch, _safe, _targets, _Upload, review
 from tests.conftest import build_file
@@ -134,6 +134,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
         work("empty", ""),
         work("done", CAREFUL, "Approved"),
         work("gone", CARELESS, "Rejected"),
+        work("unsaid", CAREFUL, ""),
         work("last", CAREFUL, " submitted "),
     ]
     text = batch(*rows).removesuffix("\n")
@@ -141,7 +142,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     text = "\n".join([*lines[:6], "", "\r", *lines[6:]])  # blank lines are no rows
     folder = make({"b.csv": text})
     document = reviewed(folder)
-    filled = ['"x",""', f'"","{FAILED}"', '"",""', '"",""', '"",""', '"",""', '"x",""']
+    filled = ['"x",""', f'"","{FAILED}"', *5 * ['"",""'], '"x",""']
     expected = [text.split("\n", 1)[0]]
     expected += [
         batch(row).split("\n", 1)[1].removesuffix("\n") + f",{cells}"
@@ -151,11 +152,11 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     assert upload(folder) == "\n".join(expected)
     (counts,) = document["uploads"]
     assert counts == {
-        "path": str(folder / "review" / "upload-b.csv"), "export": "exports/b.csv", "rows": 7,
-        "approve": 2, "reject": 1, "decide": 2, "decided": 2, "elsewhere": 0, "ragged": [],
+        "path": str(folder / "review" / "upload-b.csv"), "export": "exports/b.csv", "rows": 8,
+        "approve": 2, "reject": 1, "decide": 2, "decided": 3, "elsewhere": 0, "ragged": [],
     }  # fmt: skip
     assert {k: document[k] for k in ("approve", "reject", "decide", "assignments")} == {
-        "approve": 2, "reject": 1, "decide": 2, "assignments": 7,
+        "approve": 2, "reject": 1, "decide": 2, "assignments": 8,
     }  # fmt: skip
     found = {row["worker"]: (row["verdict"], row["reason"]) for row in sheet(folder)}
     assert found["careful"] == ("passed", "")
@@ -166,7 +167,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
 
 def test_cells_that_are_there_and_a_decision_of_a_person(make):
     rows = [
-        work("careful", CAREFUL, "Submitted", "fine", "", ""),
+        work("careful", CAREFUL, "Submitted", 'not "fine",\r\nbut good', "", ""),
         work("careless", CARELESS, "Submitted", "fine", "", ""),
         work("pardoned", CARELESS, "Submitted", "fine", "X", ""),
         work("scolded", CAREFUL, "Submitted", "fine", "", "too fast"),
@@ -187,9 +188,10 @@ def test_columns_that_the_header_lacks_are_appended(make):
         return cells[:3] + cells[4:]
 
     rows = [bare("careful", CAREFUL), bare("careless", CARELESS), bare("once", ONE_PAIR)]
+    rows += [["two", "short", "by", "cells"][: len(names) - 2]]
     folder = make({"b.csv": batch(*rows, head=names)})
     reviewed(folder)
-    cells = (["x", ""], ["", FAILED], ["", ""])
+    cells = (["x", ""], ["", FAILED], ["", ""], [])
     assert upload(folder) == batch(
         *(row + more for row, more in zip(rows, cells, strict=True)),
         head=[*names, "Approve", "Reject"],
@@ -239,17 +241,18 @@ def test_rows_of_both_lengths(make):
     assert upload(folder) == batch(*(r + m for r, m in zip(rows, more, strict=True)))
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "utf-8-sig", "utf-16"])
-def test_encodings(make, encoding):
+@pytest.mark.parametrize(
+    ("encoding", "option"),
+    [("latin-1", "latin-1"), ("utf-16", "utf-16")]
+    + [(e, o) for e in ("utf-8", "utf-8-sig") for o in ("utf-8", "utf-8-sig")],
+)
+def test_encodings(make, encoding, option):
     rows = [work("careful", CAREFUL, "Submitted", "é"), work("Zoë", CARELESS, "Submitted", "ÿ")]
-    text = batch(*rows)
-    folder = make(
-        {"b.csv": text.encode(encoding)},
-        source={"options": {"encoding": encoding.replace("-sig", "")}},
-    )
+    source = {"options": {"encoding": option}}
+    folder = make({"b.csv": batch(*rows).encode(encoding)}, source=source)
     reviewed(folder)
     written = (folder / "review" / "upload-b.csv").read_bytes()
-    rows = [rows[0] + ["x", ""], rows[1] + ["", FAILED]]
+    rows = [[*rows[0], "x", ""], [*rows[1], "", FAILED]]
     assert written == batch(*rows).encode(encoding)
     assert {row["worker"] for row in sheet(folder)} == {"careful", "Zoë"}
 
@@ -290,13 +293,16 @@ def test_unquoted_rows_that_have_the_cells(make):
     assert list(csv.reader(io.StringIO(upload(folder)))) == rows
 
 
-def test_quotes_as_ordinary_characters(make):
-    rows = [work("careful", CAREFUL), work("care,less", CARELESS)]
-    text = "\t".join(HEAD) + "\n" + "".join("\t".join(row) + "\n" for row in rows)
-    folder = make({"b.csv": text}, source={"options": {"quote": "", "delimiter": "\t"}})
+@pytest.mark.parametrize("delimiter", ["\t", ","])
+def test_quotes_as_ordinary_characters(make, delimiter):
+    rows = [work("careful", CAREFUL, "Submitted", '"odd'), work("careless", CARELESS)]
+    text = "".join(delimiter.join(row) + "\n" for row in [HEAD, *rows])
+    folder = make({"b.csv": text}, source={"options": {"quote": "", "delimiter": delimiter}})
     reviewed(folder)
     lines = text.splitlines()
-    assert upload(folder).splitlines() == [lines[0], lines[1] + "\tx\t", f"{lines[2]}\t\t{FAILED}"]
+    lines[1] += delimiter.join(["", "x", ""])
+    lines[2] += delimiter.join(["", "", FAILED.replace(delimiter, " ")])
+    assert upload(folder).splitlines() == lines
 
 
 def test_long_cells(make):
@@ -407,11 +413,11 @@ def test_a_row_of_several_tasks(make):
             {"test": "welch", "contrast": "pooled"},
             "not scored reliably lower than ordinary items (Welch's t-test, p = 0.",
         ),
-        ({"correction": "holm"}, "(paired t-test, p = 0.24 after correction, 3 pairs)."),
+        ({"correction": "holm"}, "(paired t-test, p = 0.49 after correction, 3 pairs)."),
     ],
 )
 def test_words_of_each_test(make, quality, words):
-    rows = [work("careless", CARELESS), work("careful", CAREFUL)]
+    rows = [work("careless", CARELESS), work("careful", CAREFUL), work("upside", UPSIDE_DOWN)]
     folder = make({"b.csv": batch(*rows)}, quality=quality)
     reviewed(folder)
     (row,) = (row for row in sheet(folder) if row["worker"] == "careless")
@@ -622,6 +628,20 @@ def test_two_exports_of_one_name_and_another_source(make):
     assert sheet(folder)[1]["n_judgments"] == "12"
 
 
+def test_other_sources_do_not_count(make):
+    each = {"i": ["none", "bad_reference"], "k": "0..2"}
+    fields = {"task": {"value": "l"}, "judge": "w", "item": "i", "label": "l"}
+    sources = [
+        {"path": "exports/v*.csv", "format": "csv", "fields": fields},
+        {"path": "exports/b.csv", "format": "mturk", "each": each, "fields": FIELDS},
+    ]
+    votes = "w,i,l\na,1,c\na,2,e\n"
+    files = {"v1.csv": votes, "v2.csv": votes.replace("a", "b"), "b.csv": batch(work("w", CAREFUL))}
+    folder = make(files, sources=sources)
+    reviewed(folder)
+    assert [(row["worker"], row["n_judgments"]) for row in sheet(folder)] == [("w", "6")]
+
+
 def test_names_of_uploads():
     assert _targets(["a/b.csv", "a/c.CSV.GZ", "d"]) == [
         "upload-b.csv",
@@ -705,7 +725,9 @@ def test_settings_that_changed(plain, monkeypatch):
     monkeypatch.setenv("ANNOT_KEY", "another key, which gives other names")
     assert "settle_judgments was made with other settings, another key" in refused(plain)
     monkeypatch.delenv("ANNOT_KEY")
-    assert "$ANNOT_KEY is not set" in refused(plain)
+    said = refused(plain)
+    assert "$ANNOT_KEY is not set" in said
+    assert said.endswith("do:      set $ANNOT_KEY")
     assert not (plain / "store" / "judge.key").exists()
 
 
@@ -758,6 +780,8 @@ def test_rows_that_do_not_match(plain, monkeypatch):
         module._Upload, "_split", lambda s, ls: iter([*(w := [*whole(s, ls)]), w[-1]])
     )
     assert "row 3: the last build" in refused(plain)
+    monkeypatch.setattr(module, "READERS", {"mturk": lambda _: Export(iter(()), ["HIT"])})
+    assert "the header: the last build read it otherwise: columns HIT were read" in refused(plain)
     assert sorted(p.name for p in (plain / "review").iterdir()) == []
 
 
@@ -808,6 +832,26 @@ def test_nothing_is_written_if_writing_fails(plain, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         reviewed(plain)
     assert {p.name: p.read_bytes() for p in (plain / "review").iterdir()} == before
+
+
+def test_a_review_that_was_killed_is_no_edit(make, plain, monkeypatch):
+    reviewed(plain)
+    before = upload(plain)
+    make({"b.csv": batch(work("careful", CAREFUL), work("careless", CAREFUL))})
+    from annot_pipeline import review as module
+
+    def killed(*arguments: Any) -> None:
+        whole(*arguments)
+        raise KeyboardInterrupt
+
+    whole = module.write_json
+    monkeypatch.setattr(module, "write_json", killed)
+    with pytest.raises(KeyboardInterrupt):
+        reviewed(plain)
+    assert upload(plain) == before
+    monkeypatch.setattr(module, "write_json", whole)
+    reviewed(plain)
+    assert upload(plain).count('"x",""') == 2
 
 
 def test_what_a_killed_review_left_is_removed(plain):

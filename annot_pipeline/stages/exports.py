@@ -12,7 +12,11 @@ import pyarrow as pa
 
 from annot_pipeline.config import (
     CANONICAL_FIELDS,
+    Campaign,
+    CaptureExpression,
+    Expression,
     ItemSource,
+    JoinExpression,
     LoadedCampaign,
     Source,
 )
@@ -164,9 +168,27 @@ def read_exports(context: StageContext) -> Made:
             [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
         ),
     }
-    return Made(
-        tables, {"rows": n_rows, "records": n_records, "parsed": parsed, "unread_items": unread}
-    )
+    facts = {
+        "rows": n_rows,
+        "records": n_records,
+        "parsed": parsed,
+        "unread_items": unread,
+        "judges_in_paths": _judges_in_paths(context.campaign.settings),
+    }
+    return Made(tables, facts)
+
+
+def _judges_in_paths(settings: Campaign) -> list[str]:
+    """Sources whose paths, which are published, tell who judged."""
+    if not settings.privacy.pseudonymize:
+        return []
+    return [source.path for source in settings.sources if _captures(source.fields["judge"])]
+
+
+def _captures(expression: Expression) -> bool:
+    if isinstance(expression, JoinExpression):
+        return any(map(_captures, expression.join))
+    return isinstance(expression, CaptureExpression)
 
 
 def present_exports(
