@@ -112,8 +112,8 @@ class _Assignment:
     @property
     def doubt(self) -> tuple[Any, ...]:
         """Sorts the most doubtful first; a p-value is doubtful where the verdict might turn."""
-        p = self.judge.get("p_value")
-        turn = 1.0 if p is None else p if self.recommendation == "reject" else -p
+        p = self.judge.get("p_value") or 0.0
+        turn = p if self.recommendation == "reject" else -p
         lost = self.n_rejected / max(self.n_judgments + self.n_rejected, 1)
         place = DOUBT[self.recommendation]
         return not self.undecided, place, len(self.verdicts) < 2, -lost, turn, self.export, self.row

@@ -23,7 +23,7 @@ from annot_pipeline.contracts import FATES
 from annot_pipeline.errors import AnnotError, ConfigError, GateError, StoreError
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.publish import publish
-from annot_pipeline.review import _Batch, _safe, _targets, _Upload, review
+from annot_pipeline.review import _Batch, _fits, _safe, _targets, _Upload, review
 from tests.conftest import build_file
 from tests.test_cli import loaded_modules
 
@@ -873,14 +873,27 @@ def test_the_owner_alone_reads_names(plain):
     assert "careful" not in (plain / "review" / ".written.json").read_text()
 
 
+def test_globs_of_any_depth():
+    def fits(path: str, glob: str) -> bool:
+        return _fits(path.split("/"), glob.split("/"))
+
+    assert all(fits(path, "a/**/*.csv") for path in ("a/b.csv", "a/b/b.csv", "a/b/c/b.csv"))
+    assert not any(fits(path, "a/**/*.csv") for path in ("b.csv", "b/a/b.csv", "a/b.tsv", "a"))
+    assert fits("a/b", "a/b")
+    assert not any(fits(path, "a/*") for path in ("a", "a/b/c", "b/a"))
+
+
 @pytest.mark.parametrize("glob", ["**/*.csv", "*/*.csv", "review/u*", "../campaign/*/*.csv"])
-def test_no_glob_may_match_what_it_writes(make, glob):
+def test_no_glob_may_match_what_it_writes(make, glob, monkeypatch):
     folder = make({"b.csv": batch(work("careful", CAREFUL))}, source={"path": glob}, build=False)
     if glob == "review/u*":
         (folder / "exports").rename(folder / "review")
         (folder / "review" / "b.csv").rename(folder / "review" / "u.csv")
     build_file(folder)
     assert f"sources.0.path: {glob} matches" in refused(folder, ConfigError, force=True)
+    monkeypatch.chdir(folder)
+    with pytest.raises(ConfigError, match="read the review as an export"):
+        review(load_campaign("."), Path("review"))
     review(load_campaign(folder), folder.parent / "elsewhere")
 
 

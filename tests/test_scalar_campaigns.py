@@ -325,6 +325,12 @@ PAIRS: dict[str, tuple[list[Row], list[float | str]]] = {
     "no pair": ([of("t"), bad()], [NONE]),
     "nothing ordinary at all": ([bad()], [NONE]),
     "by another judge": ([of(judge="bob"), bad()], [OTHER]),
+    "each judge's own": (
+        [of(), bad(), of(judge="bob", score=70), bad(judge="bob", score=30)], [60, 70]
+    ),
+    "of two judges, one without the pair": (
+        [of("t"), bad(), of(judge="bob", score=70), bad(judge="bob", score=30)], [OTHER, 70]
+    ),
     "in another HIT": ([of(hit="g"), bad()], [NONE]),
     "by another judge in another HIT": ([of(judge="bob", hit="g"), bad()], [NONE]),
     "without HIT against with": ([of(hit=""), bad()], [NONE]),
@@ -352,9 +358,13 @@ PAIRS: dict[str, tuple[list[Row], list[float | str]]] = {
     ),
     "two ordinary ones": ([of(native_id="1"), of(score=70, native_id="2"), bad()], [TWO]),
     "two ordinary ones of equal score": ([of(native_id="1"), of(native_id="2"), bad()], [TWO]),
-    "two ordinary ones, one off the scale": ([of(native_id="1"), of(score=170, native_id="2"), bad()], [60]),
+    "two ordinary ones, one off the scale": (
+        [of(native_id="1"), of(score=170, native_id="2"), bad()], [60]
+    ),
     "an ordinary one off the scale": ([of(score=101), bad()], [NONE]),
-    "an ordinary one of a rejected assignment": ([of(status="Rejected"), bad(status="Approved")], [NONE]),
+    "an ordinary one of a rejected assignment": (
+        [of(status="Rejected"), bad(status="Approved")], [NONE]
+    ),
     "a control of a rejected assignment": ([of(), bad(status="Rejected")], []),
     "a control off the scale": ([of(), bad(score=-1)], []),
     "asked again is not ordinary": ([of(control="ask_again"), bad()], [NONE, NONE]),
@@ -363,14 +373,18 @@ PAIRS: dict[str, tuple[list[Row], list[float | str]]] = {
     ),
     "by item, without system": ([of(item="i", system=""), bad(item="i", system="")], [60]),
     "by item against by output": ([of(item="i"), bad(item="i", system="")], [NONE]),
-    "by other items, without segment": ([of(item="i", segment=""), bad(item="j", segment="")], [NONE]),
+    "by other items, without segment": (
+        [of(item="i", segment=""), bad(item="j", segment="")], [NONE]
+    ),
     # control_of
     "of an item": ([of("t", item="i"), bad(item="b", control_of="i")], [60]),
     "of an item, not of its own output": (
         [of("t", item="i"), of(item="j", score=70), bad(item="b", control_of="i")], [60]
     ),
     "of a segment/system": ([of("t"), bad(control_of="t/x")], [60]),
-    "of an item in another HIT": ([of("t", item="i", hit="g"), bad(item="b", control_of="i")], [60]),
+    "of an item in another HIT": (
+        [of("t", item="i", hit="g"), bad(item="b", control_of="i")], [60]
+    ),
     "of an item in this HIT and in another": (
         [of("t", item="i", hit="g"), of("t", item="i", score=70), bad(item="b", control_of="i")], [70]
     ),
@@ -445,14 +459,20 @@ def test_what_a_control_is_compared_with(name: str, pairs: Built) -> None:
     assert sorted(map(str, found)) == sorted(
         str(float(e)) if not isinstance(e, str) else e for e in expected
     )
-    assert all((row["reason"] is None) == (row["ordinary_id"] is not None) for row in rows)
+    for name_ in ("ordinary_id", "ordinary_score"):
+        assert all((row["reason"] is None) == (row[name_] is not None) for row in rows)
     aside = Counter(
         row["reason"] for row in pairs.rows("set_aside")
         if row["task"] == name and row["left_out_of"] == "judge_control"
     )  # fmt: skip
     assert aside == Counter(e for e in expected if isinstance(e, str))
     judge = by(pairs.rows("judges"), "task", "judge")[name, f"ann of {name}"]
-    n_pairs = sum(row["control"] == "bad_reference" and not row["reason"] for row in rows)
+    n_pairs = sum(
+        row["control"] == "bad_reference"
+        and not row["reason"]
+        and row["judge_id"] == judge["judge"]
+        for row in rows
+    )
     assert judge["n_pairs"] == n_pairs
     if n_pairs < 2:
         assert judge["verdict"] in ("undetermined", "untested"), "one pair decides nothing"
@@ -600,14 +620,19 @@ def test_every_test_of_every_contrast(test: str, contrast: str, signed: bool, bu
     assert (scores["raw_mean"], scores["unfiltered_mean"]) == (72, 61)
 
 
+PAIRED_ONLY = "compares pairs; with contrast: {} write test: welch or mann_whitney"
+TWO_SAMPLES = (
+    "compares two samples; write contrast: pooled (all ordinary scores against all degraded ones) "
+    "or difference (d2 against d1)"
+)
 REFUSED = {
-    ("paired_t", "pooled"): "paired_t compares pairs; with contrast: pooled write test: welch or mann_whitney",
-    ("paired_t", "difference"): "paired_t compares pairs; with contrast: difference write test: welch or mann_whitney",
-    ("signed_rank", "pooled"): "signed_rank compares pairs; with contrast: pooled write test: welch or mann_whitney",
-    ("signed_rank", "difference"): "signed_rank compares pairs; with contrast: difference write test: welch or mann_whitney",
-    ("welch", "paired"): "welch compares two samples; write contrast: pooled (all ordinary scores against all degraded ones) or difference (d2 against d1)",
-    ("mann_whitney", "paired"): "mann_whitney compares two samples; write contrast: pooled (all ordinary scores against all degraded ones) or difference (d2 against d1)",
-}  # fmt: skip
+    (test, contrast): f"{test} {why.format(contrast)}"
+    for tests, contrasts, why in (
+        (("paired_t", "signed_rank"), ("pooled", "difference"), PAIRED_ONLY),
+        (("welch", "mann_whitney"), ("paired",), TWO_SAMPLES),
+    )
+    for test, contrast in product(tests, contrasts)
+}
 
 
 @pytest.mark.parametrize(("test", "contrast"), REFUSED)
@@ -1493,6 +1518,23 @@ def test_order_and_files_and_keys_change_nothing(
             assert whole.hashes()[table] == other.hashes()[table], table
     aside = ["judge", "judgment_id"]
     assert without(whole.rows("set_aside"), aside) == without(other.rows("set_aside"), aside)
+
+
+def test_repeats_in_a_file_in_any_order(build: Any) -> None:
+    """Judgments that nothing but their answers tells apart: all count, in no order."""
+    chance = random.Random(17)
+    rows = outputs({s: xs * 2 for s, xs in FOUR.items()}) * 2
+    rows = [row | {"segment": "s0", "score": row["score"] / 3} for row in rows]
+    first = build(rows)
+    assert sum(row["n_judgments"] for row in first.rows("scores")) == len(rows)
+    other = build(chance.sample(rows, len(rows)))
+    for name in ("lineage", "set_aside"):
+        assert without(first.rows(name), ["source_row", "source_sha256"]) == without(
+            other.rows(name), ["source_row", "source_sha256"]
+        )
+    assert {k: v for k, v in first.hashes().items() if k != "lineage"} == {
+        k: v for k, v in other.hashes().items() if k != "lineage"
+    }
 
 
 def without(rows: list[Row], names: Sequence[str]) -> list[str]:
