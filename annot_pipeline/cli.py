@@ -285,10 +285,16 @@ def _status_text(campaign: str, document: Document) -> str:
             lines.append(f"since then {what}: {len(names)} exports ({shown})")
     if document["settings_changed"]:
         lines.append("since then settings that can move a number have changed")
+    missing = document["not_compared"]
+    if missing:
+        lines.append(f"settings cannot be compared: {missing['what']}")
     if last:
         outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
         lines.append(f"last build, {last['finished']}: {outcome}")
     step = f"annot build {campaign}" if document["build_due"] else "nothing to do"
+    if missing:  # a build without the key would give all judges new names
+        command = "build" if document["build_due"] else "status"
+        step = f"{missing['do']}, then annot {command} {campaign}"
     lines.append(f"next: {step}")
     return "\n".join(lines)
 

@@ -114,7 +114,10 @@ def _rejected(facts: Facts) -> Finding:
 
 
 def _rejected_in_worst(facts: Facts) -> Finding:
-    shares = [(f["rejected"] / max(f["records"], 1), f["source_file"]) for f in facts["files"]]
+    shares = [
+        ((f["rejected"] - f["rejected_assignments"]) / max(f["records"], 1), f["source_file"])
+        for f in facts["files"]
+    ]
     worst, name = max(shares, default=(0.0, ""))
     return Finding(worst, name if worst else "")
 
@@ -251,7 +254,8 @@ GATES: tuple[Gate, ...] = (
     Gate(
         "unused_known_answers", "control_judges", "judge_tests",
         "number of known answers that no test uses",
-        "set quality.test to known_answer, or to none if they are for information",
+        "set quality.test to known_answer, or to none if they are for information; see set_aside "
+        "for those without a usable truth",
         lambda f: Finding(f["known_answers_unused"]), warn=0,
     ),
     Gate(

@@ -130,6 +130,7 @@ STAGES: tuple[Stage, ...] = (
                 "submitted_at",
             ),
             "tasks": (),
+            "item_rows": ("item", "segment", "system", "place"),
         },
         outputs=("standardized", "judge_scores"),
         settings=("standardize",),
@@ -233,8 +234,8 @@ STAGES: tuple[Stage, ...] = (
         "set_judgments_aside",
         "Lists judgments that count, but that a calculation could not take, with the reason.",
         inputs={
-            "judgments": (), "tasks": (), "control_pairs": (), "known_answers": (),
-            "judge_scores": (),
+            "judgments": (), "tasks": (), "item_rows": (), "control_pairs": (),
+            "known_answers": (), "judge_scores": (),
         },
         outputs=("set_aside",),
         settings=("privacy", "quality"),

@@ -8,12 +8,16 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.pipeline import Build
 from annot_pipeline.signature import settings_hash
 from annot_pipeline.stages.exports import present_exports
-from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.keys import derive, no_key, present_key
 from annot_pipeline.storage.releases import Release, Releases
 
 
 def status(campaign: LoadedCampaign) -> dict[str, Any]:
-    """The newest release, the last build, and what has arrived since."""
+    """The newest release, the last build, and what has arrived since; writes nothing.
+
+    Without the key of the judges' names nobody knows whether settings have changed, since the key
+    is one of them: that, and whether a build is due for it, is None then.
+    """
     release = Releases(campaign.gold).latest()
     before = {(s["name"], s["sha256"]) for s in release.manifest["sources"]} if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
@@ -24,7 +28,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "gone": sorted(names_before - names_now),
     }
     build = Build(campaign)
-    changed = release is not None and _settings_changed(build, release)
+    key = present_key(campaign.settings.privacy, campaign.store)
+    missing = no_key(campaign.settings.privacy) if release and key is None else None
+    changed = _settings_changed(campaign, release, key)
     return {
         "campaign": campaign.settings.campaign,
         "release": release
@@ -36,8 +42,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         },
         "arrived": arrived,
         "settings_changed": changed,
+        "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),
-        "build_due": release is None or changed or any(arrived.values()),
+        "build_due": release is None or any(arrived.values()) or changed,
     }
 
 
@@ -63,8 +70,14 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     return rows
 
 
-def _settings_changed(build: Build, release: Release) -> bool:
-    """Whether a build would publish because of settings alone."""
-    now = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
+def _settings_changed(
+    campaign: LoadedCampaign, release: Release | None, key: bytes | None
+) -> bool | None:
+    """Whether a build would publish because of settings alone; None if nobody knows."""
+    if release is None:
+        return False
+    if key is None:
+        return None
+    now = settings_hash(campaign.settings, derive(key, "fingerprint"))
     changed: bool = now != release.manifest["settings_hash"]
     return changed

@@ -121,6 +121,44 @@ def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):
     assert "unknown column" in outcome
 
 
+def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
+    monkeypatch.delenv("ANNOT_KEY")
+    assert document(capsys, "status", campaign)["not_compared"] is None  # nothing to compare with
+    assert not (campaign / "store").exists()
+    monkeypatch.setenv("ANNOT_KEY", "the key of the build")
+    document(capsys, "build", campaign)
+    monkeypatch.delenv("ANNOT_KEY")
+    before = {p: p.stat().st_mtime_ns for p in campaign.rglob("*")}
+    state = document(capsys, "status", campaign)
+    assert state["not_compared"] == {
+        "what": "the key of the last build is not in the store, and $ANNOT_KEY is not set",
+        "do": "set $ANNOT_KEY",
+    }
+    assert (state["settings_changed"], state["build_due"]) == (None, None)
+    out = run(capsys, "status", campaign)[1]
+    assert f"settings cannot be compared: {state['not_compared']['what']}\n" in out
+    assert out.endswith(f"next: set $ANNOT_KEY, then annot status {campaign}\n")
+    assert run(capsys, "validate", campaign)[0] == 0
+    assert {p: p.stat().st_mtime_ns for p in campaign.rglob("*")} == before
+    (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")
+    state = document(capsys, "status", campaign)
+    assert (state["settings_changed"], state["build_due"]) == (None, True)
+    out = run(capsys, "status", campaign)[1]
+    assert out.endswith(f"next: set $ANNOT_KEY, then annot build {campaign}\n")
+    (campaign / "votes2.csv").unlink()
+    monkeypatch.setenv("ANNOT_KEY", "the key of the build")
+    state = document(capsys, "status", campaign)
+    assert (state["not_compared"], state["settings_changed"]) == (None, False)
+    assert not state["build_due"]
+
+
+def test_status_reads_the_key_of_the_store(capsys, campaign, monkeypatch):
+    monkeypatch.delenv("ANNOT_KEY")
+    document(capsys, "build", campaign)
+    state = document(capsys, "status", campaign)
+    assert (state["not_compared"], state["settings_changed"]) == (None, False)
+
+
 def test_wrong_usage_is_exit_2(capsys, campaign):
     for arguments in (["frobnicate"], ["build"], ["build", campaign, "--sett", "x"]):
         with pytest.raises(SystemExit) as exit_:

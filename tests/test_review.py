@@ -23,7 +23,12 @@ from annot_pipeline.contracts import FATES
 from annot_pipeline.errors import AnnotError, ConfigError, GateError, StoreError
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.publish import publish
-from annot_pipeline.review import _Batch, _fits, _safe, _targets, _Upload, review
+from annot_pipeline.review import review
+from annot_pipeline.review.assignments import _short
+from annot_pipeline.review.folder import _fits
+from annot_pipeline.review.last_build import Batch, _targets
+from annot_pipeline.review.sheet import _safe
+from annot_pipeline.review.upload import Upload
 from tests.conftest import build_file
 from tests.test_cli import loaded_modules
 
@@ -338,8 +343,8 @@ def test_rows_are_split_as_the_readers_split_them(tmp_path):
         except AnnotError:  # a quote that is never closed
             continue
         n_read += 1
-        of_batch = _Batch(opening, before[1], None, "upload-b.csv")
-        written = _Upload(of_batch, lambda _: [nothing], {}, Quality())
+        of_batch = Batch(opening, before[1], None, "upload-b.csv")
+        written = Upload(of_batch, lambda _: [nothing], {}, Quality())
         target = io.StringIO(newline="")
         assert len(list(written.write(target))) == before[1]
         path.write_bytes(target.getvalue().encode())
@@ -497,9 +502,7 @@ def test_work_that_passes_is_not_approved_where_no_answer_counts(make):
 
 
 def test_a_long_reason_is_cut():
-    of_batch = _Batch(Opening(Path("b"), "b", encoding="latin-1"), 0, None, "u")
-    written = _Upload(of_batch, lambda _: None, {}, Quality())
-    short = written._short("\x07é€" + "y" * 2_000)
+    short = _short("\x07é€" + "y" * 2_000, "latin-1")
     assert len(short) == 1_024
     assert short.startswith("?é?yy")
     assert short.endswith("y...")
@@ -764,20 +767,20 @@ def test_an_archive_that_is_damaged(plain):
 
 def test_rows_that_do_not_match(plain, monkeypatch):
     """Should rows ever be counted otherwise than the readers did, nobody is paid by mistake."""
-    from annot_pipeline import review as module
+    from annot_pipeline.review import batch_file as module
 
-    whole = module._Upload._split
+    whole = module.BatchFile.split
 
     def moved(self: Any, lines: Any) -> Any:
         first, *rows = whole(self, lines)
         return iter([first, *rows[::-1]])
 
-    monkeypatch.setattr(module._Upload, "_split", moved)
+    monkeypatch.setattr(module.BatchFile, "split", moved)
     assert "row 1, WorkerId: the last build read it otherwise" in refused(plain)
-    monkeypatch.setattr(module._Upload, "_split", lambda s, ls: iter([*whole(s, ls)][:-1]))
+    monkeypatch.setattr(module.BatchFile, "split", lambda s, ls: iter([*whole(s, ls)][:-1]))
     assert "1 rows: the last build read it otherwise: 2 were read" in refused(plain)
     monkeypatch.setattr(
-        module._Upload, "_split", lambda s, ls: iter([*(w := [*whole(s, ls)]), w[-1]])
+        module.BatchFile, "split", lambda s, ls: iter([*(w := [*whole(s, ls)]), w[-1]])
     )
     assert "row 3: the last build" in refused(plain)
     monkeypatch.setattr(module, "READERS", {"mturk": lambda _: Export(iter(()), ["HIT"])})
@@ -823,12 +826,12 @@ def test_files_of_batches_that_are_gone(make, plain):
 def test_nothing_is_written_if_writing_fails(plain, monkeypatch):
     reviewed(plain)
     before = {p.name: p.read_bytes() for p in (plain / "review").iterdir()}
-    from annot_pipeline import review as module
+    from annot_pipeline.review import command as module
 
     def broken(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "_write_sheet", broken)
+    monkeypatch.setattr(module, "write_sheet", broken)
     with pytest.raises(OSError, match="No space"):
         reviewed(plain)
     assert {p.name: p.read_bytes() for p in (plain / "review").iterdir()} == before
@@ -838,7 +841,7 @@ def test_a_review_that_was_killed_is_no_edit(make, plain, monkeypatch):
     reviewed(plain)
     before = upload(plain)
     make({"b.csv": batch(work("careful", CAREFUL), work("careless", CAREFUL))})
-    from annot_pipeline import review as module
+    from annot_pipeline.review import command as module
 
     def killed(*arguments: Any) -> None:
         whole(*arguments)

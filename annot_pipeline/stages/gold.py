@@ -58,6 +58,7 @@ def standardize_judgments(context: StageContext) -> Made:
     tables, facts = standardize_scores(
         context.read("judgments"),
         context.read("tasks"),
+        context.read("item_rows"),
         settings=context.campaign.settings.standardize,
     )
     return Made(tables, facts)

@@ -33,10 +33,10 @@ def settle_judgments(context: StageContext) -> Made:
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
     inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
     keyed, path = context.folder / "keyed.parquet", context.folder / "settled.parquet"
-    drop_rejected = settings.quality.rejected_assignments == "drop"
-    with queries.run("ingest/key_records", inputs, {"drop_rejected": drop_rejected}) as rows:
+    with queries.run("ingest/key_records", inputs) as rows:
         write_table(keyed, rows)
-    with queries.run("ingest/settle_judgments", {"keyed": keyed}) as rows:
+    drop = {"drop_rejected": settings.quality.rejected_assignments == "drop"}
+    with queries.run("ingest/settle_judgments", {"keyed": keyed}, drop) as rows:
         settled = write_table(path, rows)
     keyed.unlink()
     accounting = queries.table(

@@ -40,7 +40,10 @@ def apply_verdicts(
 
 
 def _keys(tasks: pa.ChunkedArray, judges: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.binary_join_element_wise(tasks.cast(TEXT), judges.cast(TEXT), "\x1f")
+    """Task and judge as one text; the task's length says where it ends, whatever they hold."""
+    task = tasks.cast(TEXT)
+    length = pc.binary_length(task).cast(TEXT)
+    return pc.binary_join_element_wise(length, task, judges.cast(TEXT), ":")
 
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:

@@ -27,6 +27,7 @@ from annot_pipeline.methods.grouped_tests import (
 )
 from annot_pipeline.methods.known_answers import known_answers
 from annot_pipeline.methods.multiplicity import adjust
+from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, names_of
 from annot_pipeline.steps.orient_scores import orient_scores
 
@@ -131,7 +132,7 @@ def control_judges(
         test = GroupedTest(
             answered.n_right.astype(np.float64), answered.effect, answered.p_value, answered.n
         )
-        sampled = set(known["task"].to_pylist())
+        sampled = set(answers["task"].to_pylist())
     else:
         test, sampled = _test_scores(counted, pairs, tasks, units, quality)
     verdict, reason, p_adjusted = _decide(test, _is_controlled(units, sampled), quality)
@@ -214,10 +215,8 @@ def _test_scores(
         both = (_scores(counted, c, tasks, units, points) for c in ("none", "bad_reference"))
         ordinary, copies = both
         # scores of tasks and criteria in which the judge saw no degraded copy are another matter
-        comparable = np.isin(ordinary.group, copies.group)
-        samples = (
-            ordinary.unit[comparable], ordinary.score[comparable], copies.unit, copies.score
-        )  # fmt: skip
+        beside = np.isin(ordinary.group, copies.group)
+        samples = (ordinary.unit[beside], ordinary.score[beside], copies.unit, copies.score)
     else:
         units_2, d2 = _differences(pairs, "bad_reference", units, points)
         if quality.contrast == "paired":
@@ -294,7 +293,7 @@ def _differences(
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
     rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
     differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
-    return units.of(rows), differences / _by_task(rows, points)
+    return units.of(rows), comparable(differences / _by_task(rows, points))
 
 
 def _by_task(rows: pa.Table, points: dict[str, float]) -> Floats:
@@ -358,6 +357,7 @@ def _facts(
     kinds = pa.array(quality.paired_controls, TEXT)
     pairs = pairs.filter(pc.is_in(pairs["control"].cast(TEXT), kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
+    without_truth = answers.num_rows - answers["reason"].null_count
     return {
         "verdicts": {name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
         "judges_in_control": tested,
@@ -370,9 +370,8 @@ def _facts(
             for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
         },
         "known_answers": answers.num_rows,
-        "known_answers_unused": answers.num_rows
-        if quality.test not in ("known_answer", "none")
-        else 0,
-        "known_answers_without_truth": answers.num_rows
-        - int(pc.sum(pc.is_null(answers["reason"])).as_py() or 0),
+        "known_answers_without_truth": without_truth,
+        "known_answers_unused": {"none": 0, "known_answer": without_truth}.get(
+            quality.test, answers.num_rows
+        ),
     }

@@ -63,7 +63,10 @@ def orient_scores(rows: pa.Table, tasks: pa.Table) -> OrientedScores:
             in_control[t, criteria.index(name)] = criterion["quality"]
     of = _codes(rows["criterion"], criteria)  # -1, the last column: none, or not declared
     low_of, high_of = low[task], high[task]
-    turned = np.where(reverse[task, of], low_of + high_of - score, score)
+    # the ends change places exactly, and rounding must not lead beyond them
+    inner = np.clip(low_of + high_of - score, low_of, high_of)
+    other_side = np.select([score == low_of, score == high_of], [high_of, low_of], inner)
+    turned = np.where(reverse[task, of], other_side, score)
     return OrientedScores(turned, in_control[task, of], low_of, high_of)
 
 

@@ -50,13 +50,12 @@ def score_items(standardized: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
     found = {
         name: cell_means(items.codes, v, n_cells=n, criteria=criteria) for name, v in values.items()
     }
-    first_rows = pa.array(np.unique(items.codes, return_index=True)[1])
     table = SCORES.of(
         {
             "task": names_of(task.names, items.first),
             "item": names_of(item.names, items.second),
-            "segment": rows["segment"].cast(TEXT).take(first_rows),
-            "system": rows["system"].cast(TEXT).take(first_rows),
+            "segment": _least(rows["segment"], items.codes, n),
+            "system": _least(rows["system"], items.codes, n),
             "n_judgments": found["raw_mean"].n,
             "n_unfiltered": found["unfiltered_mean"].n,
             **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in found.items()},
@@ -66,3 +65,12 @@ def score_items(standardized: pa.Table) -> tuple[pa.Table, dict[str, Any]]:
         "items_scored": int((found["raw_mean"].n > 0).sum()),
         "items_without_kept_judgments": int((found["raw_mean"].n == 0).sum()),
     }
+
+
+def _least(names: pa.ChunkedArray, items: np.ndarray, n_items: int) -> pa.Array:
+    """The first in code point order of the names that rows give an item; null if none does."""
+    known = names.is_valid().to_numpy()
+    found = index(names.filter(pa.array(known)))
+    least = np.full(n_items, len(found.names), np.int64)
+    np.minimum.at(least, items[known], found.codes)
+    return pc.take(pa.array(found.names, TEXT), pa.array(least, mask=least == len(found.names)))

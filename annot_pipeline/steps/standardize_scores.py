@@ -44,7 +44,7 @@ JUDGE_SCORES = pa.schema(
 
 
 def standardize_scores(
-    judgments: pa.Table, tasks: pa.Table, *, settings: Standardize
+    judgments: pa.Table, tasks: pa.Table, items: pa.Table, *, settings: Standardize
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Standardise all scalar judgments.
 
@@ -55,6 +55,9 @@ def standardize_scores(
         worked: ``submitted_at``, ``hit``, ``native_id``, ``position``.
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
+    items
+        ``item``, ``segment``, ``system``, ``place`` of the item tables; what the first row says
+        of an item wins over what records say.
     settings
         Whether controls count for a judge's mean and sd, and how numbers are rounded.
 
@@ -83,7 +86,7 @@ def standardize_scores(
         counts=None if settings.controls == "include" else ordinary,
         arithmetic=settings.arithmetic,
     )
-    standardized = rows.select(NAMES)
+    standardized = _described(rows.select(NAMES), items)
     standardized = standardized.append_column(
         "kept", pc.not_equal(rows["fate"].cast(TEXT), "judge_failed")
     )
@@ -113,6 +116,21 @@ def standardize_scores(
         ],
     }
     return {"standardized": standardized, "judge_scores": table}, facts
+
+
+def _described(rows: pa.Table, items: pa.Table) -> pa.Table:
+    """Rows with the segments and systems that item tables give their items."""
+    if not items.num_rows:
+        return rows
+    listed = items.sort_by("place")
+    first = np.sort(np.unique(index(listed["item"]).codes, return_index=True)[1])
+    listed = listed.take(pa.array(first))
+    place = pc.index_in(rows["item"].cast(TEXT), listed["item"].cast(TEXT).combine_chunks())
+    for name in ("segment", "system"):
+        given = listed[name].cast(TEXT).combine_chunks().take(place.combine_chunks())
+        at = rows.schema.get_field_index(name)
+        rows = rows.set_column(at, name, pc.coalesce(given, rows[name].cast(TEXT)))
+    return rows
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
@@ -172,11 +190,15 @@ def _runs(rows: pa.Table, judges: npt.NDArray[np.int64], n_judges: int) -> pa.Ar
 def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Places of names in their natural order: numbers by size, then texts."""
     found = index(pc.fill_null(column.cast(TEXT), ""))
-    order = sorted(
-        range(len(found.names)),
-        key=lambda c: (0, int(found.names[c]), "") if found.names[c].isdecimal()
-        else (1, 0, found.names[c]),
-    )  # fmt: skip
+
+    def natural(code: int) -> tuple[bool, int, str]:
+        name = found.names[code]
+        if not (name.isascii() and name.isdecimal()):
+            return True, 0, name
+        digits = name.lstrip("0")  # a longer number is larger, however long
+        return False, len(digits), digits
+
+    order = sorted(range(len(found.names)), key=natural)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     return place[found.codes]

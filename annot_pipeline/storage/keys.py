@@ -19,15 +19,33 @@ SHORTEST = 32
 
 def judge_key(privacy: Privacy, store: Path) -> bytes:
     """The campaign's key; a random one is written (mode 600) where none is given."""
-    given = os.environ.get(privacy.key_env)
-    if given:
-        return given.encode()
-    path = store / KEY_FILE
-    if not path.exists():
+    key = present_key(privacy, store)
+    if key is None:
+        path = store / KEY_FILE
         store.mkdir(parents=True, exist_ok=True)
         with replacing(path, keep=True) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(secrets.token_hex(32).encode())
+        key = _read(path)  # another process may have been first
+    return key
+
+
+def present_key(privacy: Privacy, store: Path) -> bytes | None:
+    """The campaign's key if there is one; writes nothing."""
+    given = os.environ.get(privacy.key_env)
+    if given:
+        return given.encode()
+    path = store / KEY_FILE
+    return _read(path) if path.exists() else None
+
+
+def no_key(privacy: Privacy) -> Problem:
+    """What to say where the last build's key is needed, and another would not do."""
+    what = f"the key of the last build is not in the store, and ${privacy.key_env} is not set"
+    return Problem("", what, do=f"set ${privacy.key_env}")
+
+
+def _read(path: Path) -> bytes:
     key = path.read_bytes()
     if len(key) < SHORTEST:
         raise StoreError(

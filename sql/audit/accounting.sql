@@ -6,6 +6,8 @@ WITH fates AS (
         count(*) AS records,
         count(DISTINCT source_row) AS rows,
         count(*) FILTER (fate = 'rejected') AS rejected,
+        count(*) FILTER (fate = 'rejected' AND starts_with(reason, 'assignment was rejected'))
+            AS rejected_assignments,
         count(*) FILTER (fate = 'duplicate') AS duplicate,
         count(*) FILTER (fate = 'superseded') AS superseded,
         count(*) FILTER (fate = 'judge_failed') AS judge_failed,
@@ -21,6 +23,7 @@ SELECT
     coalesce(t.rows, 0) AS rows,
     coalesce(t.records, 0) AS records,
     coalesce(t.rejected, 0) AS rejected,
+    coalesce(t.rejected_assignments, 0) AS rejected_assignments,
     coalesce(t.duplicate, 0) AS duplicate,
     coalesce(t.superseded, 0) AS superseded,
     coalesce(t.judge_failed, 0) AS judge_failed,

@@ -26,7 +26,11 @@ met AS (
 SELECT
     a.task, a.judge_id, a.item, a.judgment_id, a.label, a.truth,
     coalesce(len(t.labels), m.n) AS n_classes,
-    CASE WHEN a.truth IS NULL THEN 'no truth is given for this question' END AS reason
+    CASE
+        WHEN a.truth IS NULL THEN 'no truth is given for this question'
+        WHEN t.labels IS NOT NULL AND NOT list_contains(t.labels, a.truth)
+            THEN 'the truth is not a declared class: ''' || left(a.truth, 60) || ''''
+    END AS reason
 FROM asked AS a
 JOIN tasks AS t ON a.task = t.task
 LEFT JOIN met AS m ON a.task = m.task

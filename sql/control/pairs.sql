@@ -93,11 +93,16 @@ by_others AS (
 ),
 paired AS (
     SELECT
-        c.*,
+        c.* EXCLUDE (n_alike),
+        -- controls of one kind that belong to one judgment are alike, however they name it
+        greatest(
+            c.n_alike,
+            CASE WHEN f.ordinary_id IS NOT NULL
+                THEN count(*) OVER (PARTITION BY f.ordinary_id, c.control) END
+        ) AS n_alike,
         f.judgment_id IS NOT NULL AS is_found,
         f.n_ordinary,
         coalesce(f.is_ambiguous, false) AS is_ambiguous,
-        c.n_alike = 1 AND f.n_ordinary = 1 AND NOT coalesce(f.is_ambiguous, false) AS is_paired,
         f.score AS found_score,
         f.ordinary_id AS found_id,
         b.judgment_id IS NOT NULL AS is_by_another
@@ -107,8 +112,8 @@ paired AS (
 )
 SELECT
     task, judge_id, item, hit, control, criterion, judgment_id, score,
-    CASE WHEN is_paired THEN found_score END AS ordinary_score,
-    CASE WHEN is_paired THEN found_id END AS ordinary_id,
+    CASE WHEN n_alike = 1 AND n_ordinary = 1 AND NOT is_ambiguous THEN found_score END AS ordinary_score,
+    CASE WHEN n_alike = 1 AND n_ordinary = 1 AND NOT is_ambiguous THEN found_id END AS ordinary_id,
     CASE
         WHEN n_alike > 1
             THEN n_alike || ' ' || control || ' judgments of the same output by the same judge'

@@ -1,12 +1,25 @@
 -- One row is a judgment that counts, but that a calculation could not take, and why.
--- Inputs: judgments, tasks (task, kind), control_pairs, known_answers, judge_scores.
+-- Inputs: judgments, tasks (task, kind), item_rows (item, system, place), control_pairs,
+-- known_answers, judge_scores.
 -- Parameters: salt, pseudonymize: as in lineage.sql; paired_controls: kinds of controls that
 -- judge control compares with their ordinary judgments; without one they are left out of it.
-WITH counted AS (
-    SELECT j.judgment_id, j.task, j.judge_id, j.item, j.system, j.control
+WITH listed AS (
+    SELECT item, system FROM item_rows
+    QUALIFY row_number() OVER (PARTITION BY item ORDER BY place) = 1
+),
+counting AS (
+    SELECT
+        j.judgment_id, j.task, j.judge_id, j.system, j.control, t.kind,
+        coalesce(j.item, j.item_a || ' | ' || j.item_b) AS item
     FROM judgments AS j
-    JOIN tasks AS t ON j.task = t.task AND t.kind = 'scalar'
+    JOIN tasks AS t ON j.task = t.task
     WHERE j.fate IN ('used', 'control', 'judge_failed')
+),
+counted AS (
+    SELECT c.* REPLACE (coalesce(l.system, c.system) AS system)
+    FROM counting AS c
+    LEFT JOIN listed AS l ON c.item = l.item
+    WHERE c.kind = 'scalar'
 ),
 ranked AS (
     SELECT DISTINCT task FROM counted WHERE system IS NOT NULL AND control IN ('none', 'ask_again')
@@ -19,6 +32,12 @@ found AS (
     SELECT task, item, judge_id, judgment_id, 'judge_control', reason
     FROM known_answers
     WHERE reason IS NOT NULL
+    UNION ALL
+    SELECT task, item, judge_id, judgment_id, 'judge_control',
+        'no test of a ' || kind || ' task takes a ' || control
+    FROM counting
+    WHERE (control = 'known_answer' AND kind <> 'categorical')
+        OR (control IN ('bad_reference', 'good_reference') AND kind <> 'scalar')
     UNION ALL
     SELECT c.task, c.item, c.judge_id, c.judgment_id, 'z_scores', s.no_z_reason
     FROM counted AS c

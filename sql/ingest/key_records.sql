@@ -3,7 +3,6 @@
 -- Inputs: records (Parquet files), any_record (empty, all columns), record_files (a row an
 -- input file: source_order, file_order, filename), tasks (task, kind, labels, scale_low,
 -- scale_high, criteria), judges (judge, judge_id).
--- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected.
 WITH all_records AS (
     SELECT * FROM any_record
     UNION ALL BY NAME
@@ -19,8 +18,6 @@ judged AS (
         coalesce(
             r.reason,
             CASE
-                WHEN $drop_rejected AND lower(trim(r.status)) = 'rejected'
-                    THEN 'assignment was rejected: ''' || left(r.status, 60) || ''''
                 WHEN t.kind = 'categorical' AND r.label IS NULL THEN 'label is blank'
                 WHEN t.kind = 'categorical' AND t.labels IS NOT NULL
                     AND NOT list_contains(t.labels, r.label)

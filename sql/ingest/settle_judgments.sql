@@ -4,7 +4,9 @@
 -- id: 32 hex digits: the key, and where a file repeats a key, the key with its ordinal there,
 -- ordered by answer, so that repeats within a file stay apart whatever the order of rows.
 -- One id in several files: the latest counts (submitted_at, then source, then path); the
--- others are duplicates where they give the same answer, else superseded.
+-- others are duplicates where they give the same answer, else superseded. So of an assignment
+-- that was rejected after it had been exported nothing counts.
+-- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected.
 WITH records AS (
     SELECT * REPLACE (CAST(judgment_key AS UUID) AS judgment_key) FROM keyed
 ),
@@ -57,30 +59,40 @@ versions AS (
         PARTITION BY i.id
         ORDER BY i.submitted_at DESC NULLS LAST, i.source_order DESC, i.file_order DESC
     )
+),
+judged AS (
+    SELECT
+        i.*,
+        coalesce(v.counts, true) AS counts,
+        coalesce(v.same_answer, true) AS same_answer,
+        $drop_rejected AND coalesce(v.counts, true)
+            AND regexp_full_match(i.status, '\s*rejected\s*', 'i') AS is_dismissed
+    FROM identified AS i
+    LEFT JOIN versions AS v
+        ON i.id = v.id AND i.source_order = v.source_order AND i.file_order = v.file_order
 )
 SELECT
-    replace(CAST(i.id AS VARCHAR), '-', '') AS judgment_id,
-    i.task, i.judge, i.judge_id, i.item, i.item_a, i.item_b, i.system, i.segment,
-    i.system_a, i.system_b, i.criterion, i.label, i.score, i.preference, i.ranking, i.rank,
-    i.rank_a, i.rank_b, i.hit, i."position", i.control, i.control_of, i.truth, i.native_id,
-    i.status, i.submitted_at, i.seconds, i.hit_seconds,
+    CASE WHEN reason IS NULL AND is_dismissed IS NOT TRUE
+        THEN replace(CAST(id AS VARCHAR), '-', '') END AS judgment_id,
+    task, judge, judge_id, item, item_a, item_b, system, segment,
+    system_a, system_b, criterion, label, score, preference, ranking, rank,
+    rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
+    status, submitted_at, seconds, hit_seconds,
     CASE
-        WHEN i.reason IS NOT NULL THEN 'rejected'
-        WHEN NOT v.counts AND v.same_answer THEN 'duplicate'
-        WHEN NOT v.counts THEN 'superseded'
-        WHEN i.control IN ('bad_reference', 'good_reference', 'known_answer') THEN 'control'
+        WHEN reason IS NOT NULL OR is_dismissed THEN 'rejected'
+        WHEN NOT counts AND same_answer THEN 'duplicate'
+        WHEN NOT counts THEN 'superseded'
+        WHEN control IN ('bad_reference', 'good_reference', 'known_answer') THEN 'control'
         ELSE 'used'
     END AS fate,
     CASE
-        WHEN i.reason IS NOT NULL THEN i.reason
-        WHEN NOT v.counts AND v.same_answer THEN 'the same answer stands in a file that takes precedence'
-        WHEN NOT v.counts THEN 'a file that takes precedence holds another answer'
-        WHEN i.control IN ('bad_reference', 'good_reference', 'known_answer')
-            THEN 'control item: ' || i.control
+        WHEN reason IS NOT NULL THEN reason
+        WHEN is_dismissed THEN 'assignment was rejected: ''' || left(status, 60) || ''''
+        WHEN NOT counts AND same_answer THEN 'the same answer stands in a file that takes precedence'
+        WHEN NOT counts THEN 'a file that takes precedence holds another answer'
+        WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
+            THEN 'control item: ' || control
     END AS reason,
-    i.source_order, i.file_order, i."row" AS source_row, i.cell
-FROM identified AS i
-LEFT JOIN versions AS v
-    ON i.id = v.id AND i.source_order = v.source_order AND i.file_order = v.file_order
-ORDER BY
-    i.task, i.item, i.judge, i.id, i.source_order, i.file_order, i.record
+    source_order, file_order, "row" AS source_row, cell
+FROM judged
+ORDER BY task, item, judge, id, source_order, file_order, record

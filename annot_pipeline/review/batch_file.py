@@ -1,0 +1,138 @@
+"""A batch as text: its rows as they were written, as cells, and with both columns filled."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.mturk import REQUESTERS_COLUMNS
+from annot_pipeline.exports.raw_rows import distinct
+from annot_pipeline.exports.tabular import DELIMITERS
+
+LONGEST_CELL = 1 << 30
+
+
+@contextlib.contextmanager
+def long_cells() -> Iterator[None]:
+    """Let the csv module read cells as long as the readers of exports do."""
+    limit = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+class BatchFile:
+    """Splits a batch as the readers do, and writes rows back with as little changed as can be.
+
+    Parameters
+    ----------
+    opening
+        Where the batch is, and how it is read.
+    """
+
+    def __init__(self, opening: Opening) -> None:
+        self.opening = opening
+        self.encoding = "utf-8" if opening.is_utf8 else opening.encoding
+        self.delimiter = ","
+        self.place: dict[str, int] = {}
+        self.width, self.widths = 0, (0,)
+
+    @contextlib.contextmanager
+    def lines(self) -> Iterator[Iterator[str]]:
+        """The file's lines, with their ends; bytes that are no text can be written back."""
+        with (
+            self.opening.open_bytes() as raw,
+            io.TextIOWrapper(raw, self.encoding, "surrogateescape", newline="") as lines,
+        ):
+            yield lines
+
+    def rows(self, lines: Iterator[str]) -> Iterator[tuple[str, list[str]]]:
+        """Rows as written and as cells, the header first; lines start with that of the header."""
+        first = next(lines)
+        self._delimit(first.removeprefix("\ufeff"))
+        return self.split(itertools.chain([first], lines))
+
+    def split(self, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+        """Rows as written, with their line ends, and as cells."""
+        held: list[str] = []
+
+        def noted() -> Iterator[str]:
+            for n, line in enumerate(lines):
+                held.append(line)
+                yield line if n else line.removeprefix("\ufeff")
+
+        for cells in csv.reader(noted(), delimiter=self.delimiter, **self._quoting):
+            yield "".join(held), cells
+            held.clear()
+
+    @property
+    def _quoting(self) -> dict[str, Any]:
+        quote = self.opening.quote
+        return {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
+
+    def _delimit(self, line: str) -> None:
+        """The delimiter as readers find it."""
+
+        def n_fields(delimiter: str) -> int:
+            return len(next(csv.reader([line], delimiter=delimiter, **self._quoting)))
+
+        self.delimiter = self.opening.delimiter or max(DELIMITERS, key=n_fields)
+
+    def read_header(self, header: Sequence[str]) -> list[str]:
+        """Note where columns stand; the names that the header lacks."""
+        names = distinct(header)
+        read = READERS["mturk"](self.opening).columns
+        if names[: len(read)] != read:
+            raise self.mismatch("the header", f"columns {first_of(read)} were read")
+        added = [name for name in REQUESTERS_COLUMNS if name not in names]
+        self.place = {name: n for n, name in enumerate([*names, *added])}
+        self.width = len(self.place)
+        ends_so = (*names[-len(REQUESTERS_COLUMNS) :],) == REQUESTERS_COLUMNS
+        shorter = (len(names) - len(REQUESTERS_COLUMNS),) if ends_so else ()
+        self.widths = (len(names), *shorter)  # rows may end before the requester's columns
+        return added
+
+    def cell(self, cells: Sequence[str], name: str) -> str:
+        """A cell of a row by its column; empty where the row has none."""
+        place = self.place.get(name, len(cells))
+        return cells[place] if place < len(cells) else ""
+
+    def is_ragged(self, cells: Sequence[str]) -> bool:
+        """Whether a row does not fit the header."""
+        return len(cells) not in self.widths
+
+    def filled(self, text: str, cells: list[str], decision: tuple[str, str] | None) -> str:
+        """The row with its decision; as it was where no cell of it changes."""
+        if self.is_ragged(cells):
+            return text
+        whole = cells + [""] * (self.width - len(cells))
+        for name, cell in zip(REQUESTERS_COLUMNS, decision or (), strict=False):
+            whole[self.place[name]] = cell
+        if whole[: len(cells)] == cells:
+            return self.extended(text, cells, whole[len(cells) :])
+        row = self.delimiter.join(map(self._quoted, whole))
+        return row + text[len(text.rstrip("\r\n")) :]
+
+    def extended(self, text: str, cells: Sequence[str], more: Sequence[str]) -> str:
+        """A row as it was, with more cells after its own."""
+        body = text.rstrip("\r\n")
+        added = [self._quoted(cell) for cell in more]
+        return self.delimiter.join([body, *added] if cells else added) + text[len(body) :]
+
+    def _quoted(self, cell: str) -> str:
+        quote = self.opening.quote
+        if quote:
+            return quote + cell.replace(quote, 2 * quote) + quote
+        return cell.replace(self.delimiter, " ")
+
+    def mismatch(self, what: str, read: str) -> StoreError:
+        """What to say where this file and the tables of the last build differ."""
+        problem = Problem(what, f"the last build read it otherwise: {read}", do="please report it")
+        return StoreError(f"{self.opening.name}: rows do not match", [problem])

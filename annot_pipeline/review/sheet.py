@@ -1,0 +1,41 @@
+"""The sheet for people: one row an assignment, with the figures behind its recommendation."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.review.assignments import Assignment
+from annot_pipeline.review.folder import private
+
+SHEET = "review.csv"
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a cell must not start with, lest a spreadsheet calculates it."""
+
+COLUMNS = (
+    "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict", "reason",
+)  # fmt: skip
+FIGURES = (
+    "p_value", "effect", "n_pairs", "mean_ordinary", "mean_good_reference",
+    "mean_bad_reference", "seconds_per_judgment", "longest_constant_run", "share_at_ends",
+)  # fmt: skip
+"""What review.csv says of an assignment, then of its judge."""
+
+
+def write_sheet(path: Path, assignments: list[Assignment]) -> None:
+    """One row an assignment, the most doubtful first."""
+    with private(path, "utf-8", "backslashreplace") as file:
+        sheet = csv.writer(file, lineterminator="\n")
+        sheet.writerow((*COLUMNS, *FIGURES, "n_judgments", "n_rejected_records"))
+        for a in sorted(assignments, key=lambda a: a.doubt):
+            who = [a.export, a.row, a.worker, a.hit, a.native_id, a.status]
+            what = [a.recommendation, ", ".join(a.verdicts), a.reason]
+            figures = [a.judge.get(name) for name in FIGURES]
+            sheet.writerow(map(_safe, [*who, *what, *figures, a.n_judgments, a.n_rejected]))
+
+
+def _safe(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula; numbers as they are."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value

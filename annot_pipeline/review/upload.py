@@ -1,0 +1,150 @@
+"""The upload file: a batch as MTurk gave it, with Approve and Reject filled where it may be."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from annot_pipeline.config import Quality
+from annot_pipeline.errors import StoreError
+from annot_pipeline.exports.mturk import REQUESTERS_COLUMNS
+from annot_pipeline.review.assignments import DOUBT, SEVERITY, Assignment, recommend
+from annot_pipeline.review.batch_file import BatchFile
+from annot_pipeline.review.found_rows import NextRow
+from annot_pipeline.review.last_build import Batch
+
+Judges = Mapping[tuple[str, str], Mapping[str, Any]]
+"""Verdict and figures by task and judge."""
+
+
+class Upload:
+    """Copies a batch, row by row as it was written, with both columns filled where it may.
+
+    Parameters
+    ----------
+    batch
+        What to copy.
+    found
+        Tells what the pipeline found of the next row.
+    judges
+        Verdicts.
+    quality
+        How they were reached.
+    """
+
+    def __init__(self, batch: Batch, found: NextRow, judges: Judges, quality: Quality) -> None:
+        self.batch, self.found, self.judges, self.quality = batch, found, judges, quality
+        self.file = BatchFile(batch.opening)
+        self.n_rows = 0
+        self.ragged: list[int] = []
+        self.tally: Counter[str] = Counter()
+
+    def counts(self) -> dict[str, Any]:
+        """What was written, in numbers; rows that are ragged, by number."""
+        kinds = (*DOUBT, "decided", "elsewhere")
+        return {
+            "export": self.batch.opening.name,
+            "rows": self.n_rows,
+            **{kind: self.tally[kind] for kind in kinds},
+            "ragged": self.ragged,
+        }
+
+    def write(self, target: IO[str]) -> Iterator[Assignment]:
+        """Write the file; the assignments on the way.
+
+        Raises
+        ------
+        StoreError
+            A row is not the one that the last build read there.
+        """
+        with self.file.lines() as lines:
+            for line in lines:
+                if line.strip("\ufeff\r\n \t"):
+                    yield from self._copy(itertools.chain([line], lines), target)
+                else:
+                    target.write(line)
+        if self.n_rows != self.batch.rows:
+            rows = f"{self.n_rows:,} rows"
+            raise self.file.mismatch(rows, f"{self.batch.rows:,} were read")
+
+    def _copy(self, lines: Iterator[str], target: IO[str]) -> Iterator[Assignment]:
+        rows = self.file.rows(lines)
+        text, header = next(rows)
+        target.write(self.file.extended(text, header, self.file.read_header(header)))
+        for text, cells in rows:
+            if not cells:  # blank lines are no rows
+                target.write(text)
+                continue
+            self.n_rows += 1
+            assignment = self._assignment(cells)
+            if self.file.is_ragged(cells):
+                self.ragged.append(self.n_rows)
+            decision = self._decision(assignment)
+            target.write(self.file.filled(text, cells, decision))
+            if not assignment.elsewhere:
+                yield assignment
+
+    def _assignment(self, cells: Sequence[str]) -> Assignment:
+        found, cell = self._found(cells), self.file.cell
+        status = cell(cells, "AssignmentStatus") or _first(found, "status")
+        counted = [row for row in found if row["counted"]]
+        n_rejected = sum(row["rejected"] for row in found)
+        verdicts = [self.judges[row["task"], row["judge_id"]] for row in counted]
+        verdicts.sort(key=lambda v: (SEVERITY[v["verdict"]], -(v["p_value"] or 0)))
+        recommendation, reason = recommend(verdicts, self.quality, self.file.encoding)
+        return Assignment(
+            export=self.batch.opening.name,
+            row=self.n_rows,
+            worker=cell(cells, "WorkerId") or _first(found, "judge"),
+            hit=_first(found, "hit") or cell(cells, "HITId"),
+            native_id=_first(found, "native_id") or cell(cells, "AssignmentId"),
+            status=status,
+            undecided=self._undecided(status, cells),
+            recommendation=recommendation,
+            verdicts=tuple(dict.fromkeys(v["verdict"] for v in verdicts)),
+            reason=reason or _first(found, "reason"),
+            judge=verdicts[0] if verdicts else {},
+            n_judgments=sum(row["counted"] for row in found),
+            n_rejected=n_rejected,
+            elsewhere=not counted and n_rejected < sum(row["records"] for row in found),
+        )
+
+    def _found(self, cells: Sequence[str]) -> list[dict[str, Any]]:
+        """What was found of this row, once it is sure that it is this one."""
+        found = self.found(self.n_rows)
+        if found is None:
+            raise self._mismatch("", "another row came next")
+        judge, column = _first(found, "judge"), self.batch.judge_column
+        if judge and column and self.file.cell(cells, column) != judge:
+            raise self._mismatch(f", {column}", "another judge was read")
+        return found
+
+    def _mismatch(self, where: str, read: str) -> StoreError:
+        return self.file.mismatch(f"row {self.n_rows}{where}", read)
+
+    def _undecided(self, status: str, cells: Sequence[str]) -> bool:
+        """Whether neither MTurk nor a person has approved or rejected the row."""
+        open_ = ("submitted",) if "AssignmentStatus" in self.file.place else ("submitted", "")
+        decided = any(self.file.cell(cells, name).strip() for name in REQUESTERS_COLUMNS)
+        return status.strip().lower() in open_ and not decided
+
+    def _decision(self, assignment: Assignment) -> tuple[str, str] | None:
+        """What to write into Approve and Reject; None leaves them as they are."""
+        if assignment.elsewhere:
+            self.tally["elsewhere"] += 1
+        elif not assignment.undecided:
+            self.tally["decided"] += 1
+        else:
+            self.tally[assignment.recommendation] += 1
+            if assignment.recommendation == "approve":
+                return "x", ""
+            if assignment.recommendation == "reject":
+                return "", assignment.reason
+        return None
+
+
+def _first(found: Iterable[Mapping[str, Any]], name: str) -> str:
+    """The first value that is there."""
+    return next((str(row[name]) for row in found if row[name]), "")
