@@ -309,12 +309,18 @@ def _releases(arguments: argparse.Namespace) -> int:
             return f"no release yet\nnext: annot build {arguments.campaign}"
         lines = []
         for row in rows:
-            changes = ", ".join(f"{n:,} {k.replace('_', ' ')}" for k, n in row["changes"].items())
+            changes = ", ".join(
+                f"{n:,} {k.replace('_', ' ')}" for k, n in row["changes"].items() if n
+            )
+            if row["settings_changed"]:
+                changes = f"{changes}{', ' if changes else ''}other settings"
             parent = f" after {row['parent']}" if row["parent"] else ""
+            first = "no judgment or label changed" if row["parent"] else "first release"
             made = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
             lines.append(
                 f"{row['version']}  {row['created_at']}{parent}  {made}"
-                f"{row['records']:,} records  {changes or 'first release'}"
+                f"{row['records']:,} records  "
+                f"{changes or first}"
             )
         return "\n".join(lines)
 

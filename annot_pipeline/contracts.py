@@ -281,10 +281,17 @@ SCORES = Table(
         _SEGMENT,
         _SYSTEM,
         _count("n_judgments", "Judgments used, of judges kept"),
-        _real("raw_mean", "Mean score, points of the scale"),
-        _real("z_mean", "Mean z-score"),
+        _real(
+            "raw_mean",
+            "Mean score of the judges kept, points of the scale; as filtered_mean in "
+            "system_rankings",
+        ),
+        _real("z_mean", "Mean z-score of the judges kept"),
         _count("n_unfiltered", "Judgments of all judges, kept or not"),
-        _real("unfiltered_mean", "Mean score of all judges, points of the scale"),
+        _real(
+            "unfiltered_mean",
+            "Mean score of all judges, points of the scale; as raw_mean in system_rankings",
+        ),
         _real("easl_score", "Mode of the Beta distribution, 0 to 1"),
         _real("easl_alpha", "First parameter of the Beta distribution"),
         _real("easl_beta", "Second parameter of the Beta distribution"),
@@ -321,7 +328,10 @@ SYSTEM_RANKINGS = Table(
     ("task", "method", "system"),
     (
         _TASK,
-        _text("method", "How the score is made"),
+        _text(
+            "method",
+            "How the score is made; raw_mean: all judges, filtered_mean and z_mean: judges kept",
+        ),
         _text("system", "System"),
         _count(
             "rank",
@@ -353,7 +363,11 @@ SYSTEM_COMPARISONS = Table(
         _real("difference", "Score of a minus score of b"),
         _share("p_value", "One-sided p that a is better", nullable=True),
         _share("p_adjusted", "The same, Holm-adjusted", nullable=True),
-        Column("a_beats_b", FLAG, "Whether p_value < alpha"),
+        Column(
+            "a_beats_b",
+            FLAG,
+            "Whether p_value, or p_adjusted if ranking.correction is holm, is below ranking.alpha",
+        ),
     ),
 )
 

@@ -195,6 +195,12 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["ambiguous_tasks"]), warn=0,
     ),
     Gate(
+        "unused_task_settings", "settle_judgments", "settled",
+        "number of entries under tasks that no task takes its settings from",
+        "mend their names: a glob on the task's name; the first match wins",
+        lambda f: _named(f["unused_task_settings"]), warn=0,
+    ),
+    Gate(
         "unmodelled_tasks", "settle_judgments", "settled",
         "number of tasks of a kind that has no method yet: kept and traced, but not scored",
         "wait for the release that has it, or map labels",
@@ -248,15 +254,16 @@ GATES: tuple[Gate, ...] = (
     Gate(
         "unpaired_controls", "control_judges", "judge_tests",
         "share of the controls that the test pairs which lack their ordinary judgment",
-        "look at set_aside; map hit, system and segment, or control_of",
+        "look at set_aside; map system and segment, or control_of; do not map hit where a control "
+        "and its output stand in different HITs",
         _unpaired, warn=0.05,
     ),
     Gate(
-        "unused_known_answers", "control_judges", "judge_tests",
-        "number of known answers that no test uses",
-        "set quality.test to known_answer, or to none if they are for information; see set_aside "
-        "for those without a usable truth",
-        lambda f: Finding(f["known_answers_unused"]), warn=0,
+        "unused_controls", "control_judges", "judge_tests",
+        "number of known answers or degraded copies that quality.test does not use",
+        "name the test that fits them (known_answer for categorical tasks), or none if they are "
+        "for information; see set_aside for known answers without a usable truth",
+        lambda f: Finding(f["unused_controls"]), warn=0,
     ),
     Gate(
         "rows_without_z", "standardize_scores", "judge_scores",

@@ -52,8 +52,10 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """All releases, oldest first."""
     releases = Releases(campaign.gold)
     rows = []
+    settings: str | None = None
     for version in releases.versions():
         manifest = releases.get(version).manifest
+        settings_before, settings = settings, manifest["settings_hash"]
         tables = {table["name"]: table["rows"] for table in manifest["tables"]}
         rows.append(
             {
@@ -65,6 +67,7 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
                 "scores": tables["scores"],
                 "tables": tables,
                 "changes": manifest["changes"] or {},
+                "settings_changed": settings_before is not None and settings_before != settings,
             }
         )
     return rows

@@ -70,7 +70,7 @@ def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
         metadata["certain_share"] = float(
             sum(facts["certain_share"].values()) / len(facts["certain_share"])
         )
-    elif table == "label_fits":
+    elif table == "label_fits" and file.rows:
         metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
         svg = convergence_svg(read_table(file.path).to_pylist())
         metadata |= _images([Drawn("convergence", svg)])

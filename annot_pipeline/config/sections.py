@@ -95,6 +95,8 @@ class Quality(Section):
             )
         if self.signed and self.contrast != "difference":
             raise ValueError("signed belongs to contrast: difference")
+        if self.known_accuracy is not None and self.test != "known_answer":
+            raise ValueError("known_accuracy belongs to test: known_answer")
         return self
 
     @property
@@ -136,7 +138,7 @@ class Ranking(Section):
     alpha: float = Field(default=0.05, gt=0, lt=1)
     correction: Literal["none", "holm"] = "none"
     bootstrap: int = Field(default=1000, ge=0)
-    resample: Literal["segments", "judges", "rankings"] = "segments"
+    resample: Literal["segments", "judges"] = "segments"
     bradley_terry_ties: Literal["davidson", "half"] = "davidson"
     regularize: Literal["none"] | float = "none"
     segment_graphs: Literal["pooled", "judge"] = "pooled"

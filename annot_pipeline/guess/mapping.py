@@ -43,7 +43,8 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     if format_ == "mturk":  # its time is the assignment's, which is a judgment's if it holds one
         took = list(dict.fromkeys([*took, "hit_seconds"]))
     labels = dict(mapping.answer.labels) if mapping.answer.kind == "categorical" else {}
-    lines = optional_lines(choice, mapping.answer.kind, labels, mapping.item)
+    one_a_row = None if mapping.each else judge
+    lines = optional_lines(choice, mapping.answer.kind, labels, mapping.item, one_a_row)
     lines = [
         (name, expression, why)
         for field, expression, why in lines

@@ -14,7 +14,7 @@ Line = tuple[str, Any, str]
 MOST_TASKS = 50
 CONTROL_VALUES: dict[str, frozenset[str]] = {
     "none": frozenset({"none", "system", "sys", "tgt", "ordinary", "normal", "regular", "no"}),
-    "ask_again": frozenset({"repeat", "repeated", "askagain", "again", "duplicate"}),
+    "ask_again": frozenset({"repeat", "repeated", "askagain", "again", "duplicate", "chk"}),
     "bad_reference": frozenset({"bad", "badref", "badreference", "cal", "qc", "degraded"}),
     "good_reference": frozenset({"ref", "reference", "goodref", "goodreference"}),
     "known_answer": frozenset({"gold", "known", "knownanswer", "test", "testquestion", "check"}),
@@ -99,18 +99,26 @@ def _is_language(column: Column) -> bool:
 
 
 def find_control(choice: Choice) -> list[Line]:
-    """The control's line, where all values of a column are known kinds of control."""
+    """The control's line, where values of a column are known kinds of control.
+
+    Values that are not known are left out of the map: their records are rejected, not taken for
+    ordinary ones, until somebody says what they are.
+    """
     for column in choice.of("control"):
-        known = {value: _control(value) for value in column.counts}
+        found = {value: _control(value) for value in column.counts}
+        known = {value: kind for value, kind in found.items() if kind}
         kinds = set(known.values())
-        if None in kinds or "none" not in kinds or len(kinds) < 2:
+        if "none" not in kinds or len(kinds) < 2:
             continue
+        unknown = [value for value in found if value not in known]
         choice.claim(column)
         inner = column.expression
         expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": known}
         if column.n_blank:
             expression["else"] = "none"
         seen = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
+        if unknown:
+            seen += f"; NOT KNOWN, their rows are rejected until mapped: {', '.join(unknown)}"
         return [("control", expression, seen)]
     return []
 

@@ -21,7 +21,11 @@ TIMES_TRIED = 5_000
 
 
 def optional_lines(
-    choice: Choice, answer_kind: str, truths: dict[str, int], item: Column | None
+    choice: Choice,
+    answer_kind: str,
+    truths: dict[str, int],
+    item: Column | None,
+    judge: Column | None = None,
 ) -> list[Line]:
     """Lines for the fields that are there and can be read.
 
@@ -35,11 +39,17 @@ def optional_lines(
         The labels that are answered, for a truth to be one of them; empty for scores.
     item
         The column of items, if one column says them.
+    judge
+        The column of judges; None where a row holds many judgments.
     """
     sheet = choice.sheet
-    lines = _truth(choice, answer_kind, truths, item) + find_control(choice)
+    controls = find_control(choice)
+    lines = _truth(choice, answer_kind, truths, item) + controls
     for field in ("hit", "status"):
         column = choice.take(field)
+        alone = column and judge and sheet.combinations(judge.name, column.name) == len(sheet)
+        if field == "hit" and controls and alone:
+            continue  # a control pairs within its HIT: of HITs with one judgment none could
         if column:
             lines.append((field, column.expression, f"{column.n_distinct:,} different"))
     own = choice.take("native_id", lambda c: sheet.is_unique(c.name) and not c.is_row_number)

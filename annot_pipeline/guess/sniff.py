@@ -105,10 +105,11 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     options = ({} if told else {"delimiter": delimiter}) | plain.options
     if _is_appraise(tried):
         return _read_quoted(Sample(path, "appraise", options), limit)
+    if _is_mturk(READERS["csv"](opening_of(tried)).columns):  # its rows may end early
+        return _read_quoted(Sample(path, "mturk", options), limit)
     header = _missing_header(tried, columns)
     options |= {} if header is None else {"columns": list(header)}
-    sample = _read_quoted(replace(plain, options=options), limit)
-    return replace(sample, format="mturk") if _is_mturk(sample.table.column_names) else sample
+    return _read_quoted(replace(plain, options=options), limit)
 
 
 def _encoding(head: bytes) -> str:

@@ -79,8 +79,8 @@ def known_answers(
         n,
         n_right,
         known(share),
-        known(np.maximum(middle - half, 0.0)),
-        known(np.minimum(middle + half, 1.0)),
+        known(np.where(n_right > 0, np.maximum(middle - half, 0.0), 0.0)),
+        known(np.where(n_right < n, np.minimum(middle + half, 1.0), 1.0)),
         known(share - by_chance),
         known(p),
     )

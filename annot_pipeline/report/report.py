@@ -79,6 +79,7 @@ def report_html(
             *judge_figures(tables["judges"], quality["alpha"]),
             *difference_figures(tables["judges"], control_pairs),
         ])),
+        *_section("Verdicts of judge control", _verdicts(manifest["facts"]["verdicts"], quality)),
         *_section("Left out of a calculation", _set_aside(tables["set_aside"])),
         *_section("Agreement", _rows(tables["agreement"], (
             "task", "statistic", "value", "ci_low", "ci_high", "n_items", "n_judges",
@@ -169,6 +170,19 @@ def _figures(drawn: Sequence[Drawn]) -> str:
     return "".join(
         f"<figure><figcaption>{escape(figure.title)}</figcaption>{figure.svg}</figure>"
         for figure in drawn
+    )
+
+
+def _verdicts(verdicts: Mapping[str, int], quality: Mapping[str, Any]) -> str:
+    """How many judges passed, by which test; nothing where none was tested."""
+    found = [f"{n:,} {verdict}" for verdict, n in verdicts.items() if n]
+    if not any(n for verdict, n in verdicts.items() if verdict != "untested"):
+        return ""
+    contrast = "" if quality["test"] == "known_answer" else f", contrast {quality['contrast']}"
+    return (
+        f"<p>{', '.join(found)} (test {quality['test']}{contrast}, alpha {quality['alpha']:g}). "
+        "Judgments of judges who were dropped do not count; why is in <code>lineage.reason</code> "
+        "and <code>judges.verdict_reason</code>.</p>"
     )
 
 

@@ -13,7 +13,7 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.exports import ANY_RECORD
 from annot_pipeline.steps.look_alikes import look_alikes
-from annot_pipeline.steps.resolve_tasks import resolve_tasks
+from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import read_table, write_table
@@ -52,6 +52,7 @@ def settle_judgments(context: StageContext) -> Made:
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
         "rejections": _rejections(queries, path, record_files),
         "ambiguous_tasks": ambiguous,
+        "unused_task_settings": unused_settings(tasks, settings.tasks),
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
         "look_alikes": _all_look_alikes(queries, path),

@@ -130,7 +130,10 @@ def control_judges(
         test, sampled = None, set()
     elif quality.test == "known_answer":
         test = GroupedTest(
-            answered.n_right.astype(np.float64), answered.effect, answered.p_value, answered.n
+            np.where(answered.n > 0, answered.n_right, np.nan),
+            answered.effect,
+            answered.p_value,
+            answered.n,
         )
         sampled = set(answers["task"].to_pylist())
     else:
@@ -237,8 +240,12 @@ class _Scores:
     score: Floats
 
 
-def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, float]:
-    """By what differences of each task are divided: 1, or where scales differ their 100th part.
+Scale = tuple[float, float]
+
+
+def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, Scale]:
+    """Zero and unit of each task's scores: 0 and 1, or where scales differ, the lowest point and
+    the hundredth part of the scale.
 
     Raises
     ------
@@ -252,7 +259,7 @@ def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, f
         if row["task"] in sampled
     }
     if quality.scope == "task" or len(set(scales.values())) < 2:
-        return dict.fromkeys(scales, 1.0)
+        return dict.fromkeys(scales, (0.0, 1.0))
     unknown = sorted(task for task, (low, _) in scales.items() if low is None)
     if unknown:
         raise ConfigError(
@@ -266,11 +273,11 @@ def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, f
                 )
             ],
         )
-    return {task: (high - low) / 100 for task, (low, high) in scales.items()}
+    return {task: (low, (high - low) / 100) for task, (low, high) in scales.items()}
 
 
 def _scores(
-    counted: pa.Table, control: str, tasks: pa.Table, units: _Units, points: dict[str, float]
+    counted: pa.Table, control: str, tasks: pa.Table, units: _Units, points: dict[str, Scale]
 ) -> _Scores:
     """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
     rows = counted.select(["task", "judge_id", "control", "criterion", "score"])
@@ -278,7 +285,8 @@ def _scores(
     rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
     oriented = orient_scores(rows, tasks)
     rows = rows.filter(pa.array(oriented.in_control))
-    score = oriented.score[oriented.in_control] / _by_task(rows, points)
+    zero, unit = _by_task(rows, points)
+    score = (oriented.score[oriented.in_control] - zero) / unit
     criteria = pc.unique(counted["criterion"].cast(TEXT))
     criterion = pc.fill_null(pc.index_in(rows["criterion"].cast(TEXT), criteria), 0).to_numpy()
     pair = units.pair(rows)
@@ -286,20 +294,21 @@ def _scores(
 
 
 def _differences(
-    pairs: pa.Table, control: str, units: _Units, points: dict[str, float]
+    pairs: pa.Table, control: str, units: _Units, points: dict[str, Scale]
 ) -> tuple[Codes, Floats]:
     """Ordinary score minus control's score, by unit."""
     rows = pairs.filter(pc.equal(pairs["control"].cast(TEXT), control))
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
     rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
     differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
-    return units.of(rows), comparable(differences / _by_task(rows, points))
+    _, unit = _by_task(rows, points)
+    return units.of(rows), comparable(differences / unit)
 
 
-def _by_task(rows: pa.Table, points: dict[str, float]) -> Floats:
-    """What is known of each row's task."""
-    place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT))
-    return np.asarray(np.array(list(points.values()), np.float64)[place.to_numpy()])
+def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:
+    """Zero and unit of each row's task, ``(2, n_rows)``."""
+    place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
+    return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[place].T)
 
 
 def _scalar(tasks: pa.Table) -> list[str]:
@@ -354,6 +363,7 @@ def _facts(
 ) -> dict[str, Any]:
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
+    n_degraded = int(pc.sum(pc.equal(pairs["control"].cast(TEXT), "bad_reference")).as_py() or 0)
     kinds = pa.array(quality.paired_controls, TEXT)
     pairs = pairs.filter(pc.is_in(pairs["control"].cast(TEXT), kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
@@ -371,7 +381,7 @@ def _facts(
         },
         "known_answers": answers.num_rows,
         "known_answers_without_truth": without_truth,
-        "known_answers_unused": {"none": 0, "known_answer": without_truth}.get(
+        "unused_controls": {"none": 0, "known_answer": without_truth + n_degraded}.get(
             quality.test, answers.num_rows
         ),
     }

@@ -128,7 +128,10 @@ def _judgments(standardized: pa.Table) -> tuple[_Judgments, int]:
         pc.is_in(standardized["control"].cast(TEXT), pa.array(ORDINARY, TEXT))
     )
     rows = ordinary.filter(pc.is_valid(ordinary["system"]))
-    segment = pc.coalesce(rows["segment"].cast(TEXT), rows["item"].cast(TEXT))
+    segment = pc.coalesce(  # an item without a segment is one of its own, whatever its name
+        pc.binary_join_element_wise("segment", rows["segment"].cast(TEXT), " "),
+        pc.binary_join_element_wise("item", rows["item"].cast(TEXT), " "),
+    )
     task, system, place = index(rows["task"]), index(rows["system"]), index(segment)
     systems = index_pairs(task.codes, system.codes)
     segments = index_pairs(task.codes, place.codes)

@@ -26,6 +26,16 @@ TASKS = pa.schema(
 )
 
 
+def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[str]:
+    """Patterns that are the first match of no task."""
+    names = tasks["task"].to_pylist()
+    used = {
+        next((n for n, s in enumerate(settings) if fnmatch.fnmatchcase(task, s.name)), None)
+        for task in names
+    }
+    return [s.name for n, s in enumerate(settings) if n not in used]
+
+
 def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa.Table, list[str]]:
     """What is known of each task: from the first pattern that matches, else from its answers."""
     answers: dict[str, dict[str, int]] = {}
