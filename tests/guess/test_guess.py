@@ -949,3 +949,59 @@ def test_real_exports_that_need_a_hand(
 ) -> None:
     with pytest.raises(ConfigError, match=says):
         guess_campaign([shared_data / folder], tmp_path)
+
+
+# --- controls ------------------------------------------------------------------------------
+
+
+def with_controls(
+    kinds: Sequence[str], hit: Callable[[int, int], object]
+) -> list[Sequence[object]]:
+    """A header, and rows of 4 judges and 9 outputs, of which the kinds take turns."""
+    rows = [
+        (f"w{j}", hit(j, i), f"sys{i % 3}", f"seg{i}", kinds[i % len(kinds)], percent(j, i))
+        for j in range(4)
+        for i in range(9)
+    ]
+    return [("worker", "hit", "system", "segment", "type", "score"), *rows]
+
+
+def test_unknown_codes_of_a_control_are_not_ordinary(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    rows = with_controls(("SYS", "BAD", "ODD"), lambda j, _: f"h{j}")
+    found = guess(write_csv(tmp_path / "a.csv", rows), rejected=12)
+    assert found.fields()["control"]["map"] == {"BAD": "bad_reference", "SYS": "none"}
+    assert "NOT KNOWN, their rows are rejected until mapped: ODD" in found.notes
+
+
+def test_appraises_code_of_a_repeat_is_known(tmp_path: Path, guess: Callable[..., Guess]) -> None:
+    rows = with_controls(("SYS", "BAD", "CHK"), lambda j, _: f"h{j}")
+    found = guess(write_csv(tmp_path / "a.csv", rows))
+    assert found.fields()["control"]["map"]["CHK"] == "ask_again"
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_hit_of_one_judgment_would_keep_controls_from_their_outputs(
+    tmp_path: Path, guess: Callable[..., Guess], alone: bool
+) -> None:
+    rows = with_controls(("SYS", "BAD"), lambda j, i: f"h{i}" if alone else f"h{j}")
+    found = guess(write_csv(tmp_path / "a.csv", rows))
+    assert ("hit" in found.fields()) is not alone
+
+
+def test_mturk_rows_that_end_before_approve_and_reject(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    """As downloaded: the header names them, the rows leave them out."""
+    head = ("HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "WorkTimeInSeconds",
+            "Input.text", "Answer.score", "Approve", "Reject")  # fmt: skip
+    rows = [
+        (f"h{i}", f"a{j}-{i}", f"w{j}", "Submitted", 60 + i, f"text {i}", percent(j, i))
+        for j in range(4)
+        for i in range(10)
+    ]
+    found = guess(write_csv(tmp_path / "Batch_1_batch_results.csv", [head, *rows]))
+    assert found.settings.sources[0].format == "mturk"
+    assert found.fields()["judge"] == "WorkerId"
+    assert found.facts["fates"]["used"] == 40

@@ -1,0 +1,183 @@
+"""Scalar campaigns: seconds, runs, intervals, and settings that would do nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.status import list_releases
+from tests.conftest import Built
+
+NAMES = ("judge", "hit", "native_id", "position", "system", "segment", "score", "control",
+         "seconds", "hit_seconds")  # fmt: skip
+SCALE = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
+
+
+def export(*rows: dict[str, Any]) -> dict[str, str]:
+    lines = [",".join(str(row.get(name, "")) for name in NAMES) for row in rows]
+    return {"a.csv": "\n".join([",".join(NAMES), *lines]) + "\n"}
+
+
+def source() -> list[dict[str, Any]]:
+    fields = {name: name for name in NAMES}
+    return [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+
+
+def row(n: int, judge: str = "ann", **more: Any) -> dict[str, Any]:
+    return {"judge": judge, "system": "x", "segment": f"s{n}", "score": 10 + n} | more
+
+
+@pytest.fixture
+def build(build_campaign: Any) -> Any:
+    def run(*rows: dict[str, Any], sets: tuple[str, ...] = (), **settings: Any) -> Built:
+        given = {"tasks": SCALE, "gates": {"rejected_share": {"error": None}}} | settings
+        built: Built = build_campaign(export(*rows), *sets, sources=source(), **given)
+        return built
+
+    return run
+
+
+def only_judge(built: Built) -> dict[str, Any]:
+    (judge,) = built.rows("judges")
+    return judge
+
+
+# --- seconds -------------------------------------------------------------------------------
+
+
+def test_the_seconds_of_a_hit_are_shared_out(build):
+    rows = [row(n, hit="h", native_id=f"r{n}", hit_seconds=60) for n in range(4)]
+    assert only_judge(build(*rows))["seconds_per_judgment"] == 15
+
+
+def test_two_assignments_of_a_hit_are_told_apart_by_their_ids(build):
+    rows = [row(n, hit="h", native_id=f"a{n // 10}", hit_seconds=600) for n in range(20)]
+    assert only_judge(build(*rows))["seconds_per_judgment"] == 60
+
+
+def test_rejected_judgments_of_an_assignment_took_time_too(build):
+    rows = [row(n, hit="h", hit_seconds=600) for n in range(10)]
+    for rejected in rows[5:]:
+        rejected["score"] = "much"
+    judge = only_judge(build(*rows))
+    assert (judge["n_judgments"], judge["seconds_per_judgment"]) == (5, 60)
+
+
+def test_a_judgments_own_seconds_come_first(build):
+    rows = [row(0, hit="h", seconds=5, hit_seconds=600), row(1, hit="h", seconds=7)]
+    assert only_judge(build(*rows))["seconds_per_judgment"] == 6
+
+
+def test_negative_seconds_are_rejected(build):
+    built = build(row(0, seconds=5), row(1, seconds=-5))
+    reasons = [r["reason"] for r in built.rows("lineage") if r["fate"] == "rejected"]
+    assert reasons == ["seconds is negative: '-5'"]
+    assert only_judge(built)["seconds_per_judgment"] == 5
+
+
+# --- runs ----------------------------------------------------------------------------------
+
+
+def test_a_constant_run_ends_with_its_hit_where_no_time_is_known(build):
+    rows = [row(n, hit=f"h{n // 5}", position=n % 5, score=50) for n in range(20)]
+    assert only_judge(build(*rows))["longest_constant_run"] == 5
+
+
+# --- intervals -----------------------------------------------------------------------------
+
+
+def test_one_judge_has_no_interval_over_judges(build):
+    built = build(*[row(n) for n in range(8)], ranking={"resample": "judges"})
+    rows = built.rows("system_rankings")
+    assert {(r["ci_low"], r["ci_high"], r["rank_low"]) for r in rows} == {(None, None, None)}
+    assert {r["score"] for r in rows if r["method"] == "raw_mean"} == {13.5}
+
+
+@pytest.mark.parametrize("resample", ["judges", "segments"])
+def test_an_interval_holds_its_score_with_unequal_criteria(build_campaign, resample):
+    """A segment with five criteria weighs as much as one with one."""
+    text = "judge,system,segment,criterion,score\n"
+    for judge in range(6):
+        text += "".join(f"j{judge},A,s1,c{k},{90 + judge}\n" for k in range(5))
+        text += f"j{judge},A,s2,c0,{10 + judge}\nj{judge},B,s1,c0,{50 + judge}\n"
+        text += f"j{judge},B,s2,c0,{55 - judge}\n"
+    fields = {n: n for n in ("judge", "system", "segment", "criterion", "score")}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    built = build_campaign({"a.csv": text}, sources=sources, ranking={"resample": resample})
+    (a,) = [r for r in built.rows("system_rankings")
+            if (r["system"], r["method"]) == ("A", "raw_mean")]  # fmt: skip
+    assert a["score"] == pytest.approx((92.5 + 12.5) / 2)
+    assert a["ci_low"] <= a["score"] <= a["ci_high"]
+
+
+def test_no_system_moves_up_because_another_is_not_drawn(build):
+    """The best system has one segment, which is in two of three draws; it stays the best."""
+    rows = [row(0, system="best", score=90)]
+    rows += [row(n, system=s, score=v) for n in range(3) for s, v in (("good", 50), ("bad", 10))]
+    ranked = {r["system"]: r for r in build(*rows).rows("system_rankings")
+              if r["method"] == "raw_mean"}  # fmt: skip
+    assert (ranked["good"]["rank_low"], ranked["good"]["rank_high"]) == (2, 2)
+    assert (ranked["bad"]["rank_low"], ranked["bad"]["rank_high"]) == (3, 3)
+    assert ranked["best"]["rank_low"] is None
+    assert ranked["best"]["reason"] == "fewer than two segments: no interval"
+
+
+# --- agreement -----------------------------------------------------------------------------
+
+
+def test_a_statistic_says_which_items_it_rests_on(build):
+    """Alpha takes a judge's two scores of an item; no other statistic has a pair of judges."""
+    rows = [row(n, native_id=f"{n}-{k}", score=10 * n + k) for n in range(4) for k in range(2)]
+    found = {r["statistic"]: r for r in build(*rows).rows("agreement")}
+    alpha, pairs = found["alpha_interval"], found["inter_kappa_raw_5"]
+    assert (alpha["n_items"], alpha["n_judges"]) == (4, 1)
+    assert (pairs["value"], pairs["n_items"], pairs["n_judges"]) == (None, 0, 0)
+
+
+# --- settings ------------------------------------------------------------------------------
+
+
+def gates(built: Built, stage: str) -> dict[str, Any]:
+    return {gate.name: gate for gate in built.runs[stage].gates}
+
+
+def test_degraded_copies_that_no_test_uses_are_told(build):
+    rows = [row(0), row(0, control="bad_reference", score=1)]
+    used = build(*rows, quality={"test": "paired_t"})
+    assert gates(used, "control_judges")["unused_controls"].level == "pass"
+    unused = build(*rows, quality={"test": "known_answer"})
+    gate = gates(unused, "control_judges")["unused_controls"]
+    assert (gate.level, gate.value) == ("warn", 1)
+    wanted = build(*rows, quality={"test": "none"})
+    assert gates(wanted, "control_judges")["unused_controls"].level == "pass"
+
+
+def test_task_settings_that_match_no_task_are_told(build):
+    tasks = [{"name": "fluency*", "kind": "scalar"}, *SCALE, {"name": "small", "kind": "scalar"}]
+    gate = gates(build(row(0), tasks=tasks), "settle_judgments")["unused_task_settings"]
+    assert (gate.level, gate.detail) == ("warn", "fluency*, small")  # the first match wins
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("quality.known_accuracy=0.7", "known_accuracy belongs to test: known_answer"),
+        ("ranking.resample=rankings", "ranking.resample"),
+    ],
+)
+def test_settings_that_would_do_nothing_are_refused(build, tmp_path, setting, words):
+    build(row(0))
+    with pytest.raises(ConfigError) as error:
+        load_campaign(tmp_path / "campaign", sets=[setting])
+    assert words in str(error.value)
+
+
+def test_a_release_of_other_settings_says_so(build, tmp_path):
+    rows = [row(n) for n in range(3)]
+    build(*rows)
+    build(*rows, sets=("ranking.correction=holm",))
+    listed = list_releases(load_campaign(tmp_path / "campaign"))
+    assert [r["settings_changed"] for r in listed] == [False, True]
