@@ -207,46 +207,31 @@ def _resampled(
 
     A system without two of what is drawn has none: an interval would have no width.
     """
-    found = _drawn_again(judgments, task, method, cells, n_systems, ranking, seed)
-    if ranking.resample == "judges":
-        rows, _, _ = _rows(judgments, task)
-        known = rows[~np.isnan(judgments.values[method][rows])]
-        system = judgments.systems.codes[known] - np.searchsorted(judgments.systems.first, task)
-        units = np.bincount(index_pairs(system, judgments.judges[known]).first, minlength=n_systems)
-    else:
-        units = np.bincount(cells.systems, minlength=n_systems)
-    found[:, units < 2] = np.nan
-    return found
-
-
-def _drawn_again(
-    judgments: _Judgments,
-    task: int,
-    method: str,
-    cells: _Cells,
-    n_systems: int,
-    ranking: Ranking,
-    seed: int,
-) -> Floats:
     name = hashlib.sha256(judgments.task[task].encode()).digest()
     rng = np.random.default_rng([seed, int.from_bytes(name[:8], "big")])
-    if ranking.resample != "judges":
-        n_segments = int((judgments.segments.first == task).sum())
-        return resample_segments(
+    if ranking.resample == "segments":
+        n_drawn = np.bincount(cells.systems, minlength=n_systems)
+        found = resample_segments(
             cells.systems, cells.segments, cells.scores,
-            n_systems=n_systems, n_segments=n_segments, rounds=ranking.bootstrap, rng=rng,
+            n_systems=n_systems, n_segments=int((judgments.segments.first == task).sum()),
+            rounds=ranking.bootstrap, rng=rng,
         )  # fmt: skip
-    rows, all_cells, first = _rows(judgments, task)
-    codes = judgments.cells.codes[rows] - first
-    parts = index_pairs(codes, judgments.criteria[rows])  # criteria weigh alike
-    values = judgments.values[method][rows]
-    known = ~np.isnan(values)
-    judges, of = np.unique(judgments.judges[rows], return_inverse=True)
-    return resample_judges(
-        _local(judgments, task, all_cells)[0], parts.first,
-        parts.codes[known], of.reshape(-1)[known], values[known],
-        n_systems=n_systems, n_judges=judges.size, rounds=ranking.bootstrap, rng=rng,
-    )  # fmt: skip
+    else:
+        rows, of_task, first = _rows(judgments, task)
+        systems, _ = _local(judgments, task, of_task)
+        parts = index_pairs(judgments.cells.codes[rows] - first, judgments.criteria[rows])
+        names, judge = np.unique(judgments.judges[rows], return_inverse=True)
+        values = judgments.values[method][rows]
+        known = ~np.isnan(values)
+        part, judge = parts.codes[known], judge.reshape(-1)[known]
+        judged = index_pairs(systems[parts.first[part]], judge)
+        n_drawn = np.bincount(judged.first, minlength=n_systems)
+        found = resample_judges(
+            systems, parts.first, part, judge, values[known],
+            n_systems=n_systems, n_judges=names.size, rounds=ranking.bootstrap, rng=rng,
+        )  # fmt: skip
+    found[:, n_drawn < 2] = np.nan
+    return found
 
 
 def _ranked(
