@@ -27,6 +27,7 @@ from annot_pipeline.steps import (
     control_judges,
     infer_labels,
     measure_agreement,
+    plan_hits,
     rank_systems,
     score_items,
     standardize_scores,
@@ -126,8 +127,7 @@ STAGES: tuple[Stage, ...] = (
         "Turns reversed criteria, and standardises scores by judge and task.",
         inputs={
             "judgments": (
-                *standardize_scores.NAMES, "score", "fate", "hit", "native_id", "position",
-                "submitted_at",
+                *standardize_scores.NAMES, "score", "fate", "native_id", "position",
             ),
             "tasks": (),
             "item_rows": ("item", "segment", "system", "place"),
@@ -140,26 +140,50 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "score_items",
-        "Means of raw and of standardised scores by item, filtered and not.",
+        "Scores items: means, raw and standardised; EASL; comparisons within HITs.",
         inputs={
             "standardized": (
-                "task", "item", "segment", "system", "criterion", "control", "kept", "score", "z",
+                "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
+                "score", "z", "hit", "submitted_at", "judgment_id",
             ),
+            "tasks": ("task", "scale_low", "scale_high"),
         },
         outputs=("scores",),
-        settings=(),
+        settings=(
+            "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
+            "easl.trueskill_sd",
+        ),
         code_version=score_items.CODE_VERSION,
         work=gold.score_items_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
+        "plan_hits",
+        "Chooses the items of the next HITs, as next_hits says.",
+        inputs={
+            "scores": (
+                "task", "item", "segment", "system", "n_judgments", "easl_alpha", "easl_beta",
+            ),
+            "tasks": (), "item_rows": (),
+        },
+        outputs=("next_hits",),
+        settings=(
+            "campaign", "tasks", "easl", "next_hits.design", "next_hits.within",
+            "controlled_hits", "seed",
+        ),
+        code_version=plan_hits.CODE_VERSION,
+        work=gold.plan_next_hits,
+        kinds=frozenset({"parquet", "numpy"}),
+    ),
+    Stage(
         "rank_systems",
-        "Ranks systems by raw, filtered and standardised means; tests all pairs; clusters.",
+        "Ranks systems by raw, filtered and standardised means and EASL; tests pairs; clusters.",
         inputs={
             "standardized": (
                 "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
                 "score", "z",
             ),
+            "tasks": ("task", "scale_low", "scale_high"),
         },
         outputs=("system_rankings", "system_comparisons"),
         settings=("ranking", "standardize", "seed"),

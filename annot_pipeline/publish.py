@@ -105,7 +105,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         (folder / "report.html").write_text(
             report_html(
                 document,
-                {name: read_table(folder / f"{name}.parquet") for name in REPORTED},
+                {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
                 read_table(made["control_pairs"].path),
             ),
             encoding="utf-8",

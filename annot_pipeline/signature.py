@@ -11,10 +11,13 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.version import __version__
 
 MOVING = (
-    "campaign", "sources", "items", "tasks", "quality", "standardize", "dawid_skene", "easl",
+    "campaign", "sources", "items", "tasks", "quality", "standardize", "dawid_skene",
+    "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean", "easl.trueskill_sd",
     "agreement", "ranking", "seed",
 )  # fmt: skip
-"""Sections that can move a number; where files lie and when builds run cannot."""
+"""Sections and settings that can move a number; where files lie, when builds run and what is asked
+next cannot.
+"""
 
 
 def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from annot_pipeline.report.release_figures import (
     judge_figures,
     prevalence_figures,
     ranking_figures,
+    score_figures,
 )
 from annot_pipeline.storage.tables import read_table
 
@@ -28,6 +29,7 @@ INTERNAL = {
     "exports": "The exports of this build, one row a file.",
     "record_files": "Parsed exports, one row a file.",
     "item_rows": "Rows of the item tables.",
+    "next_hits": "The next HITs, a row a slot: item, why it was chosen, how likely, its state.",
     "settled": "Every record with its judgment id and fate so far; judges by their raw names.",
     "judgments": "Every record with its judgment id and final fate; judges by their raw names.",
     "judge_tests": "Judge control: a verdict for every task and judge.",
@@ -103,6 +105,7 @@ FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
         _read(run, "judge_confusion"), _read(run, "judge_figures"), _read(run, "prevalence")
     ),
     "prevalence": lambda run: prevalence_figures(_read(run, "prevalence")),
+    "scores": lambda run: score_figures(_read(run, "scores")),
     "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
     "system_comparisons": lambda run: comparison_figures(
         _read(run, "system_comparisons"), run.result.facts["alpha"]

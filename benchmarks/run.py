@@ -158,6 +158,44 @@ def pandas_direct_assessment(n_judgments: int) -> float:
     return time.perf_counter() - started
 
 
+# --- next HITs -----------------------------------------------------------------------------
+
+
+def draw_states(n_items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Beta parameters of items with 1 to 5 judgments each."""
+    rng = np.random.default_rng(17)
+    n, mean = rng.integers(1, 6, n_items), rng.beta(2, 2, n_items)
+    return 1 + n * mean, 1 + n * (1 - mean)
+
+
+def our_next_hits(n_items: int) -> float:
+    """Seconds of a round of n_items / 5 HITs."""
+    from annot_pipeline.methods.next_hits import next_hits
+
+    alpha, beta = draw_states(n_items)
+    started = time.perf_counter()
+    judged = np.ones(n_items, np.bool_)
+    next_hits(alpha, beta, judged=judged, rng=np.random.default_rng(17))
+    return time.perf_counter() - started
+
+
+def numpy_next_hits(n_items: int) -> float:
+    """Seconds of the same as Algorithm 1 is written: match quality of all pairs, then choice."""
+    alpha, beta = draw_states(n_items)
+    started = time.perf_counter()
+    rng = np.random.default_rng(17)
+    total = alpha + beta
+    mode, variance = (alpha - 1) / (total - 2), alpha * beta / (total**2 * (total + 1))
+    order = np.argsort(-variance)
+    seeds, others = order[: n_items // 5], order[n_items // 5 :]
+    spread = 0.02 + variance[seeds, None] + variance[others]
+    apart = mode[seeds, None] - mode[others]
+    quality = np.sqrt(0.02 / spread) * np.exp(-(apart**2) / (2 * spread))
+    for row in quality:
+        rng.choice(others, 4, replace=False, p=row / row.sum())
+    return time.perf_counter() - started
+
+
 COMPARISONS = {
     "dawid_skene": Comparison(
         f"Dawid-Skene, {CLASSES} classes, {ITERATIONS} iterations", "labels", (100_000, 1_000_000),
@@ -167,6 +205,11 @@ COMPARISONS = {
         "Direct assessment: judge control, z-scores, segment means, all pairs of 12 systems",
         "judgments", (100_000, 1_000_000),
         {"annot-pipeline": our_direct_assessment, "pandas and scipy": pandas_direct_assessment},
+    ),
+    "next_hits": Comparison(
+        "The next HITs of EASL: a round of a fifth as many HITs as items",
+        "items", (1_000, 10_000),
+        {"annot-pipeline": our_next_hits, "numpy, all pairs": numpy_next_hits},
     ),
 }  # fmt: skip
 

@@ -23,10 +23,10 @@ from annot_pipeline.contracts import FATES
 from annot_pipeline.errors import AnnotError, ConfigError, GateError, StoreError
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.publish import publish
+from annot_pipeline.read_back import _fits
 from annot_pipeline.review import review
 from annot_pipeline.review.assignments import _short
-from annot_pipeline.review.folder import _fits
-from annot_pipeline.review.last_build import Batch, _targets
+from annot_pipeline.review.batches import Batch, _targets
 from annot_pipeline.review.sheet import _safe
 from annot_pipeline.review.upload import Upload
 from tests.conftest import build_file

@@ -12,8 +12,10 @@ from pydantic import Field, create_model, field_validator, model_validator
 
 from annot_pipeline.config.sections import (
     Agreement,
+    ControlledHits,
     Easl,
     Engine,
+    NextHits,
     Privacy,
     Quality,
     Ranking,
@@ -64,6 +66,8 @@ class Campaign(Section):
     standardize: Standardize = Standardize()
     dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
     easl: Easl = Easl()
+    next_hits: NextHits = NextHits()
+    controlled_hits: ControlledHits = ControlledHits()
     agreement: Agreement = Agreement()
     ranking: Ranking = Ranking()
     privacy: Privacy = Privacy()

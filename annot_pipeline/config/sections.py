@@ -8,6 +8,7 @@ from typing import Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from annot_pipeline.config.strict_section import Section
+from annot_pipeline.methods.hit_design import HitDesign
 
 LARGEST = 1e15
 """Scores beyond could not be summed exactly."""
@@ -129,6 +130,40 @@ class Easl(Section):
     hits: int = Field(default=100, ge=1)
     random_share: float = Field(default=0.0, ge=0, le=1)
     margin: float = Field(default=0.0, ge=0)
+    trueskill_mean: float = Field(default=0.0, ge=-LARGEST, le=LARGEST)
+    trueskill_sd: float = Field(default=1.0, gt=0, le=LARGEST)
+
+
+class NextHits(Section):
+    """The next batch to annotate."""
+
+    design: Literal["easl", "controlled"] = "easl"
+    upload: Literal["mturk", "label_studio", "jsonl"] = "mturk"
+    within: Literal["segment", "task"] = "segment"
+
+
+class ControlledHits(Section):
+    """Quality-controlled HITs."""
+
+    hits: int = Field(default=10, ge=1)
+    groups: int = 10
+    spacing: tuple[int, int] = (40, 60)
+    controls: tuple[Literal["ask_again", "bad_reference", "good_reference"], ...] = (
+        "ask_again", "bad_reference", "good_reference",
+    )  # fmt: skip
+    degradation: Literal["duplicate_words", "replace_span"] = "duplicate_words"
+
+    @model_validator(mode="after")
+    def _can_be_built(self) -> Self:
+        _ = self.hit_design
+        return self
+
+    @property
+    def hit_design(self) -> HitDesign:
+        """The section as the method takes it."""
+        if len(set(self.controls)) < len(self.controls):
+            raise ValueError("controls: one stands twice")
+        return HitDesign(groups=self.groups, controls=self.controls, spacing=self.spacing)
 
 
 class Ranking(Section):

@@ -19,10 +19,17 @@ FieldName = Literal[
 ]  # fmt: skip
 """Canonical fields of a judgment."""
 
-ItemFieldName = Literal["item", "segment", "system", "text", "source", "reference", "truth"]
-Format = Literal["csv", "jsonl", "parquet", "mturk", "label_studio", "appraise"]
+ItemFieldName = Literal[
+    "task", "item", "segment", "system", "text", "source", "reference", "truth"
+]  # fmt: skip
+Format = Literal["csv", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits"]
 
 CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
+HITS_FIELDS: tuple[FieldName, ...] = (
+    "task", "judge", "item", "system", "segment", "criterion", "score", "hit", "position",
+    "control", "native_id", "status", "submitted_at", "hit_seconds",
+)  # fmt: skip
+"""What the reader of ``format: hits`` says by itself, each under its own name."""
 
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 
@@ -82,6 +89,16 @@ class Source(Section):
     options: ReadOptions = ReadOptions()
     each: dict[str, EachValues] = Field(default_factory=dict)
     fields: dict[FieldName, Expression]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _hits_say_their_fields(cls, source: Any) -> Any:
+        """Of ``format: hits``, `HITS_FIELDS` where no field is given."""
+        if isinstance(source, dict) and source.get("format") == "hits":
+            given = source.get("fields", {})
+            if isinstance(given, dict):
+                return {**source, "fields": {name: name for name in HITS_FIELDS} | given}
+        return source
 
     @field_validator("fields")
     @classmethod

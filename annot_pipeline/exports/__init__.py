@@ -9,6 +9,7 @@ What does not belong here: what columns mean (steps.read_records) and where file
 from __future__ import annotations
 
 from annot_pipeline.exports.appraise import read_appraise
+from annot_pipeline.exports.hits import read_hits
 from annot_pipeline.exports.json_lines import read_jsonl
 from annot_pipeline.exports.label_studio import read_label_studio
 from annot_pipeline.exports.mturk import read_mturk
@@ -26,6 +27,7 @@ READERS: dict[str, Reader] = {
     "parquet": read_parquet,
     "label_studio": read_label_studio,
     "appraise": read_appraise,
+    "hits": read_hits,
 }
 
 __all__ = ["CODE_VERSION", "READERS", "Export", "Opening", "RawRows", "Reader"]

@@ -1,7 +1,8 @@
 """Guesses a campaign.yaml from real exports: what `annot init` writes.
 
 From low to high: ``names`` (usual column names) and ``columns`` (what they hold); ``samples``,
-``headerless`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON cells);
+``headerless`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON cells),
+``planned`` (HITs that `annot hits` made, which say all themselves);
 ``answers``, ``answer_columns``, ``objects``, ``numbered``, ``optional_fields`` and ``row_shapes``,
 which make the ``mapping`` of ``fields``; ``groups`` and ``sources`` (files that belong together),
 ``task_names``, ``item_tables``; ``document`` (the text). Nothing here decides anything for good:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from annot_pipeline.exports.hit_bookkeeping import plain_number
 from annot_pipeline.guess.groups import Group
 from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.objects import Line
@@ -134,7 +135,7 @@ def _entry(
     ]
     if group.first.options:
         head.append((f"    options: {flow(group.first.options)}", ""))
-    head += [*more, ("    fields:", "")]
+    head += [*more, *([("    fields:", "")] if fields else [])]
     lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
     return _aligned(head) + _aligned(lines) + "".join(_wrapped(n, "    ") for n in notes)
 
@@ -152,13 +153,13 @@ def _files(group: Group) -> str:
 def _tasks(sources: Sequence[SourceGuess]) -> list[str]:
     """One entry for all tasks if they are alike, else one a task."""
     tasks = {task.name: task for source in sources for task in source.tasks}
-    kinds = {(task.kind, task.scale) for task in tasks.values()}
+    kinds = {(t.kind, t.scale, t.criteria, t.is_planned) for t in tasks.values()}
     if len(kinds) == 1:
         labels: Counter[str] = Counter()
         for source in sources:
             labels.update(source.mapping.answer.labels)
-        [(kind, scale)] = kinds
-        return [_task("*", Task("*", kind, scale, labels))]
+        [(kind, scale, criteria, is_planned)] = kinds
+        return [_task("*", Task("*", kind, scale, labels, criteria, is_planned))]
     return [_task(glob.escape(name or "*"), task) for name, task in tasks.items()]
 
 
@@ -172,12 +173,14 @@ def _task(pattern: str, task: Task) -> str:
         seen = f"labels seen: {seen}" + (f" and {more} more" if more > 0 else "")
     lines.append((f"    kind: {task.kind}", seen))
     if task.scale:
-        low, high = task.scale
-        lines.append(
-            (f"    scale: [{low:g}, {high:g}]", "the usual one that holds all scores seen")
-        )
+        low, high = map(plain_number, task.scale)
+        why = "as the HITs say" if task.is_planned else "the usual one that holds all scores seen"
+        lines.append((f"    scale: [{low}, {high}]", why))
     elif task.kind == "scalar":
         lines.append(
             ("    # scale: [low, high]", "no usual one holds all scores; one rejects the rest")
         )
+    if task.criteria:
+        criteria: dict[str, Any] = {name: {} for name in task.criteria}
+        lines.append((f"    criteria: {flow(criteria)}", ""))
     return _aligned(lines)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.hits import COLUMNS as HITS_COLUMNS
 from annot_pipeline.guess.columns import Sheet
 
 ROWS_READ = 200_000
@@ -51,8 +52,9 @@ def opening_of(sample: Sample) -> Opening:
     """What its reader is called with."""
     options = dict(sample.options)
     header = options.pop("columns", None)
+    wanted = frozenset(HITS_COLUMNS) if sample.format == "hits" else None  # not the texts, too
     return Opening(
-        sample.path, sample.path.name, header=tuple(header) if header else None, **options
+        sample.path, sample.path.name, wanted, header=tuple(header) if header else None, **options
     )
 
 

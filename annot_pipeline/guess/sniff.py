@@ -21,6 +21,7 @@ from annot_pipeline.exports.appraise import LAYOUTS, NAMED
 from annot_pipeline.exports.tabular import DELIMITERS
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
+from annot_pipeline.guess.planned import read_planned
 from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
 
 ROWS_TRIED = 1_000
@@ -48,7 +49,8 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
         if format_ == "csv":
             sample = _read_delimited(path, head, limit)
         else:
-            sample = read_rows(Sample(path, format_), limit)
+            found = Sample(path, format_)
+            sample = read_planned(found, head, [], limit) or read_rows(found, limit)
     except InputError as error:
         raise UnusableError("; ".join(p.what for p in error.problems) or error.title) from None
     except (OSError, EOFError, UnicodeError) as error:
@@ -100,12 +102,15 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     plain = Sample(path, "csv", {} if encoding == "utf-8" else {"encoding": encoding})
     delimiter, columns = _delimiter(plain)
     tried = replace(plain, options={"delimiter": delimiter, **plain.options})
-    alone = READERS["csv"](opening_of(plain)).columns
-    told = delimiter == "," and alone == READERS["csv"](opening_of(tried)).columns
+    names_found = READERS["csv"](opening_of(tried)).columns
+    told = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
     options = ({} if told else {"delimiter": delimiter}) | plain.options
+    planned = read_planned(replace(plain, options=options), head, names_found, limit)
+    if planned:
+        return planned
     if _is_appraise(tried):
         return _read_quoted(Sample(path, "appraise", options), limit)
-    if _is_mturk(READERS["csv"](opening_of(tried)).columns):  # its rows may end early
+    if _is_mturk(names_found):  # its rows may end early
         return _read_quoted(Sample(path, "mturk", options), limit)
     header = _missing_header(tried, columns)
     options |= {} if header is None else {"columns": list(header)}

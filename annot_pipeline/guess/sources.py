@@ -21,6 +21,7 @@ from annot_pipeline.guess.groups import (
 from annot_pipeline.guess.mapping import guess_mapping
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
+from annot_pipeline.guess.planned import FORMAT, planned_mapping
 from annot_pipeline.guess.samples import sheet_of
 
 ROWS_A_LABEL = 5
@@ -29,12 +30,17 @@ ROWS_A_LABEL = 5
 
 @dataclass(frozen=True)
 class Task:
-    """A task, as ``tasks`` of campaign.yaml says it; without a name it is the campaign's."""
+    """A task, as ``tasks`` of campaign.yaml says it; without a name it is the campaign's.
+
+    ``is_planned``: scale and criteria are those that HITs were planned with, no guess.
+    """
 
     name: str | None
     kind: str
     scale: tuple[float, float] | None = None
     labels: Dict[str, int] = field(default_factory=dict)
+    criteria: tuple[str, ...] = ()
+    is_planned: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ def guess_sources(group: Group) -> list[SourceGuess]:
     NoJudgmentsError
         The files hold no judgments.
     """
+    if group.first.format == FORMAT:
+        return _planned(group)
     sheet = _sheet(group)
     mapping = guess_mapping(sheet, group.first.format)
     if len(group.samples) == 1:
@@ -89,6 +97,17 @@ def guess_sources(group: Group) -> list[SourceGuess]:
         return [_source(group, mapping)]
     singles = [_source(single, _mapping(single, mapping.answer.kind)) for single in group.split()]
     return [replace(single, tasks=_tasks(mapping)) for single in singles]
+
+
+def _planned(group: Group) -> list[SourceGuess]:
+    """One source, or one a file; the tasks are those of all."""
+    mapping, planned = planned_mapping(sheet_of(group.samples))
+    tasks = [
+        Task(task.name, "scalar", task.scale, {}, task.criteria, is_planned=True)
+        for task in planned
+    ]
+    groups = [group] if group.pattern is not None else group.split()
+    return [_source(part, mapping, tasks) for part in groups]
 
 
 def _can_be_split(mapping: Mapping) -> bool:

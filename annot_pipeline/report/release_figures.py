@@ -22,6 +22,7 @@ from annot_pipeline.report.figures import (
     p_against_seconds_svg,
     prevalence_svg,
     ranking_svg,
+    score_histograms_svg,
 )
 
 MOST_TASKS = 6
@@ -132,6 +133,27 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
         if names:
             svg = confusion_svg(labels, matrices, names)
             drawn.append(Drawn(f"Confusion of the busiest judges, {task}", svg))
+    return drawn
+
+
+def score_figures(scores: pa.Table) -> list[Drawn]:
+    """How the scores of a task's items are spread, on 0 to 1 of the scale.
+
+    Parameters
+    ----------
+    scores
+        The gold table.
+    """
+    drawn = []
+    for task, rows in _first_tasks(scores):
+        found = [
+            (name, rows[column].to_numpy())
+            for name, column in (("EASL, the mean", "easl_score"), ("bounded RA", "ra_score"))
+            if rows[column].null_count < rows.num_rows
+        ]
+        if found and found[0][0].startswith("EASL"):
+            svg = score_histograms_svg(found, bins=10, x_label="score, 0 to 1 of the scale")
+            drawn.append(Drawn(f"Scores of items, {task}", svg))
     return drawn
 
 

@@ -18,6 +18,7 @@ from annot_pipeline.report.release_figures import (
     judge_figures,
     prevalence_figures,
     ranking_figures,
+    score_figures,
 )
 
 MOST_ROWS = 200
@@ -40,11 +41,17 @@ figcaption { font-weight: 600 } svg { max-width: 100%; height: auto }
 """
 
 
-TABLES = (
-    "agreement", "judge_confusion", "judges", "prevalence", "set_aside", "system_comparisons",
-    "system_rankings",
-)  # fmt: skip
-"""Gold tables that the report shows."""
+TABLES: dict[str, tuple[str, ...] | None] = {
+    "agreement": None,
+    "judge_confusion": None,
+    "judges": None,
+    "prevalence": None,
+    "scores": ("task", "easl_score", "ra_score"),
+    "set_aside": None,
+    "system_comparisons": None,
+    "system_rankings": None,
+}
+"""Gold tables that the report shows, with the columns that it needs (None: all)."""
 
 
 def report_html(
@@ -75,6 +82,7 @@ def report_html(
         *_section("Systems compared", _figures(
             comparison_figures(tables["system_comparisons"], ranking["alpha"])
         )),
+        *_section("Scores of items", _figures(score_figures(tables["scores"]))),
         *_section("Judge control", _figures([
             *judge_figures(tables["judges"], quality["alpha"]),
             *difference_figures(tables["judges"], control_pairs),

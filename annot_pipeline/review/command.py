@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.last_build import last_build
 from annot_pipeline.pipeline import Build
+from annot_pipeline.read_back import refuse_read_back
 from annot_pipeline.review.assignments import DOUBT, Assignment
 from annot_pipeline.review.batch_file import long_cells
+from annot_pipeline.review.batches import batches_of, check_sources
 from annot_pipeline.review.folder import (
     WRITTEN,
     holds_decisions,
     is_edited,
     private,
     read_written,
-    refuse_read_back,
 )
 from annot_pipeline.review.found_rows import by_row, found_rows, matching
-from annot_pipeline.review.last_build import batches_of, check_sources, last_build
 from annot_pipeline.review.sheet import FIGURES, SHEET, write_sheet
 from annot_pipeline.review.upload import Judges, Upload
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, replacing, write_json
@@ -57,7 +58,7 @@ def review(
     """
     check_sources(campaign)
     build = Build(campaign)
-    tables = last_build(build)
+    tables = last_build(build, "judges", command="annot review")
     batches = batches_of(build, tables)
     targets = [*(batch.target for batch in batches), SHEET]
     refuse_read_back(campaign, [folder / target for target in targets])

@@ -5,45 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO
 
-from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.storage.files import file_sha256, read_json
 
 WRITTEN = ".written.json"
 """SHA-256 of what was written here, by file: what differs was edited by a person."""
-
-
-def refuse_read_back(campaign: LoadedCampaign, paths: Sequence[Path]) -> None:
-    """No glob of the campaign may take our files for exports.
-
-    Raises
-    ------
-    ConfigError
-        Which glob matches which file.
-    """
-    settings = campaign.settings
-    listed = [(f"sources.{n}.path", source.path) for n, source in enumerate(settings.sources)]
-    listed += [(f"items.{n}.path", table.path) for n, table in enumerate(settings.items)]
-    for where, pattern in listed:
-        parts = Path(os.path.normpath(campaign.folder / pattern)).parts
-        for path in paths:
-            if _fits(path.resolve().parts, parts):
-                what = f"{pattern} matches {path}"
-                do = "give a folder that no glob matches with -o, or narrow the glob"
-                title = "the next build would read the review as an export"
-                raise ConfigError(title, [Problem(where, what, do=do)])
-
-
-def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    if not parts or not pattern:
-        return not parts and not pattern
-    if pattern[0] == "**":
-        return any(_fits(parts[n:], pattern[1:]) for n in range(len(parts)))
-    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
 
 
 def read_written(folder: Path) -> dict[str, list[str]]:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.review.last_build import Batch
+from annot_pipeline.review.batches import Batch
 from annot_pipeline.storage.tables import TableFile, read_table
 
 BATCH_ROWS = 100_000

@@ -12,8 +12,8 @@ from annot_pipeline.errors import StoreError
 from annot_pipeline.exports.mturk import REQUESTERS_COLUMNS
 from annot_pipeline.review.assignments import DOUBT, SEVERITY, Assignment, recommend
 from annot_pipeline.review.batch_file import BatchFile
+from annot_pipeline.review.batches import Batch
 from annot_pipeline.review.found_rows import NextRow
-from annot_pipeline.review.last_build import Batch
 
 Judges = Mapping[tuple[str, str], Mapping[str, Any]]
 """Verdict and figures by task and judge."""

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.methods.hit_design import HitDesign
 from annot_pipeline.simulate.labels import DAY, FIRST_NIGHT, OPENS
 
 Codes = npt.NDArray[np.int64]
@@ -34,15 +35,14 @@ ORDINARY, ASK_AGAIN, BAD_REFERENCE, GOOD_REFERENCE = range(4)
 HABITS = ("conscientious", "random", "constant", "always_high")
 """How a judge scores; all but the first are careless."""
 
-SLOTS, GROUPS, GROUP = 100, 10, 10
-ORDINARY_PER_GROUP = 7
-OUTPUTS = GROUPS * ORDINARY_PER_GROUP
+DESIGN = HitDesign()
+SLOTS, GROUPS, GROUP = DESIGN.slots, DESIGN.groups, DESIGN.group_size
+ORDINARY_PER_GROUP = DESIGN.ordinary
+OUTPUTS = DESIGN.outputs
 """Ordinary outputs of a HIT, all different."""
 
-_MEMBER = np.arange(GROUP)
-_KIND_OF = np.maximum(_MEMBER - ORDINARY_PER_GROUP + 1, ORDINARY)
-_GROUP_OF = (np.arange(GROUPS)[:, None] + np.where(_KIND_OF == ORDINARY, 0, GROUPS // 2)) % GROUPS
-_OUTPUT_OF = _GROUP_OF * ORDINARY_PER_GROUP + _MEMBER % ORDINARY_PER_GROUP
+_KIND_OF = DESIGN.kinds[:GROUP]
+_OUTPUT_OF = DESIGN.shown.reshape(GROUPS, GROUP)
 """``(GROUPS, GROUP)`` which of a HIT's outputs each member of a group shows."""
 
 CENTRE = 55.0

@@ -65,7 +65,7 @@ RECORD_FILES = pa.schema(
 ITEM_ROWS = pa.schema(
     [
         *((name, TEXT) for name in (
-            "item", "segment", "system", "text", "source", "reference", "truth"
+            "task", "item", "segment", "system", "text", "source", "reference", "truth"
         )),
         ("place", INT),
     ]
@@ -189,6 +189,27 @@ def _captures(expression: Expression) -> bool:
     if isinstance(expression, JoinExpression):
         return any(map(_captures, expression.join))
     return isinstance(expression, CaptureExpression)
+
+
+def listed_items(campaign: LoadedCampaign) -> pa.Table:
+    """Rows of the item tables as they lie there now, in order of precedence.
+
+    Raises
+    ------
+    AnnotError
+        A table is missing or cannot be read, or a mapping names a column that it lacks.
+    """
+    rows: list[dict[str, Any]] = []
+    for number, source in enumerate(campaign.settings.items):
+        where = f"items.{number}"
+        for found in find_exports(
+            campaign.folder, source.path, latest=False, where=f"{where}.path"
+        ):
+            read = _item_rows(source, found.path, found.relative, f"{where}.fields")
+            rows += [row for row in read if not row["reason"]]
+    return pa.Table.from_pylist(
+        [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS
+    )
 
 
 def present_exports(

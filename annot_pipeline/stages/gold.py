@@ -14,6 +14,7 @@ from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.infer_labels import infer_labels
 from annot_pipeline.steps.measure_agreement import measure_agreement
+from annot_pipeline.steps.plan_hits import plan_hits
 from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
@@ -66,10 +67,28 @@ def standardize_judgments(context: StageContext) -> Made:
 
 def score_items_of_tasks(context: StageContext) -> Made:
     """Scores of the items of all scalar tasks."""
-    table, facts = score_items(context.read("standardized"))
+    table, facts = score_items(
+        context.read("standardized"),
+        context.read("tasks"),
+        settings=context.campaign.settings.easl,
+    )
     if facts["items_scored"]:
         context.progress(f"{facts['items_scored']:,} items scored")
     return Made({"scores": table}, facts)
+
+
+def plan_next_hits(context: StageContext) -> Made:
+    """The next HITs of all scalar tasks."""
+    table, facts = plan_hits(
+        context.read("scores"),
+        context.read("tasks"),
+        context.read("item_rows"),
+        settings=context.campaign.settings,
+    )
+    if facts["hits"]:
+        n = sum(facts["hits"].values())
+        context.progress(f"{n:,} HIT{'s' * (n != 1)} planned: annot hits writes them")
+    return Made({"next_hits": table}, facts)
 
 
 def rank_systems_of_tasks(context: StageContext) -> Made:
@@ -77,6 +96,7 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
     settings = context.campaign.settings
     tables, facts = rank_systems(
         context.read("standardized"),
+        context.read("tasks"),
         ranking=settings.ranking,
         standardize=settings.standardize,
         seed=settings.seed,
@@ -144,7 +164,8 @@ def describe_items(context: StageContext) -> Made:
     made = _by_query(context, "gold/items", "items")
     contents: dict[str, set[tuple[Any, ...]]] = {}
     for row in context.read("item_rows").to_pylist():
-        row.pop("place")
+        for not_content in ("place", "task"):
+            row.pop(not_content)
         contents.setdefault(row["item"], set()).add(tuple(row.values()))
     made.facts["repeated_items"] = sorted(i for i, rows in contents.items() if len(rows) > 1)
     return made

@@ -1,9 +1,10 @@
-"""Agreement of judges by task: on labels, and on scores cut into categories.
+"""Agreement of judges by task: on labels, and on scores, their categories and their ranks.
 
 Sources: Passonneau & Carpenter 2013, section 2; Graham et al. 2013, section 4 and Tables 1 to
-3. Judgments of judges who do not count are left out; where there are any, the same statistics
-of all judges stand beside, with ``_unfiltered`` behind their names. What does not belong
-here: the statistics themselves (agreement, krippendorff).
+3; Sakaguchi & Van Durme 2018, footnotes 17 and 20. Judgments of judges who do not count are left
+out; where there are any, the same statistics of all judges stand beside, with ``_unfiltered``
+behind their names. What does not belong here: the statistics themselves (agreement, krippendorff,
+scale_agreement, judge_correlations).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import AGREEMENT, TEXT
 from annot_pipeline.methods.agreement import nominal_agreement
 from annot_pipeline.methods.bootstrap import Estimate
+from annot_pipeline.methods.judge_correlations import mean_spearman
 from annot_pipeline.methods.krippendorff import Metric, krippendorff_alpha
 from annot_pipeline.methods.rating_counts import overlap
 from annot_pipeline.methods.scale_agreement import (
@@ -36,7 +38,7 @@ from annot_pipeline.methods.scale_agreement import (
 from annot_pipeline.methods.zscores import Arithmetic, standardized
 from annot_pipeline.steps.indexing import class_order, index, index_pairs
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 CUTS = (5, 4, 2)
 MOST_POINTS = 10
 """A scale of at most so many whole points is one of radio buttons: it is not cut."""
@@ -104,7 +106,12 @@ def measure_agreement(
             row[name] = None if np.isnan(row[name]) else float(row[name])
     table = AGREEMENT.of({name: [row[name] for row in rows] for name in AGREEMENT.schema.names})
     undefined = [f"{r['task']} {r['statistic']}" for r in rows if r["value"] is None]
-    return table, {"undefined_statistics": undefined}
+    left_out = {
+        f"{r['task']} {r['statistic']}": r["judge_pairs_left_out"]
+        for r in rows
+        if r.get("judge_pairs_left_out")
+    }
+    return table, {"undefined_statistics": undefined, "judge_pairs_left_out": left_out}
 
 
 @dataclass(frozen=True)
@@ -163,9 +170,11 @@ class _Repeats:
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of first showings, and what all z-scores are cut by."""
+    """Scores of first showings, their items and criteria, and what all z-scores are cut by."""
 
     ratings: _Ratings
+    items: Codes
+    criteria: Codes
     z: Floats
     all_z: Floats
 
@@ -230,10 +239,11 @@ def _scores(rows: pa.Table, repeats: _Repeats) -> Iterator[tuple[str, _Scores, _
 def _ratings_of_scores(rows: pa.Table) -> _Scores:
     all_z = rows["z"].drop_null().to_numpy()
     first = rows.filter(pc.equal(rows["control"].cast(TEXT), "none"))
-    criterion = index(pc.fill_null(first["criterion"].cast(TEXT), ""))
-    items = index_pairs(index(first["item"]).codes, criterion.codes).codes
-    ratings = _Ratings(items, index(first["judge"]).codes, first["score"].to_numpy())
-    return _Scores(ratings, first["z"].to_numpy(), all_z)
+    criteria = index(pc.fill_null(first["criterion"].cast(TEXT), "")).codes
+    items = index(first["item"]).codes
+    units = index_pairs(items, criteria).codes
+    ratings = _Ratings(units, index(first["judge"]).codes, first["score"].to_numpy())
+    return _Scores(ratings, items, criteria, first["z"].to_numpy(), all_z)
 
 
 def _repeats(
@@ -277,6 +287,14 @@ def _score_rows(
     for metric in ("ordinal", "interval", "ratio"):
         name = f"alpha_{metric}{suffix}"
         yield _row(task, name, *_alpha(of, metric, bootstrap.of(name)))
+    name = f"inter_spearman{suffix}"
+    rho = mean_spearman(
+        scores.items, of.judges, of.values, criteria=scores.criteria,
+        n_items=int(scores.items.max(initial=-1)) + 1, n_judges=of.sizes["n_judges"],
+        **bootstrap.of(name),
+    )  # fmt: skip
+    left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
+    yield _row(task, name, rho, rho.n_items, rho.n_judges) | left_out
     for kind, (bins, again, k) in _cuts(scores, repeats, task, points):
         name = f"inter_kappa_{kind}_{k}{suffix}"
         rated = of.only(bins >= 0, bins)

@@ -1,4 +1,4 @@
-"""Systems ranked by their segment scores: raw, filtered and standardised means.
+"""Systems ranked by their segment scores: raw, filtered and standardised means, and EASL.
 
 A system's score is the unweighted mean of its segment scores; pairs of systems are tested on
 them, and significant differences cut the ranking into clusters (Graham et al. 2013, section
@@ -29,10 +29,11 @@ from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.methods.system_comparisons import SystemComparisons, compare_systems
 from annot_pipeline.methods.zscores import printed
 from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, names_of
+from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
-CODE_VERSION = "1"
-METHODS = ("filtered_mean", "raw_mean", "z_mean")
+CODE_VERSION = "2"
+METHODS = ("easl", "filtered_mean", "raw_mean", "z_mean")
 """In the order of the tables, so that what is made task by task is sorted."""
 TAILS = (0.025, 0.975)
 
@@ -53,6 +54,7 @@ class _Judgments:
     judges: Codes
     criteria: Codes
     values: dict[str, Floats]  # by method; NaN does not count
+    scaled: Flags  # (n_tasks,) whether a scale is declared
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class _Cells:
 
 def rank_systems(
     standardized: pa.Table,
+    tasks: pa.Table,
     *,
     ranking: Ranking,
     standardize: Standardize,
@@ -79,6 +82,8 @@ def rank_systems(
     ----------
     standardized
         As `standardize_scores` gives it.
+    tasks
+        ``task``, ``scale_low``, ``scale_high``: where a scale is declared, EASL ranks too.
     ranking
         Cluster rule, level, correction, bootstrap.
     standardize
@@ -93,13 +98,13 @@ def rank_systems(
     tables, facts
         ``system_rankings``, ``system_comparisons``.
     """
-    judgments, without_system = _judgments(standardized)
+    judgments, without_system = _judgments(standardized, tasks)
     rankings, comparisons = [], []
     for number, task in enumerate(judgments.task):
         if progress:
             progress(f"ranking systems: task {number + 1} of {len(judgments.task)}")
         names = _names(judgments, number)
-        for method in METHODS:
+        for method in _methods(judgments, number):
             cells = _cells(judgments, number, method, standardize)
             compared = compare_systems(cells.systems, cells.scores, n_systems=len(names))
             p_adjusted = _adjusted(compared.p_value)
@@ -123,7 +128,7 @@ def rank_systems(
     }
 
 
-def _judgments(standardized: pa.Table) -> tuple[_Judgments, int]:
+def _judgments(standardized: pa.Table, tasks: pa.Table) -> tuple[_Judgments, int]:
     ordinary = standardized.filter(
         pc.is_in(standardized["control"].cast(TEXT), pa.array(ORDINARY, TEXT))
     )
@@ -136,6 +141,8 @@ def _judgments(standardized: pa.Table) -> tuple[_Judgments, int]:
     systems = index_pairs(task.codes, system.codes)
     segments = index_pairs(task.codes, place.codes)
     kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
+    lowest, highest = scales(task.names, tasks)
+    low, high = lowest[task.codes], highest[task.codes]
     found = _Judgments(
         task.names,
         system.names,
@@ -145,14 +152,21 @@ def _judgments(standardized: pa.Table) -> tuple[_Judgments, int]:
         index(rows["judge"]).codes,
         index(pc.fill_null(rows["criterion"].cast(TEXT), "")).codes,
         {
+            "easl": np.where(kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
             "raw_mean": score,
             "filtered_mean": np.where(kept, score, np.nan),
             "z_mean": np.where(kept, z, np.nan),
         },
+        ~np.isnan(lowest),
     )
     ranked = pc.is_in(ordinary["task"].cast(TEXT), pa.array(task.names, TEXT))
     of_ranked_tasks = int(pc.sum(ranked).as_py() or 0)
     return found, of_ranked_tasks - rows.num_rows
+
+
+def _methods(judgments: _Judgments, task: int) -> list[str]:
+    """Those that the task allows: without a scale there is no EASL."""
+    return [method for method in METHODS if method != "easl" or judgments.scaled[task]]
 
 
 def _names(judgments: _Judgments, task: int) -> list[str]:
@@ -167,7 +181,7 @@ def _cells(judgments: _Judgments, task: int, method: str, standardize: Standardi
         judgments.cells.codes[rows] - first,
         judgments.values[method][rows],
         n_cells=cells.stop - cells.start,
-        criteria=judgments.criteria[rows],
+        criteria=None if method == "easl" else judgments.criteria[rows],
     )
     some = found.n > 0
     as_equal = printed if standardize.arithmetic == "wmt" else comparable

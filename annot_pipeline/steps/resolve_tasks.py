@@ -5,10 +5,14 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.config import TaskSettings
 from annot_pipeline.contracts import REAL, TEXT
+
+Floats = npt.NDArray[np.float64]
 
 CRITERION = pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
 
@@ -24,6 +28,16 @@ TASKS = pa.schema(
         ("criteria", pa.list_(CRITERION)),
     ]
 )
+
+
+def scales(names: Sequence[str], tasks: pa.Table) -> tuple[Floats, Floats]:
+    """Lowest and highest score of each named task; NaN where it declares no scale."""
+    known = {row["task"]: row for row in tasks.to_pylist()}
+    low, high = (
+        np.array([known[name][end] for name in names], dtype=np.float64)  # None is NaN
+        for end in ("scale_low", "scale_high")
+    )
+    return low, high
 
 
 def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[str]:

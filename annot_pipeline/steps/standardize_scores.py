@@ -21,8 +21,11 @@ from annot_pipeline.methods.zscores import ZScores, z_scores
 from annot_pipeline.steps.indexing import index, index_pairs, names_of
 from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
 
-CODE_VERSION = "1"
-NAMES = ("task", "item", "segment", "system", "criterion", "judge", "judge_id", "control")
+CODE_VERSION = "2"
+NAMES = (
+    "task", "item", "segment", "system", "criterion", "judge", "judge_id", "control",
+    "hit", "submitted_at", "judgment_id",
+)  # fmt: skip
 COUNTED = ("used", "control", "judge_failed")
 ORDINARY = ("none", "ask_again")
 
@@ -52,7 +55,7 @@ def standardize_scores(
     ----------
     judgments
         The columns ``NAMES``, ``score``, ``fate``, and what tells the order in which a judge
-        worked: ``submitted_at``, ``hit``, ``native_id``, ``position``.
+        worked: ``native_id``, ``position``.
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
     items

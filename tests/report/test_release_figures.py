@@ -15,6 +15,7 @@ from annot_pipeline.report.release_figures import (
     judge_figures,
     prevalence_figures,
     ranking_figures,
+    score_figures,
 )
 from annot_pipeline.simulate.score_exports import write_score_campaign
 from annot_pipeline.simulate.scores import ScoreSimulation, simulate_scores
@@ -51,6 +52,16 @@ def test_rankings_in_order_with_their_clusters(assessed):
     assert any("z_mean" in text for text in texts(drawn[0].svg))
 
 
+def test_scores_are_spread_over_their_scale(assessed):
+    drawn = score_figures(assessed.table("scores"))
+    assert [figure.title for figure in drawn] == [
+        "Scores of items, cs-en", "Scores of items, de-en",
+    ]  # fmt: skip
+    assert "EASL, the mean" in texts(drawn[0].svg)
+    report = (assessed.publication.release.folder / "report.html").read_text()
+    assert "Scores of items" in report
+
+
 def test_comparisons_in_the_same_order(assessed):
     drawn = comparison_figures(assessed.table("system_comparisons"), 0.05)
     ranked = ranking_figures(assessed.table("system_rankings"))
@@ -82,6 +93,7 @@ def test_nothing_is_drawn_of_nothing(assessed):
         ("judges", lambda t: judge_figures(t, 0.05)),
         ("judges", lambda t: difference_figures(t, assessed.table("control_pairs"))),
         ("prevalence", prevalence_figures),
+        ("scores", score_figures),
     ):
         assert draw(assessed.table(table).slice(0, 0)) == []
 

@@ -7,6 +7,7 @@ from itertools import combinations
 import krippendorff
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
 from tests.conftest import Built
 
@@ -98,6 +99,51 @@ def test_alphas_of_scores_are_those_of_the_peer(build_campaign):
     for metric in ("ordinal", "interval", "ratio"):
         theirs = krippendorff.alpha(reliability_data=table, level_of_measurement=metric)
         assert found[f"alpha_{metric}"] == pytest.approx(theirs, rel=1e-9)
+
+
+def test_ranks_of_judges_are_those_of_scipy(build_campaign):
+    """Of first showings; a pair of judges weighs its common items - 1."""
+    rows = simulated(points=21)  # ties
+    rows += [["j6", "h6", "s", f"g{n}", 7, "none"] for n in range(20)]  # one score
+    rows += [["j7", "h7", "s", f"g{n}", n, "none"] for n in range(2)]  # too few
+    built = build_campaign(export(rows), **SCALAR)
+    by_judge: dict[str, dict[str, int]] = {}
+    for judge, _, _, segment, score, control in rows:
+        if control == "none":
+            by_judge.setdefault(judge, {})[segment] = score
+    rhos, weights = [], []
+    for a, b in combinations([f"j{n}" for n in range(6)], 2):
+        common = sorted(by_judge[a].keys() & by_judge[b].keys())
+        x, y = ([by_judge[j][segment] for segment in common] for j in (a, b))
+        rhos.append(spearmanr(x, y).statistic)
+        weights.append(len(common) - 1)
+    (row,) = [r for r in built.rows("agreement") if r["statistic"] == "inter_spearman"]
+    assert row["value"] == pytest.approx(np.average(rhos, weights=weights), rel=1e-12)
+    assert 0 < row["ci_low"] < row["value"] < row["ci_high"] < 1
+    assert (row["n_items"], row["n_judges"]) == (30, 6)
+    facts = built.facts("measure_agreement")
+    assert facts["judge_pairs_left_out"] == {"small inter_spearman": 6 + 7}
+
+
+def test_ranks_are_within_a_criterion(build_campaign):
+    """Both judges find all items more fluent than fun; the ranks do not know."""
+    fields = {n: n for n in ("judge", "item", "criterion", "score")}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    given = {
+        "fluent": {"a": (71, 72, 73, 74), "b": (73, 74, 71, 72)},
+        "fun": {"a": (11, 12, 13, 14), "b": (11, 12, 14, 13)},
+    }
+    text = "judge,item,criterion,score\n" + "".join(
+        f"{judge},i{n},{criterion},{score}\n"
+        for criterion, judges in given.items()
+        for judge, scores in judges.items()
+        for n, score in enumerate(scores)
+    )
+    built = build_campaign({"a.csv": text}, **SCALAR | {"sources": sources})
+    (row,) = [r for r in built.rows("agreement") if r["statistic"] == "inter_spearman"]
+    fluent, fun = 1 - 6 * 16 / (4 * 15), 1 - 6 * 2 / (4 * 15)
+    assert row["value"] == pytest.approx((fluent + fun) / 2)
+    assert (row["n_items"], row["n_judges"]) == (4, 2)
 
 
 def test_radio_buttons_are_not_cut(build_campaign):

@@ -23,6 +23,13 @@ def numbers(values: npt.ArrayLike) -> Numbers:
     return array
 
 
+def beyond(values: npt.ArrayLike, low: float, high: float) -> list[float]:
+    """Values outside a range by more than rounding, infinite ones among them; NaN is not."""
+    array = np.array(values, dtype=np.float64)
+    found: list[float] = array[(array < low - 1e-9) | (array > high + 1e-9)].tolist()
+    return found
+
+
 def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
     """Places of at most ``most`` of n things, evenly spread, first and last among them."""
     return np.unique(np.linspace(0, n - 1, min(n, most)).round().astype(np.intp))
@@ -39,6 +46,12 @@ def steps(low: float, high: float, n: int = 6) -> tuple[list[float], list[str]]:
     digits = max(0, -floor(log10(step) + 1e-9))
     plain = digits <= 6 and max(abs(low), abs(high)) < 1e6
     return values, [written(v, f",.{digits}f" if plain else ".12g") for v in values]
+
+
+def round_up(largest: float, n: int = 6) -> float:
+    """The least end of an axis from 0 that is on a tick, at or above the largest value."""
+    values, _ = steps(0, max(1.25 * largest, 1e-6), n)
+    return next((v for v in values if v >= largest * (1 - 1e-9) and v > 0), 1.0)
 
 
 def written(value: float, form: str) -> str:

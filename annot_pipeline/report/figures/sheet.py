@@ -11,7 +11,8 @@ the same moment see our settings.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from base64 import b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from math import ceil
@@ -113,12 +114,21 @@ class Sheet:
         if part or tip:
             self.part(artist, part or "text", tip)
 
-    def part(self, artist: Artist, name: str, tips: str | Sequence[str] | None = None) -> None:
-        """Name an artist in the SVG, and say what is shown when the mouse rests on it."""
+    def part(
+        self,
+        artist: Artist,
+        name: str,
+        tips: str | Sequence[str] | None = None,
+        image: Mapping[str, str] | None = None,
+    ) -> None:
+        """Name an artist in the SVG, and say what is shown when the mouse rests on it.
+
+        An ``image``, as attributes, takes its place.
+        """
         gid = f"part-{len(self._parts)}"
         if tips is not None:
             tips = clean(tips) if isinstance(tips, str) else [clean(tip) for tip in tips]
-        self._parts[gid] = Part(name, tips)
+        self._parts[gid] = Part(name, tips, image)
         artist.set_gid(gid)
 
     def axes(
@@ -200,13 +210,21 @@ class Sheet:
         part: str,
         *,
         edge: Color | None = None,
+        tip: str | None = None,
     ) -> None:
         """Fill rectangles (left, top, width, height), px, as one shape."""
+        if len(boxes) > 0:
+            self.part(self._filled(boxes, color, edge), part, tip)
+
+    def _filled(
+        self,
+        boxes: Sequence[tuple[float, float, float, float]] | Numbers,
+        color: Color,
+        edge: Color | None = None,
+    ) -> Artist:
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
-        if len(boxes) == 0:
-            return
         left, top, width, height = np.asarray(boxes, dtype=np.float64).T
         x = np.stack([left, left + width, left + width, left, left], axis=1)
         y = np.stack([top, top, top + height, top + height, top], axis=1)
@@ -215,8 +233,27 @@ class Sheet:
         patch = PathPatch(
             path, transform=self.px, facecolor=color, linewidth=1 if edge else 0, edgecolor=edge
         )
-        self.figure.add_artist(patch)
-        self.part(patch, part)
+        return self.figure.add_artist(patch)
+
+    def image(
+        self,
+        box: tuple[float, float, float, float],
+        png: bytes,
+        part: str,
+        *,
+        sharp: bool,
+        tip: str | None = None,
+    ) -> None:
+        """Fit an image into a rectangle (left, top, width, height), px.
+
+        ``sharp`` shows its pixels as squares, else they flow into each other.
+        """
+        image = dict(zip(("x", "y", "width", "height"), (f"{v:g}" for v in box), strict=True))
+        image["preserveAspectRatio"] = "none"
+        if sharp:
+            image["image-rendering"] = "pixelated"
+        image["href"] = f"data:image/png;base64,{b64encode(png).decode()}"
+        self.part(self._filled([box], INK), part, tip, image)
 
     def line(
         self, x: Sequence[float], y: Sequence[float], color: Color, part: str, width: float = 1

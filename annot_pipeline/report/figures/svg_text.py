@@ -40,10 +40,13 @@ class Part:
         Becomes ``data-part``.
     tips
         None, one text for the whole group, or a text for each marker in it.
+    image
+        Attributes of the image that stands in place of what matplotlib drew, if one does.
     """
 
     name: str
     tips: str | Sequence[str] | None = None
+    image: Mapping[str, str] | None = None
 
 
 def page_svg(
@@ -108,8 +111,11 @@ def _converted(
         made.set("data-part", part.name)
     if tag == "text":
         made.text = texts[(element.text or "").strip()]
-    for child in element:
-        made.extend(_converted(child, texts, parts, targets))
+    if part is not None and part.image is not None:
+        made.append(Element("image", dict(part.image)))
+    else:
+        for child in element:
+            made.extend(_converted(child, texts, parts, targets))
     if tag == "g" and not made.attrib:
         return list(made)
     if part is not None and part.tips is not None:
@@ -177,7 +183,7 @@ def _number_ids(svg: Element, kind: str) -> None:
     for element in svg.iter():
         if "id" in element.attrib:
             element.set("id", new[element.attrib["id"]])
-        if "href" in element.attrib:
+        if element.get("href", "").startswith("#"):
             element.set("href", f"#{new[element.attrib['href'][1:]]}")
         if "clip-path" in element.attrib:
             element.set("clip-path", f"url(#{new[element.attrib['clip-path'][5:-1]]})")

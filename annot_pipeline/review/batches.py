@@ -1,4 +1,4 @@
-"""The last build: its tables if they are those of today's exports and settings, and its batches."""
+"""The MTurk batches of the last build, and what a campaign needs to have some."""
 
 from __future__ import annotations
 
@@ -9,15 +9,12 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from annot_pipeline.config import ColumnExpression, LoadedCampaign, Source
-from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.exports import Opening
-from annot_pipeline.pipeline import MAKER, STAGES, Build
-from annot_pipeline.stages.exports import present_exports
+from annot_pipeline.pipeline import Build
 from annot_pipeline.steps.read_records import columns_by_field
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.keys import no_key, present_key
-from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import TableFile, read_table
 
 
@@ -59,73 +56,6 @@ def check_sources(campaign: LoadedCampaign) -> None:
         what = "MTurk takes a batch with its header only, and this one has none"
         do = "download the batch results again"
         raise ConfigError("a batch without its header", [Problem(where, what, do=do)])
-
-
-def last_build(build: Build) -> dict[str, TableFile]:
-    """Tables of the last build, if it is one of these exports, settings and code.
-
-    Raises
-    ------
-    StoreError
-        There is no such build, or it stopped half way, or its key is missing.
-    """
-    needed = {MAKER["judges"].name}
-    for stage in reversed(STAGES):
-        if stage.name in needed:
-            needed |= {MAKER[table].name for table in stage.inputs}
-    stages = [stage for stage in STAGES if stage.name in needed]
-    results: dict[str, StageResult] = {}
-    for stage in stages:
-        try:
-            results[stage.name] = build.store.recorded(build.run, stage.name)
-        except StoreError:
-            what = f"the store has no result of {stage.name}"
-            raise _stale("nothing is built yet", what, build) from None
-    tables = {name: table for r in results.values() for name, table in r.tables.items()}
-    _check_exports(build, tables["exports"])
-    privacy = build.campaign.settings.privacy
-    if present_key(privacy, build.store.root) is None:
-        missing = no_key(privacy)
-        raise _stale("the key of the judges' names is missing", missing.what, build, do=missing.do)
-    for stage in stages:
-        inputs = {name: tables[name].sha256 for name in stage.inputs}
-        basis = results[stage.name].basis
-        if dict(basis.inputs) != inputs:
-            what = f"the last build did not get as far as {stage.name}"
-            raise _stale("the last build is not whole", what, build)
-        if basis != build.basis(stage, inputs):
-            what = f"{stage.name} was made with other settings, another key or other code"
-            raise _stale("the last build was another one", what, build)
-    return tables
-
-
-def _check_exports(build: Build, exports: TableFile) -> None:
-    n_sources = len(build.campaign.settings.sources)
-    before = {
-        (row["source_order"] + n_sources * (row["kind"] == "items"), row["source_file"]):
-            row["source_sha256"]
-        for row in read_table(exports.path).to_pylist()
-    }  # fmt: skip
-    now = {(n, name): sha256 for n, name, sha256 in present_exports(build.campaign)}
-    news = {
-        "has arrived": now.keys() - before.keys(),
-        "is gone": before.keys() - now.keys(),
-        "has changed": {key for key in now.keys() & before.keys() if now[key] != before[key]},
-    }
-    told = [
-        f"{what}: {first_of(sorted({name for _, name in keys}))}"
-        for what, keys in news.items()
-        if keys
-    ]
-    if told:
-        raise _stale("exports are not those of the last build", "; ".join(told), build)
-
-
-def _stale(title: str, what: str, build: Build, do: str = "") -> StoreError:
-    outcome = (build.store.last_outcome() or {}).get("outcome", "")
-    if outcome:
-        what += f" (its outcome: {outcome.splitlines()[0]})"
-    return StoreError(title, [Problem("", what, do=do or "annot build, then annot review")])
 
 
 def batches_of(build: Build, tables: Mapping[str, TableFile]) -> list[Batch]:

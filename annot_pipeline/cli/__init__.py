@@ -1,0 +1,89 @@
+"""The command line, a module a command.
+
+Heavy imports stand inside the command that needs them: only `build` loads Dagster. A new command
+is a module with ``add`` and ``run``, and a line in `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from annot_pipeline.cli import (
+    build,
+    hits,
+    init,
+    releases,
+    review,
+    simulate,
+    status,
+    validate,
+)
+from annot_pipeline.errors import AnnotError, Problem, StoreError
+from annot_pipeline.version import __version__
+
+COMMANDS = (
+    ("init", init, "look at exports, write a commented campaign.yaml"),
+    ("validate", validate, "read config and every source, write nothing"),
+    ("build", build, "the whole pipeline; publishes a release if the gates pass"),
+    ("status", status, "the last release, gates, what has arrived since"),
+    ("releases", releases, "the releases and what changed"),
+    ("review", review, "what MTurk takes to approve or reject work"),
+    ("hits", hits, "the next batch to annotate, ready to upload"),
+    ("simulate", simulate, "what a way of asking would buy"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; returns its exit status (0 done, 1 not published, 2 wrong usage)."""
+    arguments = _parser().parse_args(argv)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        status: int = arguments.run(arguments)
+        return status
+    except AnnotError as error:
+        return _failed(arguments, error)
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        problem = Problem("", f"{where}{error.strerror or error}", do="free space, or mend access")
+        return _failed(arguments, StoreError("a file cannot be written", [problem]))
+    except Exception as error:
+        if os.environ.get("ANNOT_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {str(error).strip() or 'no message'}"
+        do = "please report it, with what ANNOT_DEBUG=1 annot ... prints"
+        return _failed(arguments, StoreError("a defect of annot", [Problem("", what, do=do)]))
+    except KeyboardInterrupt:
+        print("annot: stopped; the last release stands", file=sys.stderr)
+        return 1
+
+
+def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
+    """Say what is wrong: a block on stderr, and with --json a document on stdout too."""
+    print(f"annot: {error}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps({"error": error.document(), "exit_status": error.exit_status}, indent=2))
+    return error.exit_status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="annot",
+        description="From raw judgment exports to versioned gold datasets.",
+        epilog="Start with: annot init EXPORT... -o DIR",
+    )
+    parser.add_argument("--version", action="version", version=f"annot {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, module, text in COMMANDS:
+        command = commands.add_parser(name, help=text)
+        module.add(command)
+        command.add_argument("--json", action="store_true", help="one JSON document on stdout")
+        command.set_defaults(run=module.run)
+    return parser

@@ -1,0 +1,58 @@
+"""annot build."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.fates import fates_text
+
+
+def add(build: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(build)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Build and publish."""
+    campaign = load(arguments)
+    from assets_defs.run import run_in_process
+
+    publication, build = run_in_process(campaign, say)
+    manifest, folder = publication.release.manifest, publication.release.folder
+    document = {
+        "campaign": manifest["campaign"],
+        "published": publication.published,
+        "version": publication.release.version,
+        "path": str(folder),
+        "run": build.run,
+        "facts": manifest["facts"],
+        "tables": {table["name"]: table["rows"] for table in manifest["tables"]},
+        "checks": manifest["checks"],
+        "changes": manifest["changes"],
+    }
+
+    def text() -> str:
+        facts = manifest["facts"]
+        lines = fates_text(facts["records"], facts["fates"], facts["rejections"])
+        rows = ", ".join(f"{n:,} {name}" for name, n in document["tables"].items() if n)
+        news = "published" if publication.published else "nothing new; still"
+        lines += [
+            f"tables: {rows}",
+            *_changes_text(manifest),
+            f"{news} {publication.release.version}: {folder}",
+            f"next: open {folder / 'report.html'}",
+            f"      annot status {arguments.campaign}",
+        ]
+        return "\n".join(lines)
+
+    show(arguments, document, text)
+    return 0
+
+
+def _changes_text(manifest: Document) -> list[str]:
+    changed = {what: n for what, n in (manifest["changes"] or {}).items() if n}
+    if not changed:
+        return []
+    words = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in changed.items())
+    return [f"since {manifest['parent']['version']}: {words}"]

@@ -1,0 +1,48 @@
+"""What commands have in common: arguments, the campaign, what goes to stdout and stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from annot_pipeline.errors import printable
+
+if TYPE_CHECKING:
+    from annot_pipeline.config import LoadedCampaign
+
+Document = dict[str, Any]
+
+
+def add_campaign(command: argparse.ArgumentParser) -> None:
+    """CAMPAIGN and its settings."""
+    command.add_argument("campaign", metavar="CAMPAIGN", help="campaign.yaml or its folder")
+    command.add_argument("--set", action="append", default=[], metavar="a.b=c", dest="sets")
+
+
+def add_output(command: argparse.ArgumentParser, text: str, default: Path | None = None) -> None:
+    """-o DIR."""
+    command.add_argument("-o", "--output", metavar="DIR", type=Path, default=default, help=text)
+
+
+def load(arguments: argparse.Namespace) -> LoadedCampaign:
+    """The campaign that the arguments name."""
+    from annot_pipeline.campaign_file import load_campaign
+
+    return load_campaign(arguments.campaign, sets=arguments.sets)
+
+
+def say(message: str) -> None:
+    """Progress, on stderr."""
+    print(f"  {printable(message)}", file=sys.stderr, flush=True)
+
+
+def show(arguments: argparse.Namespace, document: Document, text: Callable[[], str]) -> None:
+    """The result, on stdout: one JSON document with --json, else text for people."""
+    if arguments.json:
+        print(json.dumps(document, sort_keys=True, indent=2))  # ASCII: safe on any terminal
+    else:
+        print(text())

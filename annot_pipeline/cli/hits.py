@@ -1,0 +1,54 @@
+"""annot hits."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, add_output, load, say, show
+from annot_pipeline.errors import printable
+
+
+def add(hits: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(hits)
+    text = "folder for the batch (default: one of its own in hits beside campaign.yaml)"
+    add_output(hits, text)
+    for name, choices in (
+        ("design", ("easl", "controlled")),
+        ("upload", ("mturk", "label_studio", "jsonl")),
+    ):
+        text = f"short for --set next_hits.{name}=..."
+        hits.add_argument(f"--{name}", choices=choices, help=text)
+    hits.add_argument(
+        "--task", action="append", default=[], metavar="TASK", help="only this task (repeatable)"
+    )
+    hits.add_argument("--force", action="store_true", help="write over another batch")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the next batch."""
+    from annot_pipeline.hits.command import next_batch
+
+    for name in ("design", "upload"):
+        if getattr(arguments, name):
+            arguments.sets.append(f"next_hits.{name}={getattr(arguments, name)}")
+    campaign = load(arguments)
+    document = next_batch(
+        campaign, arguments.output, only=arguments.task, force=arguments.force, progress=say
+    )
+    show(arguments, document, lambda: _hits_text(document))
+    return 0
+
+
+def _hits_text(document: Document) -> str:
+    lines = [
+        f"{document['hits']:,} HITs, {document['slots']:,} slots ({document['design']}): "
+        f"{document['folder']}"
+    ]
+    for task in document["tasks"]:
+        lines.append(f"  {task['task']}: {task['hits']:,} HITs of {task['slots']}")
+        lines += [f"    {file['path']}: {file['bytes']:,} bytes" for file in task["files"]]
+    lines += [f"  not planned: {task}: {why}" for task, why in document["unplanned"].items()]
+    lines += [f"  note: {note}" for note in (*document["notes"], *document["warnings"])]
+    lines += [f"log: {document['plan']}", f"next: {document['next']}"]
+    return "\n".join(map(printable, lines))

@@ -1,0 +1,46 @@
+"""annot init."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from annot_pipeline.cli.common import add_output, show
+from annot_pipeline.errors import ConfigError, Problem
+
+
+def add(init: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    init.add_argument("exports", nargs="+", metavar="EXPORT", type=Path, help="files or folders")
+    text = "folder for campaign.yaml (default: this one); also names the campaign"
+    add_output(init, text, Path())
+    init.add_argument("--force", action="store_true", help="write over a campaign.yaml")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write a campaign.yaml."""
+    from annot_pipeline.campaign_file import FILE_NAME
+    from annot_pipeline.guess import guess_campaign
+
+    folder: Path = arguments.output
+    target = folder / FILE_NAME
+    if target.exists() and not arguments.force:
+        raise ConfigError(
+            f"{target} exists",
+            [Problem("", "it would be lost", do="give another folder with -o, or --force")],
+        )
+    missing = [path for path in arguments.exports if not path.exists()]
+    if missing:
+        raise ConfigError(
+            "an export is missing", [Problem(str(path), "no such file") for path in missing]
+        )
+    named = folder.resolve() != Path.cwd()
+    text = guess_campaign(arguments.exports, folder.resolve(), named_by_folder=named)
+    folder.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    show(
+        arguments,
+        {"campaign_file": str(target), "text": text},
+        lambda: f"{text}\nwritten to {target}\nnext: annot validate {folder}",
+    )
+    return 0

@@ -1,0 +1,42 @@
+"""annot releases."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import add_campaign, load, show
+
+
+def add(releases: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(releases)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the releases."""
+    from annot_pipeline.status import list_releases
+
+    rows = list_releases(load(arguments))
+
+    def text() -> str:
+        if not rows:
+            return f"no release yet\nnext: annot build {arguments.campaign}"
+        lines = []
+        for row in rows:
+            changes = ", ".join(
+                f"{n:,} {k.replace('_', ' ')}" for k, n in row["changes"].items() if n
+            )
+            if row["settings_changed"]:
+                changes = f"{changes}{', ' if changes else ''}other settings"
+            parent = f" after {row['parent']}" if row["parent"] else ""
+            first = "no judgment or label changed" if row["parent"] else "first release"
+            made = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
+            lines.append(
+                f"{row['version']}  {row['created_at']}{parent}  {made}"
+                f"{row['records']:,} records  "
+                f"{changes or first}"
+            )
+        return "\n".join(lines)
+
+    show(arguments, {"releases": rows}, text)
+    return 0

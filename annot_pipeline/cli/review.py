@@ -1,0 +1,54 @@
+"""annot review."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, add_output, load, say, show
+from annot_pipeline.errors import first_of, printable
+
+
+def add(review: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(review)
+    add_output(review, "folder for what it writes (default: review beside campaign.yaml)")
+    review.add_argument("--force", action="store_true", help="write over edited files")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write what MTurk takes to approve or reject work."""
+    from annot_pipeline.review import FOLDER, review
+
+    campaign = load(arguments)
+    folder = arguments.output or campaign.folder / FOLDER
+    document = review(campaign, folder, force=arguments.force, progress=say)
+    show(arguments, document, lambda: _review_text(document))
+    return 0
+
+
+def _review_text(document: Document) -> str:
+    lines = [
+        f"{document['review']}: {document['assignments']:,} assignments, the most doubtful first",
+        "  it names workers: not to be published",
+    ]
+    for upload in document["uploads"]:
+        kinds = ("approve", "reject", "decide")
+        counts = ", ".join(f"{upload[kind]:,} {kind}" for kind in kinds)
+        for kind, text in (
+            ("decided", "decided before"),
+            ("elsewhere", "in an export that takes precedence"),
+        ):
+            counts += f"; {upload[kind]:,} {text}" * bool(upload[kind])
+        lines.append(f"{upload['path']}: {counts}")
+        if upload["ragged"]:
+            rows = first_of([f"{row:,}" for row in upload["ragged"]])
+            lines.append(f"  rows that do not fit the header, to mend or delete first: {rows}")
+    lines.append("nothing was sent to MTurk")
+    if any(document[kind] for kind in ("approve", "reject", "decide")):
+        lines += [
+            f"next: look at {document['review']}, change Approve and Reject in upload-*.csv,",
+            "      then upload it on the batch's Review Results page",
+        ]
+    else:
+        lines.append("next: nothing to do, no assignment waits for a decision")
+    return "\n".join(map(printable, lines))

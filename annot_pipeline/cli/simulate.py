@@ -1,0 +1,90 @@
+"""annot simulate."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.cli.common import Document, add_output, show
+from annot_pipeline.errors import printable
+
+
+def add(simulate: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    simulate.add_argument(
+        "experiment", metavar="EXPERIMENT", nargs="?", help="its name; without one all are listed"
+    )
+    simulate.add_argument(
+        "campaign", metavar="CAMPAIGN", nargs="?",
+        help="campaign.yaml or its folder, where recorded judgments are replayed",
+    )  # fmt: skip
+    simulate.add_argument(
+        "--oracle", metavar="FILE", type=Path, help="csv with what is held to be true"
+    )
+    add_output(simulate, "folder for tables, figures, page (default: experiments/EXPERIMENT)")
+    simulate.add_argument(
+        "--set", action="append", default=[], metavar="a=b", dest="sets",
+        help="a setting of the experiment, or (a.b=c) of the campaign",
+    )  # fmt: skip
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run an experiment, or list them."""
+    from annot_pipeline.campaign_file import load_campaign
+    from annot_pipeline.simulate.experiments import EXPERIMENTS, run_experiment
+    from annot_pipeline.simulate.progress import progress_bar
+
+    name = arguments.experiment
+    if name is None:
+        document: Document = {"experiments": [_described(e) for e in EXPERIMENTS.values()]}
+        show(arguments, document, lambda: _experiments_text(EXPERIMENTS.values()))
+        return 0
+    settings, others = _own_settings(EXPERIMENTS.get(name), arguments.sets)
+    campaign = None
+    if arguments.campaign is not None:
+        campaign = load_campaign(arguments.campaign, sets=others)
+    else:
+        settings |= _pairs(others)  # the experiment says what it does not know
+    folder = arguments.output or Path("experiments") / name
+    with progress_bar() as tell:
+        document = run_experiment(name, settings, campaign, arguments.oracle, folder, tell)
+    show(arguments, document, lambda: _experiment_text(document))
+    return 0
+
+
+def _own_settings(experiment: Any, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Settings of the experiment, and those left for the campaign."""
+    names = {name for name, _, _ in experiment.settings()} if experiment else set()
+    own = [given for given in sets if given.partition("=")[0] in names]
+    return _pairs(own), [given for given in sets if given not in own]
+
+
+def _pairs(sets: Iterable[str]) -> dict[str, str]:
+    return {name: value for name, _, value in (given.partition("=") for given in sets)}
+
+
+def _described(experiment: Any) -> Document:
+    return {
+        "name": experiment.name,
+        "says": experiment.says,
+        "takes_campaign": experiment.needs_campaign,
+        "settings": {key: default for key, default, _ in experiment.settings()},
+    }
+
+
+def _experiments_text(experiments: Iterable[Any]) -> str:
+    lines = []
+    for experiment in experiments:
+        campaign = " CAMPAIGN" if experiment.needs_campaign else ""
+        lines.append(f"annot simulate {experiment.name}{campaign}: {experiment.says}")
+        for key, default, says in experiment.settings():
+            lines.append(f"    --set {f'{key}={default}':<28} {says}")
+    return "\n".join([*lines, "next: annot simulate lexical"])
+
+
+def _experiment_text(document: Document) -> str:
+    lines = [*document["found"], *(f"  note: {note}" for note in document["notes"])]
+    lines += [f"{len(document['files'])} files: {document['folder']}", f"next: {document['next']}"]
+    return "\n".join(map(printable, lines))

@@ -1,0 +1,53 @@
+"""annot status."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, load, show
+from annot_pipeline.errors import printable
+
+
+def add(status: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(status)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say where the campaign stands."""
+    from annot_pipeline.status import status
+
+    document = status(load(arguments))
+    show(arguments, document, lambda: _status_text(arguments.campaign, document))
+    return 0
+
+
+def _status_text(campaign: str, document: Document) -> str:
+    release, last = document["release"], document["last_build"]
+    lines = [f"{document['campaign']}: no release yet"]
+    if release:
+        version, when, path = (release[key] for key in ("version", "created_at", "path"))
+        lines = [f"{document['campaign']}: {version} of {when}, {path}"]
+        for gate in release["checks"]:
+            if gate["level"] != "pass":
+                found = f": {printable(gate['detail'])}" if gate["detail"] else ""
+                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{found}")
+                lines.append(f"    do: {gate['do']}")
+    for what, names in document["arrived"].items():
+        if names:
+            shown = ", ".join(map(printable, names[:5])) + (" ..." if len(names) > 5 else "")
+            lines.append(f"since then {what}: {len(names)} exports ({shown})")
+    if document["settings_changed"]:
+        lines.append("since then settings that can move a number have changed")
+    missing = document["not_compared"]
+    if missing:
+        lines.append(f"settings cannot be compared: {missing['what']}")
+    if last:
+        outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
+        lines.append(f"last build, {last['finished']}: {outcome}")
+    step = f"annot build {campaign}" if document["build_due"] else "nothing to do"
+    if missing:  # a build without the key would give all judges new names
+        command = "build" if document["build_due"] else "status"
+        step = f"{missing['do']}, then annot {command} {campaign}"
+    lines.append(f"next: {step}")
+    return "\n".join(lines)

@@ -1,0 +1,61 @@
+"""annot validate."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.fates import fates_text
+from annot_pipeline.errors import first_of, printable
+
+
+def add(validate: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(validate)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say what a build would see."""
+    from annot_pipeline.validate import validate
+
+    document = validate(load(arguments), say)
+    show(arguments, document, lambda: _validation_text(arguments.campaign, document))
+    return int(any(gate["level"] == "error" for gate in document["gates"]))
+
+
+def _validation_text(campaign: str, document: Document) -> str:
+    lines = []
+    for source in document["sources"]:
+        lines.append(
+            f"{printable(source['path'])} ({source['format']}): {source['files']} files, "
+            f"{source['rows']:,} rows, {source['records']:,} records"
+        )
+        for what, count in source["ignored"].items():
+            lines.append(f"  not records: {count:,} {printable(what)}")
+        for field in source["fields"]:
+            examples = ", ".join(printable(e)[:30] for e in field["examples"]) or "not shown"
+            lines.append(
+                f"  {field['field']:<13} {printable(field['expression'])[:50]:<32} "
+                f"{field['filled']:>10,} filled, {field['distinct']:>8,} different: {examples}"
+            )
+    for task in document["tasks"][:10]:
+        allowed = first_of(task["labels"] or (), 10)
+        if task["scale"]:
+            allowed = "{:g} to {:g}".format(*task["scale"])
+        guessed = " (guessed by fields)" if task["guessed"] else ""
+        text = f"task {task['task']}: {task['kind']}{f': {allowed}' * bool(allowed)}{guessed}"
+        lines.append(printable(text))
+    if len(document["tasks"]) > 10:
+        lines.append(f"and {len(document['tasks']) - 10} more tasks")
+    lines += fates_text(document["records"], document["fates"], document["rejections"])
+    lines += [
+        f"look alike, but differ: {printable(group)}" for group in document["look_alikes"][:5]
+    ]
+    bad = [gate for gate in document["gates"] if gate["level"] == "error"]
+    if bad:
+        lines += [
+            f"a build would publish nothing: gate {gate['name']}: {gate['do']}" for gate in bad
+        ]
+    else:
+        lines.append(f"next: annot build {campaign}")
+    return "\n".join(lines)

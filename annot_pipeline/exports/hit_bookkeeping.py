@@ -1,0 +1,204 @@
+"""The bookkeeping of a planned HIT: ``annot_hit``, one JSON object that says what its slots hold.
+
+`annot hits` writes it beside the texts, platforms give it back as it was, and so results are
+read without a mapping and whatever became of the texts. What comes back was in other hands:
+everything is checked here, and what is wrong becomes the reason why a row is rejected.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+from annot_pipeline.contracts import CONTROLS
+from annot_pipeline.errors import shorten
+from annot_pipeline.exports.json_lines import Number, parse_json
+
+NAME = "annot_hit"
+VERSION = "1"
+"""Of the object; raised when it says other things than before."""
+
+PLANNED_CONTROLS = tuple(control for control in CONTROLS if control != "known_answer")
+MOST_ANSWERS = 10_000
+"""Of one HIT: a damaged line of bookkeeping must not become a million records."""
+
+HIT_ID = re.compile("[0-9a-f]{16}")
+T = TypeVar("T")
+
+
+class DamagedError(ValueError):
+    """Bookkeeping that cannot be relied on; the text is the reason."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """What one slot of a HIT shows."""
+
+    item: str
+    segment: str | None = None
+    system: str | None = None
+    control: str = "none"
+
+    def __post_init__(self) -> None:
+        if not self.item.strip():
+            raise DamagedError("a slot without an item")
+        if self.control not in PLANNED_CONTROLS:
+            raise DamagedError(f"unknown control {shorten(self.control)}")
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A planned HIT.
+
+    Parameters
+    ----------
+    task, hit
+        The task's name, and the HIT's own id (16 hex digits).
+    scale
+        Lowest and highest score.
+    criteria
+        What is judged of every item; empty where one score is all.
+    slots
+        In the order in which they are shown.
+
+    Raises
+    ------
+    DamagedError
+        Something that no plan says.
+    """
+
+    task: str
+    hit: str
+    scale: tuple[float, float]
+    criteria: tuple[str, ...]
+    slots: tuple[Slot, ...]
+
+    def __post_init__(self) -> None:
+        low, high = self.scale
+        if not self.task.strip():
+            raise DamagedError("no task")
+        if not HIT_ID.fullmatch(self.hit):
+            raise DamagedError(f"a HIT's id is 16 hex digits, not {shorten(self.hit)}")
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise DamagedError(f"no scale from {low:g} to {high:g}")
+        if len({*self.criteria}) < len(self.criteria) or not all(map(str.strip, self.criteria)):
+            raise DamagedError("a criterion is blank or stands twice")
+        if not self.slots:
+            raise DamagedError("no slot")
+        if len(self.slots) * max(len(self.criteria), 1) > MOST_ANSWERS:
+            raise DamagedError(f"more than {MOST_ANSWERS:,} answers")
+
+    @cached_property
+    def answers(self) -> tuple[tuple[int, int | None], ...]:
+        """What is asked, in order: the slot's number, and the criterion's; both from 1."""
+        places: list[int | None] = [*range(1, len(self.criteria) + 1)] or [None]
+        return tuple((slot, place) for slot in range(1, len(self.slots) + 1) for place in places)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each answer on a form: ``score_SLOT`` or ``score_SLOT_CRITERION``."""
+        return tuple(answer_name(slot, place) for slot, place in self.answers)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON says it; what is null or no control is left out."""
+        return {
+            "annot": int(VERSION),
+            "task": self.task,
+            "hit": self.hit,
+            "scale": [plain_number(level) for level in self.scale],
+            "criteria": [*self.criteria],
+            "slots": [
+                {
+                    "item": slot.item,
+                    **({"segment": slot.segment} if slot.segment is not None else {}),
+                    **({"system": slot.system} if slot.system is not None else {}),
+                    **({"control": slot.control} if slot.control != "none" else {}),
+                }
+                for slot in self.slots
+            ],
+        }
+
+
+def answer_name(slot: int, criterion: int | None) -> str:
+    """What the answer of a slot (for a criterion) is called on a form."""
+    return f"score_{slot}" if criterion is None else f"score_{slot}_{criterion}"
+
+
+def plain_number(number: float) -> int | float:
+    """A number as people write it: 100, not 100.0."""
+    return int(number) if float(number).is_integer() else number
+
+
+def parse_hit(text: str | None) -> Hit:
+    """The HIT that some bookkeeping says.
+
+    Raises
+    ------
+    DamagedError
+        With what is wrong: the reason why a row is rejected.
+    """
+    if text is None or not text.strip():
+        raise DamagedError(f"{NAME} is blank")
+    try:
+        return _hit(_parsed(text))
+    except DamagedError as error:
+        raise DamagedError(f"{NAME} is damaged: {error}") from None
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    try:
+        parsed = parse_json(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"not JSON ({error})") from None
+    if not isinstance(parsed, dict):
+        raise DamagedError("not a JSON object")
+    return parsed
+
+
+def _hit(document: Mapping[str, Any]) -> Hit:
+    version = _known(document, "annot", Number).written
+    if version != VERSION:
+        raise DamagedError(f"it is of version {shorten(version)}, known is {VERSION}")
+    _check_keys(document, ("annot", "task", "hit", "scale", "criteria", "slots"))
+    scale = _list(document, "scale", Number)
+    if len(scale) != 2:
+        raise DamagedError("scale is not [lowest, highest]")
+    return Hit(
+        _known(document, "task", str),
+        _known(document, "hit", str),
+        (float(scale[0].written), float(scale[1].written)),
+        tuple(_list(document, "criteria", str)),
+        tuple(map(_slot, _list(document, "slots", dict))),
+    )
+
+
+def _slot(document: Mapping[str, Any]) -> Slot:
+    _check_keys(document, ("item", "segment", "system", "control"))
+    optional = {name: _known(document, name, str) for name in document if name != "item"}
+    return Slot(_known(document, "item", str), **optional)
+
+
+def _check_keys(document: Mapping[str, Any], known: tuple[str, ...]) -> None:
+    """What is added or misspelt was edited, and what else was nobody can tell."""
+    unknown = [key for key in document if key not in known]
+    if unknown:
+        raise DamagedError(f"unknown key {shorten(unknown[0])}")
+
+
+def _known(document: Mapping[str, Any], key: str, type_: type[T]) -> T:
+    value = document.get(key)
+    if not isinstance(value, type_):
+        kind = "is missing" if key not in document else "is of another kind"
+        raise DamagedError(f"{key} {kind}")
+    return value
+
+
+def _list(document: Mapping[str, Any], key: str, type_: type[T]) -> list[T]:
+    values = _known(document, key, list)
+    if not all(isinstance(value, type_) for value in values):
+        raise DamagedError(f"{key} holds something of another kind")
+    return values

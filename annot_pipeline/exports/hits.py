@@ -1,0 +1,205 @@
+"""Results of the HITs that `annot hits` has planned, whatever platform they come back from.
+
+MTurk batch results, Label Studio JSON and JSON Lines are told apart by what the file holds.
+One record is one slot (and criterion) of what one judge handed in, under canonical names
+(`HITS_FIELDS`), so that no mapping is needed. What one cannot rely on (bookkeeping that is
+damaged, a slot without an answer, a cancelled annotation) is a record with its reason. The
+file's own columns are offered beside these, for a mapping that wants another judge or time.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config.sources import HITS_FIELDS
+from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit, parse_hit
+from annot_pipeline.exports.hit_results import Answer, HandedIn, Results
+from annot_pipeline.exports.hits_from_json_lines import json_lines_results
+from annot_pipeline.exports.hits_from_label_studio import label_studio_results
+from annot_pipeline.exports.hits_from_mturk import mturk_results
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+
+BOOKKEPT = ("scale", "criteria")
+"""Columns beside the canonical ones: the scale and the criteria of the HIT, as JSON."""
+
+COLUMNS = (*HITS_FIELDS, *BOOKKEPT)
+
+RECORDS_A_CHUNK = 50_000
+HEAD = 1 << 20
+HITS_KEPT = 1024
+"""Bookkeeping that is not parsed again: workers of one HIT often follow each other."""
+
+
+def read_hits(opening: Opening) -> Export:
+    """Open results of planned HITs; see `raw_rows.Export`.
+
+    Raises
+    ------
+    InputError
+        The file holds no planned HIT at all (of JSON Lines: once all are read).
+    """
+    results = _open(opening)
+    inner = results.inner
+    export = Export(iter(()), _columns(results), inner.ignored, has_header=inner.has_header)
+    export.chunks = _chunks(opening, results, export)
+    return export
+
+
+def _open(opening: Opening) -> Results:
+    """The results, opened as what their first characters say they are."""
+    head = _head(opening)
+    start = head[:1]
+    openers: dict[str, Callable[[Opening], Results]] = {
+        "[": label_studio_results,
+        "{": json_lines_results,
+    }
+    if start not in openers and NAME not in head.partition("\n")[0]:
+        start = "{" if re.search(r"^\s*\{", head, re.MULTILINE) else start  # the first is broken
+    return openers.get(start, mturk_results)(opening)
+
+
+def _head(opening: Opening) -> str:
+    """The beginning of the text, from the first character that is not blank."""
+    with (
+        opening.open_bytes() as raw,
+        io.TextIOWrapper(raw, opening.encoding, errors="replace") as text,
+    ):
+        return text.read(HEAD).lstrip("\ufeff\r\n\t ")
+
+
+def _chunks(opening: Opening, results: Results, export: Export) -> Iterator[RawRows]:
+    parse = lru_cache(maxsize=HITS_KEPT)(_parsed)
+    wanted = opening.wanted
+    records = _Records(wanted)
+    for handed_in in results.rows:
+        records.add(handed_in, parse(handed_in.bookkeeping))
+        if len(records.row) >= RECORDS_A_CHUNK:
+            yield records.chunk(_columns(results))
+            records = _Records(wanted)
+    export.n_rows = results.inner.n_rows
+    export.columns[:] = _columns(results)  # of JSON Lines not known before
+    if records.row:
+        yield records.chunk(export.columns)
+
+
+def _columns(results: Results) -> list[str]:
+    return [*COLUMNS, *(name for name in results.columns if name not in COLUMNS)]
+
+
+def _parsed(bookkeeping: str | None) -> _Planned | DamagedError:
+    try:
+        return _Planned(parse_hit(bookkeeping))
+    except DamagedError as error:
+        return error
+
+
+class _Planned:
+    """A HIT with the columns that its bookkeeping gives to the records of a row."""
+
+    def __init__(self, hit: Hit) -> None:
+        self.hit = hit
+        slots = [hit.slots[slot - 1] for slot, _ in hit.answers]
+        self.of_row: dict[str, str] = {
+            "task": hit.task,
+            "hit": hit.hit,
+            "scale": json.dumps(hit.document()["scale"]),
+            "criteria": json.dumps(hit.criteria, ensure_ascii=False),
+        }
+        self.of_answers: dict[str, Sequence[str | None]] = {
+            "position": [str(slot) for slot, _ in hit.answers],
+            "item": [slot.item for slot in slots],
+            "segment": [slot.segment for slot in slots],
+            "system": [slot.system for slot in slots],
+            "control": [slot.control for slot in slots],
+            "criterion": [
+                None if place is None else hit.criteria[place - 1] for _, place in hit.answers
+            ],
+        }
+
+
+class _Records:
+    """Records of some rows, column by column.
+
+    Parameters
+    ----------
+    wanted
+        The columns that are; None for all.
+    """
+
+    def __init__(self, wanted: frozenset[str] | None) -> None:
+        self.wanted = wanted
+        self.row: list[int] = []
+        self.cell: list[str | None] = []
+        self.problem: list[str | None] = []
+        self.columns: dict[str, list[str | None]] = {}
+
+    def add(self, handed_in: HandedIn, planned: _Planned | DamagedError) -> None:
+        """The records of a row: one an answer, or one that says why there are none."""
+        known: Mapping[str, str] = {}
+        reason = handed_in.problem
+        answers: Sequence[Answer] = ()
+        if isinstance(planned, DamagedError):
+            reason = reason or str(planned)
+        else:
+            known = planned.of_row
+            if reason is None:
+                try:
+                    answers = handed_in.answers(planned.hit)
+                except DamagedError as error:
+                    reason = str(error)
+        start, n = len(self.row), len(answers) or 1
+        self.row += [handed_in.row] * n
+        own = {name: value for name, value in handed_in.own.items() if name not in COLUMNS}
+        for name, value in {**own, **handed_in.shared, **known}.items():
+            self._extend(name, [value] * n, start)
+        if isinstance(planned, DamagedError) or reason is not None:
+            self.cell.append(handed_in.cell)
+            self.problem.append(reason)
+            return
+        self.cell += [answer.cell for answer in answers]
+        self.problem += [answer.problem or _off(answer, planned.hit) for answer in answers]
+        for name, values in planned.of_answers.items():
+            self._extend(name, values, start)
+        self._extend("score", [answer.score for answer in answers], start)
+
+    def _extend(self, name: str, values: Sequence[str | None], start: int) -> None:
+        """Put values into a column, at the place where their rows start."""
+        if self.wanted is None or name in self.wanted:
+            column = self.columns.setdefault(name, [])
+            column.extend([None] * (start - len(column)))
+            column.extend(values)
+
+    def chunk(self, names: Sequence[str]) -> RawRows:
+        """The records as readers give them."""
+        for name in names:
+            self._extend(name, (), len(self.row))
+        return RawRows(
+            {
+                name: pa.array(self.columns[name], pa.string())
+                for name in names
+                if name in self.columns
+            },
+            np.array(self.row, np.int64),
+            pa.array(self.problem, pa.string()),
+            pa.array(self.cell, pa.string()),
+        )
+
+
+def _off(answer: Answer, hit: Hit) -> str | None:
+    """Why a number cannot be what the judge was asked for, whatever the campaign's scale is."""
+    try:
+        score = float(answer.score or "")
+    except ValueError:
+        return None  # the reason is that of any score that is no number
+    low, high = hit.scale
+    if low <= score <= high or not math.isfinite(score):
+        return None
+    return f"score is outside the scale: {score}"

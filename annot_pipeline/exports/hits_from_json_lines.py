@@ -1,0 +1,82 @@
+"""Planned HITs as scripts give them back: a line of the batch with the scores of one judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
+from annot_pipeline.exports.hit_results import (
+    NOT_ANSWERED,
+    Answer,
+    HandedIn,
+    Results,
+    filled,
+    no_hits,
+)
+from annot_pipeline.exports.json_lines import as_text, parse_json, read_jsonl
+from annot_pipeline.exports.raw_rows import Export, Opening
+
+SHARED = {
+    "judge": "judge", "native_id": "assignment", "submitted_at": "submitted_at",
+    "hit_seconds": "seconds",
+}  # fmt: skip
+
+
+def json_lines_results(opening: Opening) -> Results:
+    """Open JSON Lines; that they are not of planned HITs is known once all are read."""
+    used = {NAME, "scores", *SHARED.values()}
+    wanted = None if opening.wanted is None else frozenset(used | opening.wanted)
+    inner = read_jsonl(replace(opening, wanted=wanted))
+    return Results(_lines(opening, inner), inner.columns, inner)
+
+
+def _lines(opening: Opening, inner: Export) -> Iterator[HandedIn]:
+    for chunk in inner.chunks:
+        values = {name: column.to_pylist() for name, column in chunk.columns.items()}
+        blank: list[str | None] = [None] * len(chunk)
+        for place, (row, problem) in enumerate(
+            zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
+        ):
+            own = {name: cells[place] for name, cells in values.items()}
+            shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
+            answers = partial(_answers, own.get("scores"))
+            yield HandedIn(row, own.get(NAME), shared, own, answers, problem=problem)
+    if inner.n_rows and NAME not in inner.columns:
+        raise no_hits(opening, "jsonl", f"no line has {NAME}")
+
+
+def _answers(text: str | None, hit: Hit) -> list[Answer]:
+    """The answers of ``scores``: a number a slot, or a list or object of them."""
+    if text is None or not text.strip():
+        raise DamagedError("scores is blank: these are HITs that nobody has judged")
+    try:
+        scores = parse_json(text)
+    except ValueError:  # not JSON itself, so it was a string
+        scores = None
+    if not isinstance(scores, list):
+        raise DamagedError("scores is not a list")
+    if len(scores) != len(hit.slots):
+        raise DamagedError(f"scores are {len(scores):,} for {len(hit.slots):,} slots")
+    if not hit.criteria:
+        return [_answer(f"scores[{n}]", score) for n, score in enumerate(scores)]
+    return [a for n, score in enumerate(scores) for a in _of_slot(f"scores[{n}]", score, hit)]
+
+
+def _of_slot(cell: str, score: Any, hit: Hit) -> list[Answer]:
+    if isinstance(score, dict):
+        return [_answer(f"{cell}.{name}", score.get(name)) for name in hit.criteria]
+    n_criteria = len(hit.criteria)
+    if score is None:
+        score = [None] * n_criteria
+    if isinstance(score, list) and len(score) == n_criteria:
+        return [_answer(f"{cell}[{n}]", one) for n, one in enumerate(score)]
+    problem = f"not {n_criteria:,} scores, one for each criterion"
+    return [Answer(cell, None, problem)] * n_criteria
+
+
+def _answer(cell: str, value: Any) -> Answer:
+    score = as_text(value)
+    return Answer(cell, score, None if filled(score) else NOT_ANSWERED)

@@ -1,0 +1,154 @@
+"""Planned HITs as MTurk gives them back: batch results, a row an assignment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache, partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
+from annot_pipeline.exports.hit_results import (
+    SCORE,
+    TEXT,
+    Answer,
+    HandedIn,
+    Results,
+    by_name,
+    check_texts,
+    filled,
+    no_hits,
+)
+from annot_pipeline.exports.json_lines import as_text, parse_json
+from annot_pipeline.exports.mturk import read_mturk
+from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
+
+SHARED = {
+    "judge": "WorkerId", "native_id": "AssignmentId", "status": "AssignmentStatus",
+    "submitted_at": "SubmitTime", "hit_seconds": "WorkTimeInSeconds",
+}  # fmt: skip
+
+BOOKKEEPING = f"Input.{NAME}"
+TASK_ANSWERS = "Answer.taskAnswers"
+"""Where MTurk puts all answers of a form as JSON, unless the form says otherwise."""
+
+
+def mturk_results(opening: Opening) -> Results:
+    """Open batch results.
+
+    Raises
+    ------
+    InputError
+        They are not of planned HITs.
+    """
+    columns = read_mturk(replace(opening, wanted=frozenset())).columns
+    if not columns:
+        return Results(iter(()), [], Export(iter(()), []))
+    if NAME in columns:
+        what = f"its column is {NAME}, so it is the file to upload"
+        raise opening.broken(what, "give the batch results that MTurk offers to download")
+    if BOOKKEEPING not in columns:
+        raise no_hits(opening, "mturk", f"no column {BOOKKEEPING}")
+    own = {*columns} if opening.wanted is None else {*columns} & opening.wanted
+    used = {BOOKKEEPING, TASK_ANSWERS, *SHARED.values()} & {*columns}
+    used |= {column for column in columns if _score_name(column) or _text_number(column)}
+    inner = read_mturk(replace(opening, wanted=frozenset(used | own)))
+    rows = (row for chunk in inner.chunks for row in _assignments(chunk, own))
+    return Results(rows, columns, inner)
+
+
+def _text_number(column: str) -> int:
+    """3 of ``Input.text_3``; 0 for any other column."""
+    match = re.fullmatch(rf"Input\.{TEXT.pattern}", column)
+    return int(match[1]) if match else 0
+
+
+def _score_name(column: str) -> str:
+    """``score_3`` of ``Answer.score_3``; nothing for any other column."""
+    match = re.fullmatch(rf"Answer\.({SCORE.pattern})", column)
+    return match[1] if match else ""
+
+
+def _assignments(chunk: RawRows, own: set[str]) -> Iterator[HandedIn]:
+    texts = {_text_number(name): column for name, column in chunk.columns.items()}
+    del texts[0]  # the other columns
+    last_filled = _last_filled(texts, len(chunk))
+    values = {
+        name: column.to_pylist()
+        for name, column in chunk.columns.items()
+        if name in own or not _text_number(name)
+    }
+    scores = {_score_name(name): cells for name, cells in values.items() if _score_name(name)}
+    blank: list[str | None] = [None] * len(chunk)
+    packed = values.get(TASK_ANSWERS, blank)
+    for place, (row, problem) in enumerate(
+        zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
+    ):
+        given = {name: cells[place] for name, cells in scores.items() if filled(cells[place])}
+        shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
+        shared["submitted_at"] = iso_time(shared["submitted_at"])
+        yield HandedIn(
+            row,
+            values[BOOKKEEPING][place],
+            shared,
+            {name: values[name][place] for name in own},
+            partial(_answers, given, packed[place], max(texts, default=0), last_filled[place]),
+            problem=problem,
+        )
+
+
+def _last_filled(texts: Mapping[int, pa.Array], n_rows: int) -> list[int]:
+    """By row, the number of the last text that is not blank; 0 where all are."""
+    last = pa.repeat(pa.scalar(0, pa.int64()), n_rows)
+    for number, column in sorted(texts.items()):
+        is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
+        last = pc.if_else(is_blank, last, pa.scalar(number, pa.int64()))
+    found: list[int] = last.to_pylist()
+    return found
+
+
+def _answers(
+    given: Mapping[str, str], packed: str | None, n_named: int, last_filled: int, hit: Hit
+) -> list[Answer]:
+    check_texts(n_named, last_filled, hit)
+    if packed is not None and filled(packed) and not given:
+        return by_name(_unpacked(packed), f"{TASK_ANSWERS}#{{}}".format, hit)
+    return by_name(given, "Answer.{}".format, hit)
+
+
+def _unpacked(text: str) -> dict[str, str]:
+    """The scores of ``[{"score_1": "55", ...}]``, as forms without flat answers are given back."""
+    try:
+        parsed = parse_json(text)
+    except ValueError as error:
+        raise DamagedError(f"{TASK_ANSWERS} is not JSON: {error}") from None
+    form = parsed[0] if isinstance(parsed, list) and len(parsed) == 1 else parsed
+    if not isinstance(form, dict):
+        raise DamagedError(f"{TASK_ANSWERS} is not a form's answers")
+    values = {name: as_text(value) for name, value in form.items() if SCORE.fullmatch(name)}
+    return {name: str(value) for name, value in values.items() if filled(value)}
+
+
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+HOURS = {
+    "UTC": 0, "GMT": 0, "EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6,
+    "PST": -8, "PDT": -7,
+}  # fmt: skip
+MTURK_TIME = re.compile(
+    rf"\w{{3}} ({'|'.join(MONTHS)}) (\d\d?) (\d\d:\d\d:\d\d) ({'|'.join(HOURS)}) (\d{{4}})",
+    re.ASCII,
+)
+
+
+@lru_cache(maxsize=4096)
+def iso_time(value: str | None) -> str | None:
+    """``Sat Nov 21 04:45:23 PST 2026`` as ISO 8601; anything else as it is."""
+    match = MTURK_TIME.fullmatch(" ".join((value or "").split()))
+    if match is None:
+        return value
+    month, day, time, zone, year = match.groups()
+    date = f"{year}-{MONTHS.index(month) + 1:02d}-{int(day):02d}"
+    return f"{date}T{time}{HOURS[zone]:+03d}:00"

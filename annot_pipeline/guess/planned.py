@@ -1,0 +1,91 @@
+"""Results of HITs that `annot hits` has planned: their bookkeeping says all there is to guess."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass
+
+from annot_pipeline.errors import InputError, first_of, shorten
+from annot_pipeline.exports.hit_bookkeeping import NAME
+from annot_pipeline.exports.hits_from_mturk import BOOKKEEPING
+from annot_pipeline.guess.answers import Answer, NoJudgmentsError
+from annot_pipeline.guess.columns import Sheet, rounded
+from annot_pipeline.guess.fields import Mapping
+from annot_pipeline.guess.samples import Sample, read_rows
+
+FORMAT = "hits"
+NESTED = ("jsonl", "label_studio")
+
+
+@dataclass(frozen=True)
+class PlannedTask:
+    """A task as its HITs say it."""
+
+    name: str
+    scale: tuple[float, float]
+    criteria: tuple[str, ...]
+
+
+def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) -> Sample | None:
+    """The first rows, if a file holds planned HITs; else None.
+
+    Parameters
+    ----------
+    sample
+        The file, and with which options it is read.
+    head
+        Its first bytes.
+    columns
+        Of delimited text, its columns.
+    limit
+        Rows to read.
+    """
+    if sample.format in NESTED and NAME.encode() in head:
+        with contextlib.suppress(InputError):  # the name stands somewhere else
+            return read_rows(Sample(sample.path, FORMAT, sample.options), limit)
+    elif BOOKKEEPING in columns:
+        return read_rows(Sample(sample.path, FORMAT, sample.options), limit)
+    return None
+
+
+def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
+    """The mapping, which needs no field, and the tasks.
+
+    Raises
+    ------
+    NoJudgmentsError
+        Nobody is said to have judged.
+    """
+    judge, item = sheet["judge"], sheet["item"]
+    if not judge.counts:
+        raise NoJudgmentsError("no row says who judged")
+    found: dict[str, PlannedTask] = {}
+    apart: list[str] = []
+    for name, scale, criteria in _told(sheet):
+        task = PlannedTask(name, scale, criteria)
+        if found.setdefault(name, task) != task and name not in apart:
+            apart.append(name)
+    met = rounded(sheet.combinations("task", "item", "judge") / max(item.n_distinct, 1))
+    notes = [
+        f"no fields are needed: the HITs say them; {sheet['hit'].n_distinct:,} HITs, "
+        f"{judge.n_distinct:,} judges, {item.n_distinct:,} items with {met} judges each"
+    ]
+    if apart:
+        shown = first_of(list(map(shorten, apart)))
+        notes.append(f"HITs of one task differ in scale or criteria: {shown}; the first is taken")
+    answer = Answer("scalar", [], ["score"])
+    return Mapping([], answer, judge, item, tasks=sorted(found), notes=notes), [
+        found[name] for name in sorted(found)
+    ]
+
+
+def _told(sheet: Sheet) -> list[tuple[str, tuple[float, float], tuple[str, ...]]]:
+    """What HITs say of their tasks, each once, in the order of the files."""
+    columns = sheet.table.select(["task", "scale", "criteria"])
+    rows = columns.group_by(columns.column_names, use_threads=False).aggregate([]).to_pylist()
+    told = []
+    for row in rows:
+        low, high = json.loads(row["scale"])
+        told.append((row["task"], (low, high), tuple(json.loads(row["criteria"]))))
+    return told

@@ -1,0 +1,116 @@
+"""Writes the files of a batch, all or none, with the log of the plan beside them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.hits.file_names import file_stems
+from annot_pipeline.hits.plan import TaskPlan, task_plans
+from annot_pipeline.steps.hit_plan import Question
+from annot_pipeline.storage.files import file_sha256, replacing
+from annot_pipeline.storage.tables import write_table
+
+LOG = "plan.parquet"
+"""All columns of the plan: what was asked for, and with which probability."""
+
+
+@dataclass(frozen=True)
+class Platform:
+    """How the files of a platform are made.
+
+    Parameters
+    ----------
+    name
+        As ``WRITERS`` names it.
+    files
+        Names of a task's files, ``{}`` for the stem made from the task's name.
+    write_task
+        Writes a task's files to the given paths; warnings.
+    next_step
+        What to do with them.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    write_task: Callable[[TaskPlan, Sequence[Path]], list[str]]
+    next_step: str
+
+
+def write_batch(
+    plan: pa.Table,
+    questions: Sequence[Question],
+    folder: Path,
+    platform: Platform,
+    *,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Write a plan as a platform wants it.
+
+    Parameters
+    ----------
+    plan, questions
+        See `plan.task_plans`; all columns of the plan are logged.
+    folder
+        Where to; made if it is not there.
+    platform
+        As what.
+    force
+        Whether to write over another batch.
+
+    Returns
+    -------
+    dict
+        ``format``, ``folder``, ``plan`` (path of the log), ``hits`` and ``slots`` in all,
+        ``tasks`` (task, hits, slots of a HIT, files: path and bytes), ``warnings``, ``next``.
+
+    Raises
+    ------
+    ConfigError
+        The folder holds another batch, whose log would be lost.
+    ValueError
+        The plan is not sorted, or lacks a question.
+    """
+    tasks = task_plans(plan, questions)
+    stems = file_stems(task.question.task for task in tasks)
+    folder.mkdir(parents=True, exist_ok=True)
+    described: list[dict[str, Any]] = []
+    warnings: list[str] = []
+    with contextlib.ExitStack() as written:
+        log = written.enter_context(replacing(folder / LOG))  # in place last
+        _check_log(folder / LOG, write_table(log, plan).sha256, force=force)
+        for task in tasks:
+            name = task.question.task
+            targets = [folder / pattern.format(stems[name]) for pattern in platform.files]
+            paths = [written.enter_context(replacing(target)) for target in targets]
+            warnings += [f"{name}: {what}" for what in platform.write_task(task, paths)]
+            files = [
+                {"path": str(target), "bytes": path.stat().st_size}
+                for target, path in zip(targets, paths, strict=True)
+            ]
+            described.append(
+                {"task": name, "hits": task.n_hits, "slots": task.n_slots, "files": files}
+            )
+    return {
+        "format": platform.name,
+        "folder": str(folder),
+        "plan": str(folder / LOG),
+        "hits": sum(task.n_hits for task in tasks),
+        "slots": plan.num_rows,
+        "tasks": described,
+        "warnings": warnings,
+        "next": platform.next_step,
+    }
+
+
+def _check_log(path: Path, sha256: str, *, force: bool) -> None:
+    if path.exists() and file_sha256(path) != sha256 and not force:
+        what = "holds another plan: the log of a batch that may be out already"
+        do = "give another folder with -o, or --force to lose it"
+        raise ConfigError("a batch would be written over", [Problem(str(path), what, do=do)])

@@ -1,0 +1,125 @@
+"""The command: the next batch, planned from the last build, as files to upload."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import SCORES, TEXT
+from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.hits import WRITERS
+from annot_pipeline.last_build import last_build
+from annot_pipeline.pipeline import Build
+from annot_pipeline.read_back import refuse_read_back
+from annot_pipeline.stages.exports import listed_items, present_exports
+from annot_pipeline.steps.hit_plan import Question
+from annot_pipeline.steps.plan_hits import plan_hits, questions_of
+from annot_pipeline.steps.resolve_tasks import TASKS
+from annot_pipeline.storage.tables import read_table
+
+FOLDER = "hits"
+"""Where `annot hits` writes beside campaign.yaml, a folder a batch."""
+
+
+def next_batch(
+    campaign: LoadedCampaign,
+    folder: Path | None,
+    *,
+    only: Sequence[str] = (),
+    force: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Plan the next HITs and write them.
+
+    The same build and settings give the same batch, folder and bytes.
+
+    Parameters
+    ----------
+    campaign
+        What was built. Without any export yet, the first round is planned from item tables.
+    folder
+        Where to write; None: a folder of the batch's own beside campaign.yaml.
+    only
+        Tasks to plan; empty: all.
+    force
+        Whether to write over another batch.
+    progress
+        Told what is going on.
+
+    Raises
+    ------
+    ConfigError
+        No HIT can be planned; why, task by task. Or files would be lost, or read back.
+    StoreError
+        The last build is not of these exports and settings.
+    """
+    settings = campaign.settings
+    scores, tasks, items = _tables(campaign, progress)
+    questions, _ = questions_of(tasks, items, settings)
+    plan, facts = plan_hits(scores, tasks, items, settings=settings)
+    plan, unplanned = _selected(plan, facts["unplanned"], questions, only)
+    if not plan.num_rows:
+        raise _nothing(unplanned, settings.next_hits.design)
+    if folder is None:
+        digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
+        folder = campaign.folder / FOLDER / f"{settings.next_hits.design}-{digest[:8]}"
+    planned = set(_distinct(plan["task"]))
+    asked = [question for question in questions if question.task in planned]
+    refuse_read_back(campaign, [folder / name for name in ("plan.parquet", "hits-a.csv",
+                                                           "hits-a.json", "hits-a.jsonl")])  # fmt: skip
+    written = WRITERS[settings.next_hits.upload](plan, asked, folder, force=force)
+    return {
+        "campaign": settings.campaign,
+        "design": settings.next_hits.design,
+        **written,
+        "unplanned": unplanned,
+        "notes": facts["notes"],
+    }
+
+
+def _tables(
+    campaign: LoadedCampaign, progress: Callable[[str], None]
+) -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Scores, tasks and item rows: of the last build, or before the first export."""
+    n_sources = len(campaign.settings.sources)
+    present = present_exports(campaign, missing_ok=True)
+    if campaign.settings.items and not any(number < n_sources for number, _, _ in present):
+        progress("no export yet: the first round, from the item tables")
+        return SCORES.empty(), TASKS.empty_table(), listed_items(campaign)
+    tables = last_build(Build(campaign), "scores", "tasks", "item_rows", command="annot hits")
+    scores, tasks, items = (read_table(tables[n].path) for n in ("scores", "tasks", "item_rows"))
+    return scores, tasks, items
+
+
+def _distinct(column: pa.ChunkedArray) -> list[str]:
+    names: list[str] = pc.unique(column.cast(TEXT)).to_pylist()
+    return names
+
+
+def _selected(
+    plan: pa.Table, unplanned: dict[str, str], questions: Sequence[Question], only: Sequence[str]
+) -> tuple[pa.Table, dict[str, str]]:
+    if not only:
+        return plan, unplanned
+    known = sorted({question.task for question in questions} | unplanned.keys())
+    unknown = [task for task in only if task not in known]
+    if unknown:
+        problem = Problem("--task", "no scalar task of the campaign", first_of(known, 10),
+                          values=tuple(unknown))  # fmt: skip
+        raise ConfigError("an unknown task", [problem])
+    chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
+    return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}
+
+
+def _nothing(unplanned: dict[str, str], design: str) -> ConfigError:
+    problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
+    if not problems:
+        do = "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items"
+        problems = [Problem("", "there is no scalar task with items", do=do)]
+    return ConfigError(f"no HIT can be planned ({design})", problems)

@@ -1,0 +1,42 @@
+"""JSON Lines: a HIT a line, for scripts that ask a language model, and for tools of one's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.exports.hit_bookkeeping import NAME
+from annot_pipeline.hits.batch import Platform, write_batch
+from annot_pipeline.hits.plan import TaskPlan
+from annot_pipeline.steps.hit_plan import Question
+
+
+def write_jsonl(
+    plan: pa.Table, questions: Sequence[Question], folder: Path, *, force: bool = False
+) -> dict[str, Any]:
+    """Write ``hits-TASK.jsonl``; see `batch.write_batch`."""
+    return write_batch(plan, questions, folder, JSON_LINES, force=force)
+
+
+def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
+    [path] = paths
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for planned in task.hits():
+            line: dict[str, Any] = {NAME: planned.hit.document(), "texts": planned.texts}
+            if task.has_sources:
+                line["sources"] = planned.sources
+            file.write(json.dumps(line, ensure_ascii=False, allow_nan=False) + "\n")
+    return []
+
+
+JSON_LINES = Platform(
+    "jsonl",
+    ("hits-{}.jsonl",),
+    _write_task,
+    "let a script write each line of hits-TASK.jsonl again with judge and scores (docs/hits.md "
+    "has one), and name what it wrote in campaign.yaml: {path: results/*.jsonl, format: hits}",
+)

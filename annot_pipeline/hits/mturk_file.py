@@ -1,0 +1,65 @@
+"""MTurk: a csv with a row a HIT, and the form that it fills."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.exports.hit_bookkeeping import NAME
+from annot_pipeline.hits.batch import Platform, write_batch
+from annot_pipeline.hits.mturk_layout import mturk_layout
+from annot_pipeline.hits.plan import TaskPlan
+from annot_pipeline.hits.spreadsheet_safe import html_cell, json_cell
+from annot_pipeline.steps.hit_plan import Question
+
+LARGEST_QUESTION = 65_535
+"""Bytes of HTML that MTurk takes for one HIT."""
+
+
+def write_mturk(
+    plan: pa.Table, questions: Sequence[Question], folder: Path, *, force: bool = False
+) -> dict[str, Any]:
+    """Write ``hits-TASK.csv`` and ``layout-TASK.html``; see `batch.write_batch`."""
+    return write_batch(plan, questions, folder, MTURK, force=force)
+
+
+def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
+    csv, layout = paths
+    html = mturk_layout(task.question, task.n_slots, with_sources=task.has_sources)
+    layout.write_text(html, encoding="utf-8", newline="\n")
+    places = range(1, task.n_slots + 1)
+    names = [f"text_{n}" for n in places]
+    names += [f"source_{n}" for n in places] if task.has_sources else []
+    form = len(html.encode()) - sum(len(f"${{{name}}}") for name in names)
+    too_large: list[str] = []
+    with csv.open("w", encoding="utf-8", newline="") as file:
+        file.write(_row([NAME, *names]))
+        for planned in task.hits():
+            shown = [html_cell(text) for text in planned.texts]
+            if task.has_sources:
+                shown += [html_cell(source or "") for source in planned.sources]
+            file.write(_row([json_cell(planned.hit.document()).replace('"', '""'), *shown]))
+            if form + sum(len(cell.encode()) for cell in shown) > LARGEST_QUESTION:
+                too_large.append(planned.hit.hit)
+    if not too_large:
+        return []
+    return [
+        f"{len(too_large):,} HITs (the first is {too_large[0]}) make pages of more than "
+        f"{LARGEST_QUESTION:,} bytes, which MTurk refuses; plan smaller HITs"
+    ]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return ",".join(f'"{cell}"' for cell in cells) + "\n"
+
+
+MTURK = Platform(
+    "mturk",
+    ("hits-{}.csv", "layout-{}.html"),
+    _write_task,
+    "make an MTurk project from layout-TASK.html, publish a batch with hits-TASK.csv, and name "
+    "what MTurk gives back in campaign.yaml: {path: results/*.csv, format: hits}; see docs/hits.md",
+)

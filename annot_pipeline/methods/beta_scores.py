@@ -1,0 +1,67 @@
+"""Beta distributions as states of items: score, uncertainty, interval.
+
+An item's scalar score is S ~ Beta(alpha, beta) on [0, 1], alpha = beta = 1 at first. Its score
+is the mode, its uncertainty the variance (Sakaguchi & Van Durme 2018, eqs. 12, 13). EASL and
+bounded ranking aggregation differ only in how the parameters grow.
+
+Assumes alpha, beta >= 1, which both keep. What rounding leaves below 1 counts as 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import betaincinv
+
+Floats = npt.NDArray[np.float64]
+
+FRESH = 1.0
+"""Both parameters of an item before it is judged: uniform on [0, 1]."""
+
+_ROUNDING = 1e-12  # what judgments add is far above it
+
+
+def beta_mode(alpha: Floats, beta: Floats) -> Floats:
+    """Mode (alpha - 1) / (alpha + beta - 2), in [0, 1] and never NaN (eq. 12).
+
+    Reading: 0.5 while alpha + beta is 2 (up to rounding), where the paper's formula is 0 / 0.
+
+    Parameters
+    ----------
+    alpha, beta
+        Arrays of one shape, > 0.
+    """
+    above, below = np.maximum(alpha - 1.0, 0.0), np.maximum(beta - 1.0, 0.0)
+    total = above + below
+    judged = (total > _ROUNDING) & (np.abs(alpha + beta - 2.0) > _ROUNDING)
+    mode: Floats = np.divide(above, total, out=np.full(np.shape(total), 0.5), where=judged)
+    return mode
+
+
+def beta_variance(alpha: Floats, beta: Floats) -> Floats:
+    """Variance of Beta(alpha, beta) (eq. 13); arrays of one shape, > 0."""
+    total = alpha + beta
+    variance: Floats = alpha * beta / (total * total * (total + 1.0))
+    return variance
+
+
+def beta_interval(alpha: Floats, beta: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
+    """Central credible interval: as much probability below it as above it.
+
+    Parameters
+    ----------
+    alpha, beta
+        Arrays of one shape, > 0.
+    level
+        Probability within the interval, in (0, 1).
+
+    Returns
+    -------
+    low, high
+        Arrays of the same shape. The mode of a distribution that leans on a bound (alpha or
+        beta is 1) lies outside of a central interval.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must be in (0, 1), not {level}")
+    tail = (1 - level) / 2
+    return np.asarray(betaincinv(alpha, beta, tail)), np.asarray(betaincinv(alpha, beta, 1 - tail))

@@ -1,0 +1,111 @@
+"""Comparisons in a fixed order: checked, the winner first, and cut into waves.
+
+An online method changes two items after each comparison, so its result depends on the order.
+Two comparisons that share no item may change places, though. The wave of a comparison is one
+more than the last wave of either of its items. So no item occurs twice in a wave, each item
+meets its comparisons in their order, and waves applied one after the other, each in one step
+on arrays, give exactly the result of a loop over comparisons.
+
+The number of waves is at least the largest number of comparisons of one item: many items make
+few long waves, a few items make many short ones.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+FIRST_WINS, TIE, SECOND_WINS = 1, 0, -1
+"""Codes of outcomes."""
+
+
+def waves(first: npt.ArrayLike, second: npt.ArrayLike, *, n_items: int) -> list[Codes]:
+    """Places of comparisons, wave by wave.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_comparisons,)`` codes of the items compared, from 0, in the order of the updates.
+    n_items
+        Size of the code range.
+
+    Returns
+    -------
+    list of ndarray
+        Ascending places in ``first`` and ``second``; each place occurs in one wave.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, a code outside its range, an item against itself.
+    """
+    first, second = _checked(first, second, n_items)
+    last = [-1] * n_items
+    number: list[int] = []
+    for a, b in zip(first.tolist(), second.tolist(), strict=True):
+        wave = last[a] if last[a] > last[b] else last[b]
+        last[a] = last[b] = wave + 1
+        number.append(wave + 1)
+    numbers = np.asarray(number, dtype=np.int64)
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers)).tolist()
+    return [order[start:end] for start, end in pairwise([0, *ends])]
+
+
+def winners_first(
+    first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, *, n_items: int
+) -> tuple[Codes, Bools]:
+    """Comparisons as (winner, loser), and which of them are ties.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_comparisons,)`` codes of items from 0.
+    outcome
+        ``(n_comparisons,)``: 1 the first wins, 0 tie, -1 the second wins.
+    n_items
+        Size of the code range.
+
+    Returns
+    -------
+    pairs
+        ``(2, n_comparisons)``: winners above losers; a tie stays as it is.
+    tie
+        ``(n_comparisons,)``.
+
+    Raises
+    ------
+    ValueError
+        As `waves`, and an outcome that is none of the three.
+    """
+    first, second = _checked(first, second, n_items)
+    outcome = np.asarray(outcome)
+    if outcome.shape != first.shape:
+        raise ValueError(f"{outcome.size} outcomes of {first.size} comparisons")
+    unknown = ~np.isin(outcome, (FIRST_WINS, TIE, SECOND_WINS))
+    if unknown.any():
+        raise ValueError(f"outcome must be 1, 0 or -1, not {outcome[unknown][:5].tolist()}")
+    lost = outcome == SECOND_WINS
+    pairs = np.stack([np.where(lost, second, first), np.where(lost, first, second)])
+    return pairs, np.asarray(outcome == TIE)
+
+
+def _checked(first: npt.ArrayLike, second: npt.ArrayLike, n_items: int) -> tuple[Codes, Codes]:
+    first, second = np.asarray(first, dtype=np.int64), np.asarray(second, dtype=np.int64)
+    if first.ndim != 1 or first.shape != second.shape:
+        raise ValueError(f"first and second are of shapes {first.shape} and {second.shape}")
+    for codes in (first, second):
+        outside = (codes < 0) | (codes >= n_items)
+        if outside.any():
+            raise ValueError(f"items not in 0..{n_items - 1}: {codes[outside][:5].tolist()}")
+    same = np.flatnonzero(first == second)
+    if same.size:
+        raise ValueError(
+            f"{same.size} comparisons of an item with itself: items {first[same[:5]].tolist()}"
+        )
+    return first, second

@@ -1,0 +1,170 @@
+"""How the scores of each method are spread, beside those of the oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.report.figures.names import bold_columns_in, counted, px_of, short
+from annot_pipeline.report.figures.scales import Numbers, beyond, numbers, round_up, steps
+from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
+from annot_pipeline.report.figures.theme import GREY, INK, SERIES, SMALL, SOFT, Color
+
+KIND = "score-histograms"
+
+MOST_PANELS, MOST_BINS = 12, 100
+
+ACROSS, WIDTH, HEIGHT = 4, 186, 170
+"""Panels in a row, and the plot of a panel, px."""
+
+LEFT, GAP, FOOT = 52, 40, 34
+"""Left of a row, between two panels, and below a plot, px."""
+
+
+@dataclass(frozen=True)
+class _Histogram:
+    name: str
+    counts: npt.NDArray[np.int64]  # (bins,)
+    n_missing: int
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def shares(self) -> Numbers:
+        return self.counts / max(self.n, 1)
+
+
+def score_histograms_svg(
+    histograms: Sequence[tuple[object, npt.ArrayLike]],
+    *,
+    bins: int = 5,
+    x_label: str,
+    title: object = None,
+) -> str:
+    """Histograms of scores on one scale, a panel a method.
+
+    Sakaguchi & Van Durme 2018, Figs. 7 and 10. The first one, the oracle, is grey, and its
+    outline is in every other panel: a method that finds only part of the range shows at once.
+
+    Parameters
+    ----------
+    histograms
+        Name and ``(n_items,)`` scores in [0, 1], the oracle's first; what is missing counts
+        in no bin.
+    bins
+        Of equal width. A score on an inner edge is in the bin above it, 1 in the last.
+    x_label
+        Such as "score".
+    title
+        Of the figure.
+
+    Raises
+    ------
+    ValueError
+        If a score lies outside [0, 1], or ``bins`` outside 1 to 100.
+    """
+    if not 1 <= bins <= MOST_BINS:
+        raise ValueError(f"{bins} bins: 1 to {MOST_BINS} can be drawn")
+    found = [_histogram(name, values, bins) for name, values in histograms]
+    if not any(histogram.n for histogram in found):
+        return nothing_svg(KIND, "no method has a score")
+    drawn = found[:MOST_PANELS]
+    notes = [
+        f"Without a score: {counted(histogram.n_missing, 'item')} of {histogram.name}."
+        for histogram in drawn
+        if histogram.n_missing
+    ]
+    if len(drawn) < len(found):
+        notes.append(f"The first {len(drawn)} of {len(found)} methods are drawn.")
+
+    oracle = drawn[0] if drawn[0].n and len(drawn) > 1 else None
+    heading = "" if title is None else short(title, 60)
+    head = 24 if heading else 0
+    first_top = head + 72
+    down, across = ceil(len(drawn) / ACROSS), min(len(drawn), ACROSS)
+    pitch = HEIGHT + FOOT + 52
+    bottom = first_top + (down - 1) * pitch + HEIGHT + FOOT
+    end = round_up(max(float(histogram.shares.max()) for histogram in drawn))
+    width = max(LEFT + across * (WIDTH + GAP), 480, 24 + px_of("", *notes, size=SMALL))
+    says = f"Histograms of {short(x_label)} in {counted(bins, 'bin')}: " + ", ".join(
+        histogram.name for histogram in drawn
+    )
+    with new_sheet(KIND, width, bottom + 20 + 16 * len(notes), says) as sheet:
+        sheet.text(12, 20, heading, size=13, weight=700, part="title")
+        sheet.text(12, head + 20, "share of items, %", part="axis")
+        if oracle is not None:
+            _key(sheet, LEFT + 110, head + 16, oracle.name)
+        for place, histogram in enumerate(drawn):
+            left = LEFT + place % ACROSS * (WIDTH + GAP)
+            top = first_top + place // ACROSS * pitch
+            color = SERIES[(place - 1) % len(SERIES)] if place else GREY
+            _draw(sheet, (left, top), end, histogram, color, oracle if place else None)
+        middle = LEFT + (across * (WIDTH + GAP) - GAP) / 2
+        sheet.text(middle, bottom + 6, short(x_label, 60), anchor="center", part="axis")
+        sheet.note(bottom + 28, notes)
+        return sheet.svg()
+
+
+def _histogram(name: object, values: npt.ArrayLike, bins: int) -> _Histogram:
+    if wrong := beyond(values, 0, 1):
+        raise ValueError(
+            f"histogram {short(name)}: {len(wrong)} scores outside [0, 1]: {wrong[:5]}"
+        )
+    score = numbers(values).ravel()
+    known = np.clip(score[~np.isnan(score)], 0, 1)
+    codes = np.floor((known * bins).round(9)).astype(np.int64)  # .29 of 100 bins is 28.999...
+    counts = np.bincount(np.minimum(codes, bins - 1), minlength=bins)
+    return _Histogram(short(name), counts, len(score) - len(known))
+
+
+def _draw(
+    sheet: Sheet,
+    corner: tuple[float, float],
+    end: float,
+    histogram: _Histogram,
+    color: Color,
+    oracle: _Histogram | None,
+) -> None:
+    left, top = corner
+    bins = len(histogram.counts)
+    axes = sheet.axes(left, top, WIDTH, HEIGHT, x=(0, 1), y=(0, end), lines="x")
+    levels, _ = steps(0, end, 5)
+    percents = [f"{100 * level:g}" for level in levels] if left == LEFT else [""] * len(levels)
+    sheet.ticks(axes, "y", levels, percents, grid=True)
+    sheet.ticks(axes, "x", *steps(0, 1, 5), grid=False)
+    name = short(histogram.name, bold_columns_in(WIDTH))
+    sheet.text(left, top - 24, name, weight=700, part="panel")
+    sheet.text(left, top - 9, f"n = {histogram.n:,}", size=SMALL, part="count")
+    gap = 2 if bins <= 25 else 0
+    for place, (count, share) in enumerate(
+        zip(histogram.counts.tolist(), histogram.shares.tolist(), strict=True)
+    ):
+        x, y = sheet.at(axes, place / bins, share)
+        if count:
+            box = (x + gap / 2, y, WIDTH / bins - gap, top + HEIGHT - y)
+            tip = (
+                f"{place / bins:.3g} to {(place + 1) / bins:.3g}: {100 * share:.1f}%, n = {count:,}"
+            )
+            sheet.rectangles([box], color, "bar", tip=f"{name}, {tip}")
+    if not histogram.n:
+        sheet.text(left + WIDTH / 2, top + HEIGHT / 2, "no scores", color=SOFT, anchor="center")
+    if oracle is not None:
+        right = np.repeat(np.arange(bins + 1) / bins, 2)
+        up = np.concatenate([[0.0], np.repeat(oracle.shares, 2), [0.0]])
+        xs, ys = zip(
+            *(sheet.at(axes, *point) for point in zip(right, up, strict=True)), strict=True
+        )
+        sheet.line(xs, ys, INK, "outline", width=1.5)
+
+
+def _key(sheet: Sheet, x: float, y: float, name: str) -> None:
+    right = [x, x, x + 7, x + 7, x + 14, x + 14, x + 21, x + 21]
+    down = [y + 5, y, y, y - 6, y - 6, y - 2, y - 2, y + 5]
+    sheet.line(right, down, INK, "key-line", width=1.5)
+    sheet.text(x + 29, y + 4, f"outline: {name}", part="key")

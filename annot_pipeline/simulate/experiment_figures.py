@@ -1,0 +1,118 @@
+"""Which figures an experiment has: its numbers, handed to those who draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.match_quality import match_quality
+from annot_pipeline.report.figures import (
+    Curve,
+    correlation_curves_svg,
+    match_quality_svg,
+    score_histograms_svg,
+    surprisal_svg,
+)
+from annot_pipeline.simulate.curves import MEASURES, Correlations, Gains, Interval
+from annot_pipeline.simulate.item_asking import BOUNDED
+from annot_pipeline.simulate.item_rounds import ItemTask
+from annot_pipeline.simulate.surprisal_curves import Surprisal
+
+Floats = npt.NDArray[np.float64]
+
+LABELS = {"spearman": "Spearman's rho", "pearson": "Pearson's r"}
+HEATMAPS = (0, 3, 6, 9)
+"""Rounds whose match quality is drawn."""
+MOST_TASKS = 12
+"""Tasks whose figures are drawn; all of them are in the tables."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One figure with its title."""
+
+    title: str
+    svg: str
+
+
+def curve_figures(found: Correlations, interval: Interval, unit: str) -> list[Drawn]:
+    """Correlations with the oracle by judgments an item or system, a figure a measure."""
+    drawn = []
+    for n, measure in enumerate(MEASURES):
+        curves = [
+            Curve(method, found.judgments, *(part[n, place] for part in vars(interval).values()))
+            for place, method in enumerate(found.methods)
+        ]
+        svg = correlation_curves_svg(
+            curves, x_label=f"judgments per {unit}", y_label=LABELS[measure]
+        )
+        drawn.append(Drawn(f"{LABELS[measure]} with the oracle", svg))
+    return drawn
+
+
+def gain_figure(gain: Gains, found: Correlations, unit: str, methods: Sequence[str]) -> Drawn:
+    """Spearman's correlation less that of one method, with the interval of the difference.
+
+    Differences beyond -1 and 1, which a few items give by chance, are drawn at -1 and 1.
+    """
+    places = [found.methods.index(method) for method in methods]
+    curves = [
+        Curve(
+            found.methods[place], found.judgments,
+            *(np.clip(part[0, place], -1, 1) for part in vars(gain.difference).values()),
+        )
+        for place in places
+    ]  # fmt: skip
+    label = f"{LABELS['spearman']} minus that of {gain.to}"
+    svg = correlation_curves_svg(curves, x_label=f"judgments per {unit}", y_label=label)
+    return Drawn(f"{label}; intervals over {gain.over}", svg)
+
+
+def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
+    """Final scores beside the oracle, and match quality as EASL sees it."""
+    final = task.final()
+    histograms = [("oracle", task.truth), *((name, final[name]) for name in BOUNDED)]
+    by_truth = np.lexsort((np.arange(task.truth.size), task.truth))
+    easl = task.first["EASL"]
+    panels = [
+        (
+            f"iteration {n}",
+            match_quality(easl.mode[n][by_truth], easl.variance[n][by_truth], gamma=gamma),
+        )
+        for n in HEATMAPS
+        if n < len(easl.mode)
+    ]
+    return [
+        Drawn(
+            "Final scores, first repetition",
+            score_histograms_svg(histograms, bins=5, x_label="score"),
+        ),
+        Drawn("Match quality of EASL, first repetition", match_quality_svg(panels)),
+    ]
+
+
+def surprisal_figures(found: Surprisal, epsilon: float) -> list[Drawn]:
+    """Figs. 2 and 3."""
+    name = f"epsilon {epsilon:g}"
+
+    def panel(title: str, x_label: str, x: Floats, y: Floats) -> tuple[str, str, list[Curve]]:
+        return title, x_label, [Curve(name, x, y)]
+
+    t, d = "t", "D"
+    gaussian = [
+        panel("v, first wins", t, found.t, found.v_win),
+        panel("v, tie", t, found.t, found.v_tie),
+        panel("w, first wins", t, found.t, found.w_win),
+        panel("w, tie", t, found.t, found.w_tie),
+    ]
+    bounded = [
+        panel("1 - p, first wins", d, found.difference, found.win),
+        panel("1 - p, tie", d, found.difference, found.tie),
+    ]
+    return [
+        Drawn("TrueSkill: change of mean (v) and of variance (w)", surprisal_svg(gaussian)),
+        Drawn("Bounded variant: size of a change", surprisal_svg(bounded)),
+    ]

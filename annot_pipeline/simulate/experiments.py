@@ -1,0 +1,285 @@
+"""The experiments by name: what each is, its settings, and how it is run.
+
+A new experiment is one entry here. What does not belong here: what is drawn and asked.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.read_back import refuse_read_back
+from annot_pipeline.simulate.experiment_figures import surprisal_figures
+from annot_pipeline.simulate.experiment_params import (
+    ItemExperiment,
+    ItemReplay,
+    SurprisalCurves,
+    SystemExperiment,
+    SystemReplay,
+    with_settings,
+)
+from annot_pipeline.simulate.experiment_results import item_result, system_result
+from annot_pipeline.simulate.experiment_tables import surprisal_tables
+from annot_pipeline.simulate.findings import surprisal_findings
+from annot_pipeline.simulate.item_experiment import run_item_experiment
+from annot_pipeline.simulate.item_replay import run_item_replay
+from annot_pipeline.simulate.progress import Progress
+from annot_pipeline.simulate.surprisal_curves import surprisal_curves
+from annot_pipeline.simulate.system_experiment import run_system_experiment
+from annot_pipeline.simulate.system_replay import run_system_replay
+from annot_pipeline.simulate.write_experiment import PAGE, Result, Section, write_experiment
+
+Run = Callable[[Any, LoadedCampaign | None, Path | None, Progress], Result]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment.
+
+    Parameters
+    ----------
+    name, says
+        For the command line, and for people.
+    defaults
+        Its params.
+    needs_campaign
+        Whether recorded judgments are drawn.
+    oracle
+        What an ``--oracle`` file says; empty if it takes none.
+    run
+        Does it.
+    """
+
+    name: str
+    says: str
+    defaults: Any
+    needs_campaign: bool
+    oracle: str
+    run: Run
+
+    def settings(self) -> list[tuple[str, Any, str]]:
+        """Name, default and meaning of each setting."""
+        return [
+            (field.name, getattr(self.defaults, field.name), field.metadata["says"])
+            for field in dataclasses.fields(self.defaults)
+        ]
+
+
+def run_experiment(
+    name: str,
+    settings: Mapping[str, Any],
+    campaign: LoadedCampaign | None,
+    oracle: Path | None,
+    folder: Path,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Run an experiment and write what came out.
+
+    Parameters
+    ----------
+    name
+        One of `NAMES`.
+    settings
+        Of that experiment; what is not named has its default. Texts are read as numbers.
+    campaign, oracle
+        Where the experiment takes them.
+    folder
+        For ``experiment.html`` and the csv files.
+    progress
+        Told now and then, at most every half second.
+
+    Returns
+    -------
+    dict
+        ``experiment``, ``parameters``, ``folder``, ``files``, ``found`` (two sentences),
+        ``notes``, ``numbers`` (by task), ``next``.
+
+    Raises
+    ------
+    AnnotError
+        There is no such experiment or setting, it does not fit, or exports cannot be read.
+    """
+    experiment = _named(name)
+    _check(experiment, campaign, oracle, folder)
+    params = with_settings(experiment.defaults, settings)
+    result = experiment.run(params, campaign, oracle, progress)
+    parameters = dataclasses.asdict(params)
+    if campaign is not None:
+        parameters |= {"campaign": campaign.settings.campaign}
+    if oracle is not None:
+        parameters |= {"oracle": oracle.name}
+    title = f"Experiment: {name}"
+    files = write_experiment(folder, title, experiment.says, result, parameters)
+    return {
+        "experiment": name,
+        "parameters": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in parameters.items()
+        },
+        "folder": str(folder),
+        "files": [str(file) for file in files],
+        "found": list(result.found),
+        "notes": list(result.notes),
+        "numbers": list(result.numbers),
+        "next": f"open {folder / PAGE}",
+    }
+
+
+def own_settings(name: str, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Split ``a=b`` texts into settings of an experiment and all others, a campaign's.
+
+    A name that both have, such as ``seed``, is the experiment's.
+    """
+    known = {setting for setting, _, _ in _named(name).settings()}
+    own: dict[str, str] = {}
+    others = []
+    for text in sets:
+        key, equals, value = text.partition("=")
+        if equals and key in known:
+            own[key] = value
+        else:
+            others.append(text)
+    return own, others
+
+
+def _named(name: str) -> Experiment:
+    if name in EXPERIMENTS:
+        return EXPERIMENTS[name]
+    likely = difflib.get_close_matches(name, NAMES, 1, cutoff=0.5)
+    do = f"did you mean {likely[0]}?" if likely else ""
+    raise ConfigError("no such experiment", [Problem(name, "unknown", ", ".join(NAMES), do)])
+
+
+def _check(
+    experiment: Experiment, campaign: LoadedCampaign | None, oracle: Path | None, folder: Path
+) -> None:
+    """Refuse what the experiment does not take, before anything long is begun."""
+    name = experiment.name
+    problems = []
+    if experiment.needs_campaign and campaign is None:
+        do = f"annot simulate {name} CAMPAIGN"
+        problems.append(Problem(name, "draws recorded judgments: name their campaign", do=do))
+    if campaign is not None and not experiment.needs_campaign:
+        problems.append(Problem(name, "takes no campaign: its judges are simulated"))
+    if oracle is not None and not experiment.oracle:
+        problems.append(Problem(name, "takes no oracle"))
+    if folder.exists() and not folder.is_dir():
+        problems.append(Problem(str(folder), "is a file", do="name a folder with -o"))
+    if problems:
+        raise ConfigError("an experiment that cannot be", problems)
+    if campaign is not None:
+        names = ("curves", "gains", "reaches", "scores", "examples")
+        refuse_read_back(campaign, [folder / PAGE, *(folder / f"{n}.csv" for n in names)])
+
+
+# --- how they run --------------------------------------------------------------------------
+
+
+def _of_items(name: str) -> Run:
+    def run(
+        params: ItemExperiment, _: LoadedCampaign | None, oracle: Path | None, progress: Progress
+    ) -> Result:
+        return item_result([run_item_experiment(name, params, oracle, progress)], [], params)
+
+    return run
+
+
+def _systems(
+    params: SystemExperiment, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return system_result([run_system_experiment(params, progress)], [], params)
+
+
+def _replay(
+    params: ItemReplay, campaign: LoadedCampaign | None, oracle: Path | None, progress: Progress
+) -> Result:
+    return item_result(*run_item_replay(_given(campaign), params, oracle, progress), params)
+
+
+def _replay_systems(
+    params: SystemReplay, campaign: LoadedCampaign | None, oracle: Path | None, progress: Progress
+) -> Result:
+    return system_result(*run_system_replay(_given(campaign), params, oracle, progress), params)
+
+
+def _surprisal(
+    params: SurprisalCurves, _: LoadedCampaign | None, __: Path | None, ___: Progress
+) -> Result:
+    found = surprisal_curves(params)
+    return Result(
+        surprisal_findings(found, params.epsilon),
+        ["There is no chance in these curves: they are the methods' own functions."],
+        surprisal_tables(found),
+        [Section("Surprisal of an outcome", surprisal_figures(found, params.epsilon))],
+        [],
+    )
+
+
+def _given(campaign: LoadedCampaign | None) -> LoadedCampaign:
+    if campaign is None:  # `_check` has refused it
+        raise TypeError("a replay without a campaign")
+    return campaign
+
+
+EXPERIMENTS: dict[str, Experiment] = {
+    experiment.name: experiment
+    for experiment in (
+        Experiment(
+            "lexical",
+            "Simulated judges score 150 items whose truth is skewed like log frequencies of words.",
+            ItemExperiment(),
+            needs_campaign=False,
+            oracle="items",
+            run=_of_items("lexical"),
+        ),
+        Experiment(
+            "political",
+            "Simulated judges score 150 items whose truth is U-shaped like stances in politics.",
+            ItemExperiment(),
+            needs_campaign=False,
+            oracle="items",
+            run=_of_items("political"),
+        ),
+        Experiment(
+            "systems",
+            "Simulated judges score outputs, to rank the systems that made them.",
+            SystemExperiment(),
+            needs_campaign=False,
+            oracle="",
+            run=_systems,
+        ),
+        Experiment(
+            "replay",
+            "Recorded judgments of items are drawn as each method would have asked for them.",
+            ItemReplay(),
+            needs_campaign=True,
+            oracle="items",
+            run=_replay,
+        ),
+        Experiment(
+            "replay_systems",
+            "Recorded judgments of outputs are drawn to rank systems, as each method would ask.",
+            SystemReplay(),
+            needs_campaign=True,
+            oracle="systems",
+            run=_replay_systems,
+        ),
+        Experiment(
+            "surprisal",
+            "How much the outcome of a comparison changes what is believed of both items.",
+            SurprisalCurves(),
+            needs_campaign=False,
+            oracle="",
+            run=_surprisal,
+        ),
+    )
+}
+"""By name, in the order of the paper's experiments."""
+
+NAMES: tuple[str, ...] = tuple(EXPERIMENTS)

@@ -1,0 +1,220 @@
+"""Replays the recorded judgments of a campaign's items: DA, RA and EASL at equal cost.
+
+A question draws one of the item's recorded judgments that was not drawn yet, at random; once
+all are drawn, they can be drawn again, which is counted, for it adds cost and no knowledge. A
+HIT is answered by a judge who has judgments left for all its items, where there is one; else
+each item is answered by its own. Comparisons between different judges carry the differences
+between their scales: where HITs of one judge are rare, RA is not what it would be with real
+HITs. Nor were the judgments given in these HITs, so a replay can show what choosing items
+gains, and not what seeing them together does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.methods.moments import means
+from annot_pipeline.simulate.experiment_params import ItemReplay, too_few
+from annot_pipeline.simulate.item_rounds import ASKERS, ItemTask, repeat_rounds
+from annot_pipeline.simulate.oracles import Oracle, on_scale, read_item_oracle
+from annot_pipeline.simulate.progress import Progress, Steps
+from annot_pipeline.simulate.recorded import TITLE, RecordedTask, read_recorded
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+MEANS = "mean of all judgments"
+"""The oracle where a campaign has no truth."""
+
+ITERATIONS = 10
+"""Rounds, unless there are fewer judgments of an item."""
+
+
+@dataclass
+class Drawn:
+    """What one method drew, over all repetitions."""
+
+    judgments: int = 0
+    again: int = 0
+    hits: int = 0
+    hits_of_one_judge: int = 0
+
+
+class RecordedAnswers:
+    """Draws from recorded judgments.
+
+    Parameters
+    ----------
+    items, judges, scores
+        ``(n_judgments,)`` codes from 0, and scores in [0, 1]; every item has one or more.
+    n_items
+        Size of the items' code range.
+    rng
+        Draws.
+    drawn
+        Counted there.
+    """
+
+    def __init__(
+        self, items: Codes, judges: Codes, scores: Floats, n_items: int,
+        rng: np.random.Generator, drawn: Drawn,
+    ) -> None:  # fmt: skip
+        order = np.argsort(items, kind="stable")
+        ends = np.cumsum(np.bincount(items, minlength=n_items))[:-1]
+        self._all = [part.tolist() for part in np.split(order, ends)]
+        self._left: list[list[int]] = [[] for _ in self._all]
+        self._cycle = [0] * n_items
+        self._judge, self._score = judges.tolist(), scores
+        self._rng, self.drawn = rng, drawn
+
+    def alone(self, items: Codes) -> Floats:
+        """One judgment of each item."""
+        return self._score[[self._draw(item) for item in items.tolist()]]
+
+    def together(self, hits: Codes) -> Floats:
+        """One judgment of each item of each HIT, of one judge where there is one."""
+        return np.stack([self._score[self._hit(items)] for items in hits.tolist()])
+
+    def _hit(self, items: Sequence[int]) -> list[int]:
+        shared = set.intersection(
+            *({self._judge[place] for place in self._fresh(item)} for item in items)
+        )
+        self.drawn.hits += 1
+        if not shared:
+            return [self._draw(item) for item in items]
+        self.drawn.hits_of_one_judge += 1
+        judge = self._pick(sorted(shared))
+        return [self._draw(item, judge) for item in items]
+
+    def _draw(self, item: int, judge: int | None = None) -> int:
+        """A judgment of an item, of those drawn least so far."""
+        left = self._fresh(item)
+        places = left if judge is None else [p for p in left if self._judge[p] == judge]
+        place = self._pick(places)
+        left.remove(place)
+        self.drawn.judgments += 1
+        self.drawn.again += self._cycle[item] > 1
+        return place
+
+    def _fresh(self, item: int) -> list[int]:
+        if not self._left[item]:
+            self._left[item] = list(self._all[item])
+            self._cycle[item] += 1
+        return self._left[item]
+
+    def _pick(self, places: list[int]) -> int:
+        return places[int(self._rng.integers(len(places)))]
+
+
+def run_item_replay(
+    campaign: LoadedCampaign, params: ItemReplay, oracle: Path | None, progress: Progress
+) -> tuple[list[ItemTask], list[str]]:
+    """Replay every scalar task; each has its own curves.
+
+    Returns
+    -------
+    tasks, notes
+        And why a task, or something of it, was left out.
+
+    Raises
+    ------
+    AnnotError
+        As `read_recorded`; no task has items enough.
+    """
+    given = None if oracle is None else read_item_oracle(oracle)
+    recorded = read_recorded(campaign, progress)
+    notes = [f"a gate would stop a build: {gate}" for gate in recorded.failed_gates]
+    found: list[_Replayed] = []
+    for task in recorded.tasks:
+        replayed = _replayed(task, given, params)
+        if allowed := too_few(len(replayed.items), params.hit_size):
+            what = f"{len(replayed.items)} items with judgments and a truth"
+            notes.append(f"{task.task} is left out: {what}; allowed: {allowed}")
+        else:
+            found.append(replayed)
+    if not found:
+        raise ConfigError(TITLE, [Problem("", note) for note in notes])
+    steps = Steps(progress, "replay", len(found) * params.repeats * len(ASKERS))
+    return [_replay(task, params, steps) for task in found], notes
+
+
+@dataclass(frozen=True, eq=False)
+class _Replayed:
+    """A task without the items that have no truth."""
+
+    task: str
+    items: tuple[str, ...]
+    item: Codes
+    judge: Codes
+    score: Floats
+    truth: Floats  # in [0, 1]
+    facts: dict[str, object]
+
+
+def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> _Replayed:
+    truth, says = task.truth, "truth"
+    if oracle is not None:
+        right = oracle.of(task.task)
+        truth = np.array([right.get(item, np.nan) for item in task.items])
+        says = oracle.file
+    elif np.isnan(truth).all():
+        truth, says = means(task.item, task.score, n_groups=len(task.items)), MEANS
+    known = np.flatnonzero(~np.isnan(truth))
+    place = np.full(truth.size, -1)
+    place[known] = np.arange(known.size)
+    rows = place[task.item] >= 0
+    scale = (0.0, 1.0) if says == MEANS else params.scale or task.scale
+    values, mapped = _between(truth[known], scale)
+    return _Replayed(
+        task=task.task,
+        items=tuple(task.items[code] for code in known.tolist()),
+        item=place[task.item[rows]],
+        judge=task.judge[rows],
+        score=task.score[rows],
+        truth=values,
+        facts={
+            "oracle": says,
+            "oracle_mapped_by_its_ends": mapped,
+            "items_without_truth": int(truth.size - known.size),
+            "recorded_judgments": int(rows.sum()),
+            "judges": int(np.unique(task.judge[rows]).size),
+        },
+    )
+
+
+def _between(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, bool]:
+    """Truth as shares of its scale; where it goes beyond, of its own range, which is said."""
+    low, high = scale
+    if truth.size and (truth.min() < low or truth.max() > high):
+        low, high = float(truth.min()), float(truth.max())
+        return (on_scale(truth, (low, high)) if high > low else np.full(truth.size, 0.5)), True
+    return on_scale(truth, scale), False
+
+
+def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> ItemTask:
+    n = len(task.items)
+    iterations = params.iterations or max(min(ITERATIONS, task.item.size // n), 1)
+    drawn = {method: Drawn() for method in ASKERS}
+
+    def answers(_: int, method: str, rng: np.random.Generator) -> RecordedAnswers:
+        return RecordedAnswers(task.item, task.judge, task.score, n, rng, drawn[method])
+
+    found = repeat_rounds(
+        task.task, task.items, task.truth, answers,
+        iterations=iterations, params=params, steps=steps,
+    )  # fmt: skip
+    shares = {
+        method: {
+            "drawn_again_share": of.again / of.judgments,
+            "hits_of_one_judge_share": of.hits_of_one_judge / of.hits if of.hits else None,
+        }
+        for method, of in drawn.items()
+    }
+    return replace(found, facts=task.facts | found.facts | {"draws": shares})

@@ -1,0 +1,197 @@
+"""annot hits: from a build to files, and from results back to scores."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline.cli import main
+from tests.conftest import build_file
+
+CAMPAIGN: dict[str, Any] = {
+    "campaign": "small",
+    "sources": [
+        {"path": "exports/*.csv", "format": "csv",
+         "fields": {"item": "item", "judge": "judge", "score": "score"}},
+    ],
+    "items": [
+        {"path": "items.csv", "format": "csv",
+         "fields": {"item": "item", "text": "text", "reference": "reference"}},
+    ],
+    "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+}  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "exports").mkdir()
+    with (tmp_path / "items.csv").open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["item", "text", "reference"])
+        out.writerows(
+            [f"i{n:02}", f"=1+{n} a text of some words, number {n}", f"reference {n}"]
+            for n in range(80)
+        )
+    write(tmp_path, CAMPAIGN)
+    return tmp_path
+
+
+def write(folder: Path, document: dict[str, Any]) -> None:
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+
+
+def judge(folder: Path, items: int, name: str = "a.csv") -> None:
+    rows = "".join(f"i{n:02},j{n % 3},{(n * 37) % 101}\n" for n in range(items))
+    (folder / "exports" / name).write_text("item,judge,score\n" + rows)
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    status = main([str(a) for a in argv])
+    out = capsys.readouterr()
+    return status, out.out, out.err
+
+
+def hits(capsys: pytest.CaptureFixture[str], folder: Path, *more: object) -> dict[str, Any]:
+    status, out, err = run(capsys, "hits", folder, "--json", *more)
+    assert status == 0, err
+    document: dict[str, Any] = json.loads(out)
+    return document
+
+
+def plan_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = pq.read_table(document["plan"]).to_pylist()
+    return rows
+
+
+def test_the_first_round_needs_no_export_and_covers_every_item(folder, capsys):
+    found = hits(capsys, folder)
+    assert (found["hits"], found["slots"]) == (16, 80)
+    plan = plan_of(found)
+    assert sorted(row["item"] for row in plan) == [f"i{n:02}" for n in range(80)]
+    assert {row["role"] for row in plan} == {"cover"}
+    assert {row["n_judgments"] for row in plan} == {0}
+
+
+def test_after_a_build_the_batch_is_the_asset(folder, capsys):
+    judge(folder, 80)
+    built = build_file(folder)
+    found = hits(capsys, folder)
+    assert plan_of(found) == built.rows("next_hits")
+    assert Path(found["folder"]).parent == folder / "hits"
+    first = {p.name: p.read_bytes() for p in Path(found["folder"]).iterdir()}
+    again = hits(capsys, folder)
+    assert again == found
+    assert {p.name: p.read_bytes() for p in Path(again["folder"]).iterdir()} == first
+    other = hits(capsys, folder, "--set", "seed=18")
+    assert other["folder"] != found["folder"]
+
+
+def test_settings_of_the_plan_need_no_new_build(folder, capsys):
+    judge(folder, 80)
+    build_file(folder)
+    found = hits(capsys, folder, "--set", "easl.hits=3", "--set", "easl.random_share=1")
+    assert found["hits"] == 3
+    assert {row["role"] for row in plan_of(found)} == {"random"}
+    controlled = hits(
+        capsys, folder, "--design", "controlled", "--upload", "jsonl",
+        "--set", "controlled_hits.hits=2",
+    )  # fmt: skip
+    assert (controlled["hits"], controlled["slots"], controlled["format"]) == (2, 200, "jsonl")
+
+
+def test_notes_and_next_step_on_the_terminal(folder, capsys):
+    judge(folder, 10)
+    build_file(folder)
+    status, out, _ = run(capsys, "hits", folder, "--set", "easl.hits=2")
+    assert status == 0
+    assert out.startswith("2 HITs, 10 slots (easl): ")
+    assert (
+        "  note: small: 60 of 70 items without judgments wait for the next batch; a HIT shows 5, "
+        "and easl.hits is 2"
+    ) in out
+    assert "\nnext: " in out
+
+
+@pytest.mark.parametrize(
+    ("before", "argv", "title", "what"),
+    [
+        ("nothing", (), "nothing is built yet", "annot build, then annot hits"),
+        ("arrived", (), "exports are not those of the last build", "has arrived: exports/b.csv"),
+        ("built", ("--set", "quality.alpha=0.1"), "the last build was another one",
+         "control_judges was made with other settings"),
+        ("built", ("--task", "smal"), "an unknown task", "small"),
+        ("built", ("--set", "easl.hit_size=90"), "no HIT can be planned (easl)",
+         "it has 80 items, and a HIT shows 90 (easl.hit_size)"),
+        ("built", ("-o", "exports"), "the next build would read it as an export",
+         "exports/*.csv matches"),
+        ("built", ("--set", "controlled_hits.groups=6"), "campaign.yaml",
+         "pairs 40 to 60 apart cannot be had with 6 groups: the number of groups must be a "
+         "multiple of 10"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_said(before, argv, title, what, folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder)
+    judge(folder, 80)
+    if before != "nothing":
+        build_file(folder)
+    if before == "arrived":
+        judge(folder, 3, "b.csv")
+    status, out, err = run(capsys, "hits", folder, *argv)
+    assert status in (1, 2)
+    assert out == ""
+    assert title in err
+    assert what in err
+    assert not (folder / "hits").exists()
+
+
+def test_no_scalar_task(folder, capsys):
+    (folder / "exports" / "a.csv").write_text("item,judge,score\ni01,j,yes\ni01,k,no\n")
+    fields = {"item": "item", "judge": "judge", "label": "score"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    write(folder, CAMPAIGN | {"sources": [source], "tasks": []})
+    build_file(folder)
+    status, _, err = run(capsys, "hits", folder)
+    assert status == 2
+    assert "there is no scalar task with items" in err
+
+
+def test_another_batch_is_not_written_over(folder, capsys):
+    judge(folder, 80)
+    build_file(folder)
+    hits(capsys, folder, "-o", folder / "mine")
+    status, _, err = run(capsys, "hits", folder, "-o", folder / "mine", "--set", "seed=18")
+    assert status == 2
+    assert "a batch would be written over" in err
+    hits(capsys, folder, "-o", folder / "mine", "--set", "seed=18", "--force")
+
+
+def test_the_loop_closes(folder, capsys):
+    """Two nights: what is asked, is judged, is built, and decides what is asked next."""
+    write(folder, CAMPAIGN | {"sources": [{"path": "results/*.jsonl", "format": "hits"}]})
+    (folder / "results").mkdir()
+    asked: list[set[str]] = []
+    for night in range(3):
+        found = hits(capsys, folder, "--upload", "jsonl")
+        plan = plan_of(found)
+        asked.append({row["hit"] for row in plan})
+        [batch] = [f["path"] for task in found["tasks"] for f in task["files"]]
+        lines = []
+        for line in Path(batch).read_text().splitlines():
+            hit = json.loads(line)
+            scores = [int(text.split("number ")[1]) for text in hit["texts"]]
+            lines.append(json.dumps(hit | {"judge": f"j{night}", "scores": scores}))
+        (folder / "results" / f"night-{night}.jsonl").write_text("\n".join(lines) + "\n")
+        built = build_file(folder)
+    scores = {row["item"]: row for row in built.rows("scores")}
+    assert len(scores) == 80
+    for item, row in scores.items():
+        assert row["easl_score"] == pytest.approx(int(item[1:]) / 100)
+        assert row["n_comparisons"] == 4 * row["n_judgments"]
+    assert sum(row["n_judgments"] for row in scores.values()) == 80 * 3
+    assert len(set.union(*asked)) == 16 * 3
+    assert {row["fate"] for row in built.rows("lineage")} == {"used"}

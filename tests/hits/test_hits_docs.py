@@ -1,0 +1,119 @@
+"""docs/hits.md says what the code does, and what it shows runs as it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.sources import HITS_FIELDS
+from annot_pipeline.exports.hit_bookkeeping import parse_hit
+from annot_pipeline.hits import WRITERS, jsonl_file, label_studio_file, mturk_file
+from annot_pipeline.hits.mturk_layout import AT_ONCE
+from tests.conftest import build_file
+from tests.hits.platforms import files, plan, question, slot, write
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "hits.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+
+
+def test_the_campaign_is_complete_and_short(tmp_path: Path) -> None:
+    (block,) = blocks("yaml")
+    (tmp_path / "campaign.yaml").write_text(block)
+    settings = load_campaign(tmp_path).settings
+    assert {*settings.sources[0].fields} == {*HITS_FIELDS}
+
+
+@pytest.mark.parametrize("criteria", [(), ("fluency", "adequacy")])
+@pytest.mark.parametrize("sourced", [True, False])
+def test_the_judge_of_the_page_judges(
+    criteria: tuple[str, ...], sourced: bool, tmp_path: Path
+) -> None:
+    """The script, the campaign and the log of the page, one after the other."""
+    script, log = blocks("python")
+    assert len([line for line in script.splitlines() if line.strip()]) <= 15
+    source = "s" if sourced else None
+    hits = [
+        [
+            *(slot(f"{h}.{n}", text="x" * (20 + 9 * h + n), source=source) for n in range(3)),
+            slot(f"{h}.1", "bad_reference", text="x"),
+        ]
+        for h in range(4)
+    ]
+    document = write(plan(("mt", hits)), [question("mt", *criteria)], tmp_path / "hits", "jsonl")
+    (tmp_path / "judge.py").write_text(script)
+    (tmp_path / "results").mkdir()
+    given = files(document, ".jsonl")["mt"]
+    run([sys.executable, "judge.py", str(given), "results/judge.jsonl"], tmp_path)
+    (tmp_path / "campaign.yaml").write_text(blocks("yaml")[0])
+    built = build_file(tmp_path)
+    rows = built.rows("judgments")
+    assert len(rows) == 4 * 4 * max(len(criteria), 1)
+    assert {r["fate"] for r in rows} == {"used", "control"}
+    assert {r["judge"] for r in rows} == {"longer-is-better 1.0"}
+    assert {r["criterion"] for r in rows} == {*(criteria or [None])}
+    assert all(pair["reason"] is None for pair in built.rows("control_pairs"))
+    (tmp_path / "log.py").write_text(log)
+    said = run([sys.executable, "log.py"], tmp_path)
+    assert "raw_mean" in said
+
+
+def run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_judge_sees_texts_and_sources_only() -> None:
+    script = blocks("python")[0]
+    (signature,) = re.findall(r"def ask\((.*)\)", script)
+    assert signature == "text, source, criterion, low, high"
+    assert set(re.findall(r'\["annot_hit"\]\["(\w+)"\]', script)) == {"scale", "criteria"}
+
+
+def test_the_bookkeeping_is_bookkeeping() -> None:
+    (block,) = blocks("json")
+    hit = parse_hit(block)
+    assert hit.document() == json.loads(block)
+
+
+def test_files_and_limits_are_those_of_the_code() -> None:
+    for platform in (mturk_file.MTURK, label_studio_file.LABEL_STUDIO, jsonl_file.JSON_LINES):
+        names = ", ".join(f"`{name.format('TASK')}`" for name in platform.files)
+        assert f"| `{platform.name}` | {names} |" in TEXT
+    assert len(re.findall(r"^\| `\w+` \| `hits-TASK", TEXT, re.MULTILINE)) == len(WRITERS)
+    assert f"{mturk_file.LARGEST_QUESTION:,} bytes" in TEXT
+    assert AT_ONCE == 10
+    assert "Up to ten slots" in TEXT
+
+
+def test_every_field_is_in_the_table() -> None:
+    (table,) = re.findall(r"\| field \|.*?\n\n", TEXT, re.DOTALL)
+    for name in HITS_FIELDS:
+        assert f"`{name}`" in table, name
+
+
+def test_every_reason_is_one_that_the_code_gives() -> None:
+    (table,) = re.findall(r"\| reason \|.*?\n\n", TEXT, re.DOTALL)
+    code = "".join(
+        path.read_text(encoding="utf-8")
+        for folder in ("exports", "steps")
+        for path in (ROOT / "annot_pipeline" / folder).glob("*.py")
+    )
+    said = [r for line in table.splitlines()[2:] for r in re.findall("`([^`]+)`", line)]
+    assert len(said) > 10
+    for reason in said:
+        filled_in = r"annot_hit|Answer\.score_6|\d+|: \.\.\.|^judge|^score(?= )"
+        words = max(re.split(filled_in, reason), key=len).strip()
+        assert words in re.sub(r"\{[^{}]*\}", "", code), reason
