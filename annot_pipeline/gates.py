@@ -195,6 +195,12 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["ambiguous_tasks"]), warn=0,
     ),
     Gate(
+        "assumed_scales", "settle_judgments", "settled",
+        "number of scalar tasks that declare no scale, and whose EASL scores assume one",
+        "write scale: [lowest, highest] under tasks",
+        lambda f: _named(f["assumed_scales"]), warn=0,
+    ),
+    Gate(
         "unused_task_settings", "settle_judgments", "settled",
         "number of entries under tasks that no task takes its settings from",
         "mend their names: a glob on the task's name; the first match wins",
@@ -276,7 +282,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "agreement_fall", "compare_agreement", "agreement_changes",
-        "largest fall of a kappa or alpha since the newest release",
+        "largest fall of a kappa, alpha or Spearman since the newest release",
         "look at the judges and exports that are new; if guidelines changed, this may be right",
         _agreement_fall, warn=0.1,
     ),

@@ -79,6 +79,9 @@ class Stage:
     kinds: frozenset[str] = frozenset({"parquet"})
 
 
+SCALE = ("scale_low", "scale_high", "assumed_low", "assumed_high")
+"""Columns of ``tasks`` that tell a scale."""
+
 STAGES: tuple[Stage, ...] = (
     Stage(
         "archive_exports",
@@ -108,7 +111,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="2",
+        code_version="3",
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -146,7 +149,7 @@ STAGES: tuple[Stage, ...] = (
                 "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
                 "score", "z", "hit", "submitted_at", "judgment_id",
             ),
-            "tasks": ("task", "scale_low", "scale_high"),
+            "tasks": ("task", *SCALE),
         },
         outputs=("scores",),
         settings=(
@@ -183,7 +186,7 @@ STAGES: tuple[Stage, ...] = (
                 "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
                 "score", "z",
             ),
-            "tasks": ("task", "scale_low", "scale_high"),
+            "tasks": ("task", *SCALE),
         },
         outputs=("system_rankings", "system_comparisons"),
         settings=("ranking", "standardize", "seed"),

@@ -895,7 +895,7 @@ def test_no_glob_may_match_what_it_writes(make, glob, monkeypatch):
     build_file(folder)
     assert f"sources.0.path: {glob} matches" in refused(folder, ConfigError, force=True)
     monkeypatch.chdir(folder)
-    with pytest.raises(ConfigError, match="read the review as an export"):
+    with pytest.raises(ConfigError, match="read it as an export"):
         review(load_campaign("."), Path("review"))
     review(load_campaign(folder), folder.parent / "elsewhere")
 

@@ -1063,7 +1063,7 @@ def test_the_only_system_and_the_only_segment(build: Any) -> None:
     (alone,) = ranking(built, "raw_mean", "one of both").values()
     assert (alone["rank"], alone["score"], alone["ci_low"]) == (1, 10, None)
     tasks = Counter(row["task"] for row in built.rows("system_comparisons"))
-    assert tasks == {"one segment": 2 * 3}, "nothing to compare in the others"
+    assert tasks == {"one segment": 2 * 4}, "nothing to compare in the others"
 
 
 @pytest.mark.parametrize("rule", ["wmt", "all_beat_all", "min_wins"])

@@ -74,11 +74,30 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(build_campaign):
     found = scores(built)["a"]
     assert found["easl_score"] is None
     assert found["reason"] == (
-        "no EASL score: the task declares no scale; no comparison: no HIT is mapped"
+        "no EASL score: the task declares no scale, and its scores tell none; "
+        "no comparison: no HIT is mapped"
     )
     assert built.facts("plan_hits")["unplanned"] == {
         "small": "it declares no scale; write scale: [lowest, highest] under tasks"
     }
+
+
+@pytest.mark.parametrize(
+    ("given_", "score"),
+    [
+        ((0, 50), 0.25), ((0, 100), 0.5), ((0.2, 0.6), 0.4), ((0, 1), 0.5), ((11, 12), 0.115),
+        ((1, 5), None), ((-1, 50), None), ((0, 101), None), ((0, 10), None),
+    ],
+)  # fmt: skip
+def test_a_scale_is_assumed_where_scores_tell_it_and_that_is_said(given_, score, build_campaign):
+    rows = [row(f"j{n}", "a", answer) for n, answer in enumerate(given_)]
+    built = build(build_campaign, rows, tasks=[])
+    found = scores(built)["a"]["easl_score"]
+    assert found == (None if score is None else pytest.approx(score))
+    checks = {c["name"]: c for c in built.publication.release.manifest["checks"]}
+    assert checks["assumed_scales"]["level"] == ("pass" if score is None else "warn")
+    scale = built.rows("tasks")[0]
+    assert scale["scale_low"] is None, "nothing else assumes it"
 
 
 def test_systems_are_ranked_by_easl_where_there_is_a_scale(build_campaign):
@@ -93,6 +112,7 @@ def test_systems_are_ranked_by_easl_where_there_is_a_scale(build_campaign):
     assert easl["A"]["score"] == pytest.approx(0.8)
     assert easl["B"]["score"] == pytest.approx(0.415)
     assert [easl[s]["rank"] for s in "AB"] == [1, 2]
+    rows = [answer | {"score": answer["score"] - 100} for answer in rows]
     without = build(build_campaign, rows, fields=fields, tasks=[]).rows("system_rankings")
     assert {r["method"] for r in without} == {"raw_mean", "filtered_mean", "z_mean"}
 

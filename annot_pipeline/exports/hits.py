@@ -20,7 +20,13 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config.sources import HITS_FIELDS
-from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit, parse_hit
+from annot_pipeline.exports.hit_bookkeeping import (
+    NAME,
+    DamagedError,
+    Hit,
+    parse_hit,
+    plain_number,
+)
 from annot_pipeline.exports.hit_results import Answer, HandedIn, Results
 from annot_pipeline.exports.hits_from_json_lines import json_lines_results
 from annot_pipeline.exports.hits_from_label_studio import label_studio_results
@@ -110,7 +116,7 @@ class _Planned:
         self.of_row: dict[str, str] = {
             "task": hit.task,
             "hit": hit.hit,
-            "scale": json.dumps(hit.document()["scale"]),
+            "scale": json.dumps([*map(plain_number, hit.scale)]),
             "criteria": json.dumps(hit.criteria, ensure_ascii=False),
         }
         self.of_answers: dict[str, Sequence[str | None]] = {

@@ -20,7 +20,7 @@ from annot_pipeline.exports.hit_results import (
     no_hits,
 )
 from annot_pipeline.exports.json_lines import as_text
-from annot_pipeline.exports.label_studio import _load as load_tasks
+from annot_pipeline.exports.label_studio import load_tasks
 from annot_pipeline.exports.raw_rows import Export, Opening
 
 COLUMNS = (

@@ -29,7 +29,7 @@ COLUMNS = (
 
 def read_label_studio(opening: Opening) -> Export:
     """Open a Label Studio JSON export; see `raw_rows.Export`."""
-    tasks = _load(opening)
+    tasks = load_tasks(opening)
     data_columns = dict.fromkeys(f"data.{key}" for task in tasks for key in task.get("data") or {})
     export = Export(iter(()), [*COLUMNS, *data_columns])
     export.ignored = dict(_ignored(tasks))
@@ -38,7 +38,14 @@ def read_label_studio(opening: Opening) -> Export:
     return export
 
 
-def _load(opening: Opening) -> list[dict[str, Any]]:
+def load_tasks(opening: Opening) -> list[dict[str, Any]]:
+    """The tasks of an export, each with its annotations.
+
+    Raises
+    ------
+    InputError
+        It is not JSON, or no list of tasks.
+    """
     with opening.open_bytes() as file:
         raw = file.read()
     try:

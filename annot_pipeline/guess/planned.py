@@ -66,10 +66,11 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
         task = PlannedTask(name, scale, criteria)
         if found.setdefault(name, task) != task and name not in apart:
             apart.append(name)
-    met = rounded(sheet.combinations("task", "item", "judge") / max(item.n_distinct, 1))
+    n_items = sheet.combinations("task", "item")
+    met = rounded(sheet.combinations("task", "item", "judge") / max(n_items, 1))
     notes = [
         f"no fields are needed: the HITs say them; {sheet['hit'].n_distinct:,} HITs, "
-        f"{judge.n_distinct:,} judges, {item.n_distinct:,} items with {met} judges each"
+        f"{judge.n_distinct:,} judges, {n_items:,} items with {met} judges each"
     ]
     if apart:
         shown = first_of(list(map(shorten, apart)))

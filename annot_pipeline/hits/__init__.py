@@ -8,9 +8,9 @@ What comes back is read by ``format: hits`` (annot_pipeline.exports.hits). What 
 here: which items are asked next, and in which HIT.
 """
 
-from annot_pipeline.hits.jsonl_file import write_jsonl
-from annot_pipeline.hits.label_studio_file import write_label_studio
-from annot_pipeline.hits.mturk_file import write_mturk
+from annot_pipeline.hits.jsonl_file import JSON_LINES, write_jsonl
+from annot_pipeline.hits.label_studio_file import LABEL_STUDIO, write_label_studio
+from annot_pipeline.hits.mturk_file import MTURK, write_mturk
 from annot_pipeline.steps.hit_plan import Question
 
 WRITERS = {
@@ -20,4 +20,6 @@ WRITERS = {
 }
 """Platform to what writes its files: ``(plan, questions, folder, *, force=False)``."""
 
-__all__ = ["WRITERS", "Question", "write_jsonl", "write_label_studio", "write_mturk"]
+PLATFORMS = {platform.name: platform for platform in (MTURK, LABEL_STUDIO, JSON_LINES)}
+
+__all__ = ["PLATFORMS", "WRITERS", "Question", "write_jsonl", "write_label_studio", "write_mturk"]

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import SCORES, TEXT
 from annot_pipeline.errors import ConfigError, Problem, first_of
-from annot_pipeline.hits import WRITERS
+from annot_pipeline.hits import PLATFORMS, WRITERS
+from annot_pipeline.hits.batch import LOG
+from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.last_build import last_build
 from annot_pipeline.pipeline import Build
 from annot_pipeline.read_back import refuse_read_back
@@ -71,9 +73,11 @@ def next_batch(
         folder = campaign.folder / FOLDER / f"{settings.next_hits.design}-{digest[:8]}"
     planned = set(_distinct(plan["task"]))
     asked = [question for question in questions if question.task in planned]
-    refuse_read_back(campaign, [folder / name for name in ("plan.parquet", "hits-a.csv",
-                                                           "hits-a.json", "hits-a.jsonl")])  # fmt: skip
-    written = WRITERS[settings.next_hits.upload](plan, asked, folder, force=force)
+    upload = settings.next_hits.upload
+    names = [LOG, *(pattern.format(stem) for pattern in PLATFORMS[upload].files
+                    for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
+    refuse_read_back(campaign, [folder / name for name in names])
+    written = WRITERS[upload](plan, asked, folder, force=force)
     return {
         "campaign": settings.campaign,
         "design": settings.next_hits.design,

@@ -4,9 +4,9 @@ Item i has a score S_i ~ Beta(alpha_i, beta_i) with mode M_i; outcomes follow Ra
 extension of Bradley & Terry to ties. After each comparison parameters grow, by the variance and
 by how little the outcome was expected.
 
-Source: Sakaguchi & Van Durme 2018, section 3.2 (eqs. 12 to 22). Readings: eqs. 16 and 17 pull a
-tied pair together (the higher item's beta and the lower one's alpha grow); p in eqs. 14 and 15 is
-the probability of the outcome; all quantities are those before the update.
+Source: Sakaguchi & Van Durme 2018, section 3.2 (eqs. 12 to 22). A tie of items that are further
+apart than epsilon pulls them together (eqs. 16, 17), one of near items makes both more certain.
+Reading: the paper does not say so, but all quantities of an update are those before it.
 
 The result depends on the order of the comparisons. Swapping both items of a comparison changes
 nothing, nor do the codes of items. Equal items that tie stay equal. An item that is never

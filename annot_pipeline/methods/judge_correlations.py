@@ -5,7 +5,7 @@ annotators) is 0.37 in Spearman's rho", and .67. **Reading**: a mean over pairs 
 each over the items that both scored; the paper prints no more than the two numbers.
 
 **Reading**: a pair with n common items weighs n - 1. The variance of a rank correlation without
-association is 1/(n - 1), with ties or without, so no other weights give a mean that varies less.
+association is 1/(n - 1), with ties or without: it weighs by the inverse of its variance.
 Where all judges score all items, as in the paper, the weights are equal and this is the plain
 mean. Where they do not, a plain mean lets three common items, which are nearly noise, count as
 much as a hundred. (The public code of word usage graphs, Garrafao/WUGs, weights by n there.)
@@ -82,8 +82,8 @@ def mean_spearman(
 ) -> JudgeCorrelation:
     """Measure how alike judges rank items.
 
-    A judge's score of an item is the mean of his scores of it. Ties have average ranks, among the
-    items that both judges of a pair scored.
+    A judge's score of an item is the mean of all that the judge gave it. Ties have average ranks,
+    among the items that both judges of a pair scored.
 
     A round of the bootstrap draws items that two or more judges scored. Ranks are held as in the
     full data, so a round is the weighted Pearson correlation of each pair's ranks. (Ranked anew,

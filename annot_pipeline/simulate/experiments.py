@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -129,23 +129,6 @@ def run_experiment(
         "numbers": list(result.numbers),
         "next": f"open {folder / PAGE}",
     }
-
-
-def own_settings(name: str, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Split ``a=b`` texts into settings of an experiment and all others, a campaign's.
-
-    A name that both have, such as ``seed``, is the experiment's.
-    """
-    known = {setting for setting, _, _ in _named(name).settings()}
-    own: dict[str, str] = {}
-    others = []
-    for text in sets:
-        key, equals, value = text.partition("=")
-        if equals and key in known:
-            own[key] = value
-        else:
-            others.append(text)
-    return own, others
 
 
 def _named(name: str) -> Experiment:

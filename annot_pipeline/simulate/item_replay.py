@@ -11,8 +11,8 @@ gains, and not what seeing them together does.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +45,10 @@ class Drawn:
     again: int = 0
     hits: int = 0
     hits_of_one_judge: int = 0
+
+    def __add__(self, other: Drawn) -> Drawn:
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Drawn(*(mine + theirs for mine, theirs in pairs))
 
 
 class RecordedAnswers:
@@ -142,7 +146,27 @@ def run_item_replay(
     if not found:
         raise ConfigError(TITLE, [Problem("", note) for note in notes])
     steps = Steps(progress, "replay", len(found) * params.repeats * len(ASKERS))
-    return [_replay(task, params, steps) for task in found], notes
+    tasks, drawn = zip(*(_replay(task, params, steps) for task in found), strict=True)
+    if any(task.facts["oracle"] == MEANS for task in tasks):
+        notes.append(
+            "Without a truth the oracle is the mean of all judgments, those drawn among them: "
+            "correlations are too high, and 1 once all are drawn."
+        )
+    return list(tasks), [*notes, *_about_draws(drawn)]
+
+
+def _about_draws(drawn: Sequence[Mapping[str, Drawn]]) -> list[str]:
+    """What was drawn anew, and how many of RA's HITs had one judge, over all tasks."""
+    total = {method: sum((of[method] for of in drawn), start=Drawn()) for method in ("EASL", "RA")}
+    easl, ra = (of.again / of.judgments for of in total.values())
+    one_judge = total["RA"].hits_of_one_judge / total["RA"].hits
+    return [
+        f"Drawn anew, because all judgments of an item were used: {easl:.1%} of EASL's, {ra:.1%} "
+        "of RA's; they add cost and no knowledge.",
+        f"One judge had scored all items of {one_judge:.1%} of RA's HITs. In the others every item "
+        "has a judge of its own: what RA compares there is judges as well as items, so it is "
+        "worse than with real HITs.",
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,7 +222,7 @@ def _between(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, bool]:
     return on_scale(truth, scale), False
 
 
-def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> ItemTask:
+def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask, dict[str, Drawn]]:
     n = len(task.items)
     iterations = params.iterations or max(min(ITERATIONS, task.item.size // n), 1)
     drawn = {method: Drawn() for method in ASKERS}
@@ -217,4 +241,4 @@ def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> ItemTask:
         }
         for method, of in drawn.items()
     }
-    return replace(found, facts=task.facts | found.facts | {"draws": shares})
+    return replace(found, facts=task.facts | found.facts | {"draws": shares}), drawn

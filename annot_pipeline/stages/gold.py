@@ -21,7 +21,7 @@ from annot_pipeline.steps.standardize_scores import standardize_scores
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.releases import Releases
 
-CHANCE_CORRECTED = re.compile("kappa|alpha")
+CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
 
 

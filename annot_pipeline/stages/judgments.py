@@ -54,6 +54,11 @@ def settle_judgments(context: StageContext) -> Made:
         "ambiguous_tasks": ambiguous,
         "unused_task_settings": unused_settings(tasks, settings.tasks),
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
+        "assumed_scales": [
+            "{task}: {assumed_low:g} to {assumed_high:g}".format(**row)
+            for row in tasks.to_pylist()
+            if row["assumed_low"] is not None
+        ],
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
         "look_alikes": _all_look_alikes(queries, path),
     }

@@ -21,6 +21,7 @@ from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
 from annot_pipeline.steps.hit_plan import HIT_PLAN, Question, Slots, TaskItems, plan_table
 from annot_pipeline.steps.indexing import index
 from annot_pipeline.steps.plan_controlled_hits import plan_controlled
+from annot_pipeline.steps.resolve_tasks import scale_of
 
 CODE_VERSION = "1"
 
@@ -99,26 +100,26 @@ def _questions(
     for task in sorted({*known, *names}):
         if task in known:
             row = known[task]
-            kind, ends = row["kind"], (row["scale_low"], row["scale_high"])
+            kind, scale = row["kind"], scale_of(row)
             criteria = tuple(c["criterion"] for c in row["criteria"] or ())
         else:
-            kind, ends, criteria = _declared(task, settings)
+            kind, scale, criteria = _declared(task, settings)
         if kind != "scalar":
             continue
-        if ends[0] is None or ends[1] is None:
+        if scale is None:
             unplanned[task] = "it declares no scale; write scale: [lowest, highest] under tasks"
             continue
-        found.append(Question(task, (ends[0], ends[1]), criteria))
+        found.append(Question(task, scale, criteria))
     return found, unplanned
 
 
 def _declared(
     task: str, settings: Campaign
-) -> tuple[str | None, tuple[float | None, float | None], tuple[str, ...]]:
+) -> tuple[str | None, tuple[float, float] | None, tuple[str, ...]]:
     """What campaign.yaml says of a task without judgments."""
     none = TaskSettings(name=task)
     of = next((s for s in settings.tasks if fnmatch.fnmatchcase(task, s.name)), none)
-    return of.kind, of.scale or (None, None), tuple(of.criteria)
+    return of.kind, of.scale, tuple(of.criteria)
 
 
 def _task_items(

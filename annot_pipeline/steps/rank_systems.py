@@ -83,7 +83,7 @@ def rank_systems(
     standardized
         As `standardize_scores` gives it.
     tasks
-        ``task``, ``scale_low``, ``scale_high``: where a scale is declared, EASL ranks too.
+        ``task`` and its scale: where there is one, EASL ranks too.
     ranking
         Cluster rule, level, correction, bootstrap.
     standardize

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ Floats = npt.NDArray[np.float64]
 
 CRITERION = pa.struct([("criterion", TEXT), ("reverse", pa.bool_()), ("quality", pa.bool_())])
 
+ASSUMED_SCALES = ((0.0, 1.0), (0.0, 100.0))
+"""Scales that scores can tell where none is declared; for EASL alone, and said by a gate."""
+
 TASKS = pa.schema(
     [
         ("task", TEXT),
@@ -25,19 +29,35 @@ TASKS = pa.schema(
         ("ordinal", pa.bool_()),
         ("scale_low", REAL),
         ("scale_high", REAL),
+        ("assumed_low", REAL),
+        ("assumed_high", REAL),
         ("criteria", pa.list_(CRITERION)),
     ]
 )
 
 
 def scales(names: Sequence[str], tasks: pa.Table) -> tuple[Floats, Floats]:
-    """Lowest and highest score of each named task; NaN where it declares no scale."""
-    known = {row["task"]: row for row in tasks.to_pylist()}
-    low, high = (
-        np.array([known[name][end] for name in names], dtype=np.float64)  # None is NaN
-        for end in ("scale_low", "scale_high")
-    )
+    """Ends of each named task's scale, declared or assumed; NaN where there is neither."""
+    known = {row["task"]: scale_of(row) or (np.nan, np.nan) for row in tasks.to_pylist()}
+    low, high = (np.array([known[name][end] for name in names], np.float64) for end in (0, 1))
     return low, high
+
+
+def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The scale of a row of `TASKS`: the declared one, else the one assumed."""
+    for kind in ("scale", "assumed"):
+        low, high = task[f"{kind}_low"], task[f"{kind}_high"]
+        if low is not None and high is not None:
+            return low, high
+    return None
+
+
+def _assumed(lowest: float, highest: float) -> tuple[float, float] | None:
+    """The scale that scores tell: 0 to 1, or 0 to 100 if one is above 10."""
+    for low, high in ASSUMED_SCALES:
+        if low <= lowest and high / 10 < highest <= high:
+            return low, high
+    return None
 
 
 def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[str]:
@@ -53,11 +73,15 @@ def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[s
 def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa.Table, list[str]]:
     """What is known of each task: from the first pattern that matches, else from its answers."""
     answers: dict[str, dict[str, int]] = {}
+    ends: dict[str, list[float]] = {}
     for row in names.to_pylist():
         if row["task"] is not None:
             sums = answers.setdefault(row["task"], {})
             for kind in ("labels", "scores", "preferences", "rankings", "ranks"):
                 sums[kind] = sums.get(kind, 0) + row[kind]
+            ends.setdefault(row["task"], []).extend(
+                row[end] for end in ("lowest", "highest") if row[end] is not None
+            )
     rows, ambiguous = [], []
     for task in sorted(answers):
         found = next((s for s in settings if fnmatch.fnmatchcase(task, s.name)), None)
@@ -65,15 +89,22 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
         given = found.kind if found else None
         if given is None and len(kinds) > 1:
             ambiguous.append(f"{task} ({' or '.join(kinds)})")
+        kind = given or (kinds[0] if kinds else "categorical")
+        scale = found.scale if found else None
+        assumed = None
+        if kind == "scalar" and not scale and ends[task]:
+            assumed = _assumed(min(ends[task]), max(ends[task]))
         rows.append(
             {
                 "task": task,
-                "kind": given or (kinds[0] if kinds else "categorical"),
+                "kind": kind,
                 "guessed": given is None,
                 "labels": list(found.labels) if found and found.labels else None,
                 "ordinal": bool(found and found.ordinal),
-                "scale_low": found.scale[0] if found and found.scale else None,
-                "scale_high": found.scale[1] if found and found.scale else None,
+                "scale_low": scale[0] if scale else None,
+                "scale_high": scale[1] if scale else None,
+                "assumed_low": assumed[0] if assumed else None,
+                "assumed_high": assumed[1] if assumed else None,
                 "criteria": [
                     {"criterion": name, "reverse": criterion.reverse, "quality": criterion.quality}
                     for name, criterion in (found.criteria if found else {}).items()

@@ -28,7 +28,7 @@ from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
 CODE_VERSION = "2"
-NO_SCALE = "no EASL score: the task declares no scale"
+NO_SCALE = "no EASL score: the task declares no scale, and its scores tell none"
 NOT_KEPT = "no judgment of judges kept"
 
 Codes = npt.NDArray[np.int64]
@@ -58,7 +58,7 @@ def score_items(
     standardized
         As `standardize_scores` gives it.
     tasks
-        ``task``, ``scale_low``, ``scale_high``.
+        ``task`` and its scale.
     settings
         Of the online methods.
 

@@ -174,6 +174,7 @@ def test_few_slots_stand_together_and_each_must_be_moved(tmp_path: Path) -> None
         TOOLS
         + """
     var seen = {slots: shown('.slot'), turns: shown('.turn'), sliders: shown('input[type=range]')};
+    seen.required = all('input[type=number]').every(function (e) { return e.required; });
     seen.named = all('input[type=range]').filter(function (e) { return e.name; }).length;
     seen.sources = shown('.source');
     seen.untouched = [values(), submit(), shown('.slot.open')];
@@ -193,6 +194,7 @@ def test_few_slots_stand_together_and_each_must_be_moved(tmp_path: Path) -> None
         "slots": 5,
         "turns": 0,
         "sliders": 5,
+        "required": True,
         "named": 0,
         "sources": 2,
         "untouched": [[""] * 5, False, 1],
@@ -212,6 +214,7 @@ def test_many_slots_come_one_by_one(tmp_path: Path) -> None:
     var next = document.querySelector('.next'), back = document.querySelector('.back');
     var place = document.querySelector('.place'), seen = {};
     function button() { return getComputedStyle(document.querySelector('.submit')).display; }
+    seen.required = all('input[type=number]').some(function (e) { return e.required; });
     seen.start = [shown('.slot'), place.textContent, back.disabled, button()];
     next.click();
     seen.stays = place.textContent;
@@ -230,15 +233,19 @@ def test_many_slots_come_one_by_one(tmp_path: Path) -> None:
     """
     )
     numbers = [str(n) for n in range(1, n_slots + 1)]
-    assert answer(page(tmp_path, n_slots, script=script)) == {
-        "start": [1, f"1 of {n_slots}", True, "none"],
-        "stays": f"1 of {n_slots}",
-        "goes": [f"2 of {n_slots}", 1, False],
-        "returns": f"1 of {n_slots}",
-        "end": [f"{n_slots} of {n_slots}", "none", True, True],
-        "gap": [False, f"4 of {n_slots}"],
-        "values": [*numbers[:3], "", *numbers[4:]],
-    }
+    assert (
+        answer(page(tmp_path, n_slots, script=script))
+        == {
+            "required": False,  # a browser cannot point at what is not shown
+            "start": [1, f"1 of {n_slots}", True, "none"],
+            "stays": f"1 of {n_slots}",
+            "goes": [f"2 of {n_slots}", 1, False],
+            "returns": f"1 of {n_slots}",
+            "end": [f"{n_slots} of {n_slots}", "none", True, True],
+            "gap": [False, f"4 of {n_slots}"],
+            "values": [*numbers[:3], "", *numbers[4:]],
+        }
+    )
 
 
 @in_a_browser

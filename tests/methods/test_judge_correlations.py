@@ -270,7 +270,7 @@ def test_names_of_judges_do_not_matter(seed):
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(0, 2**32 - 1))
-def test_each_judge_may_use_the_scale_in_his_own_way(seed):
+def test_each_judge_may_have_a_scale_of_their_own(seed):
     table = random_table(seed)
     maps = [np.exp, np.cbrt, lambda x: 1e15 + x, lambda x: 1e-9 * x, np.arctan, lambda x: x**3]
     own = np.stack([maps[j % len(maps)](row) for j, row in enumerate(table)])

@@ -115,7 +115,7 @@ def test_a_strict_chain_has_no_finite_estimate_without_a_prior():
     assert (result.convergence.converged, result.convergence.iterations) == (False, 0)
 
 
-@pytest.mark.parametrize("prior_sd", [1e-3, 1.0, 1e3, 1e6])
+@pytest.mark.parametrize("prior_sd", [1e-3, 1.0, 1e3, 1e6, 1e8])
 def test_a_strict_chain_is_ranked_with_a_prior(prior_sd):
     """By symmetry (d, 0, -d), where the slope pdf/cdf(d / sqrt 2) / sqrt 2 equals d / sd^2."""
     params = ThurstoneParams(prior_sd=prior_sd)
@@ -221,13 +221,23 @@ def test_the_posterior_never_falls(seed, n_items, prior_sd):
 
 
 def test_a_step_that_is_too_long_is_halved():
-    """Found by search: Newton's full steps fall here, by .001 of 9 nats."""
+    """Found by search: a full step of Newton's method falls here, from -.000227 to -.000240."""
     n = [7, 13, 98, 2196, 1069, 233, 6]
     first, second = np.repeat([1, 1, 1, 2, 2, 4, 5], n), np.repeat([0, 3, 4, 0, 5, 3, 4], n)
     params = ThurstoneParams(prior_sd=884.8942183791016)
     result = thurstone(first, second, np.ones(first.size), n_items=6, params=params)
     assert (np.diff(result.convergence.log_posterior) >= -1e-13).all()
     assert result.convergence.converged
+
+
+def test_a_prior_that_says_nothing():
+    """Found by search: products of conjugate gradients underflow to 0. Means stay finite."""
+    n = [8, 3, 1, 3, 3]
+    first, second = np.repeat([0, 1, 2, 2, 3], n), np.repeat([2, 3, 0, 1, 1], n)
+    params = ThurstoneParams(prior_sd=118392408.09083359)
+    result = thurstone(first, second, np.ones(first.size), n_items=4, params=params)
+    assert np.isfinite(result.mean).all()
+    assert result.mean[[0, 2]].min() > result.mean[[1, 3]].max()
 
 
 def test_the_likelihood_is_reported():
@@ -244,16 +254,16 @@ def test_the_likelihood_is_reported():
 
 
 def test_a_few_comparisons_among_many_are_fitted_as_well_as_alone():
-    """A win of item 3 over 2 moves the log posterior of 400,000 others in its last digits."""
-    params = ThurstoneParams(prior_sd=1e3)
+    """What is left to gain for one win of 3 over 2 is little beside 400,000 comparisons."""
+    params = ThurstoneParams(prior_sd=10, tolerance=1e-6)
     alone = thurstone([1], [0], [1], n_items=2, params=params).mean
     first, second = np.zeros(400_000, int), np.ones(400_000, int)
     outcome = np.where(np.arange(400_000) % 3, 1, -1)
     mean = thurstone(
         np.append(first, 3), np.append(second, 2), np.append(outcome, 1), n_items=4, params=params
     ).mean
-    np.testing.assert_allclose(mean[2:], alone, rtol=1e-6)
-    assert mean[0] - mean[1] == pytest.approx(np.sqrt(2) * norm.ppf(266_666 / 400_000), abs=1e-6)
+    np.testing.assert_allclose(mean[2:], alone, rtol=1e-3)
+    assert mean[0] - mean[1] == pytest.approx(np.sqrt(2) * norm.ppf(266_666 / 400_000), abs=1e-4)
 
 
 def test_tolerance_is_a_gain_in_nats():
@@ -265,6 +275,15 @@ def test_tolerance_is_a_gain_in_nats():
     assert loose.convergence.iterations < tight.convergence.iterations
     end = tight.convergence.log_likelihood[-1]
     assert end - 0.01 < loose.convergence.log_likelihood[-1] < end
+
+
+def test_tolerance_is_relative_where_little_is_left():
+    """With a vague prior a strict order is all but certain: the log posterior is -1e-10."""
+    loose, tight = (
+        thurstone([0], [1], [1], n_items=2, params=ThurstoneParams(prior_sd=1e6, tolerance=t))
+        for t in (1e-3, 1e-14)
+    )
+    np.testing.assert_allclose(loose.mean, tight.mean, rtol=1e-2)
 
 
 def test_iterations_can_run_out():

@@ -302,6 +302,13 @@ def test_a_panel_has_its_own_key_where_curves_differ():
     assert figure.words("tick").count("0.0") >= 2  # 0 is on every y axis
 
 
+def test_notes_are_not_cut_off():
+    name = "a name as long as names may be, or so it"
+    figure = Figure(surprisal_svg([(name, "t", [Curve(name, [0, 1], [NAN, 1])])]))
+    (note,) = figure.words("note")
+    assert float(figure.root.attrib["width"]) > 6.6 * len(note)
+
+
 def test_more_panels_and_curves_than_are_drawn():
     curves = [Curve(f"a name too long for its panel {n}", [0, 1], [0, n]) for n in range(8)]
     figure = Figure(surprisal_svg([(f"p{n}", "t", curves[: n + 1]) for n in range(13)]))

@@ -130,7 +130,7 @@ LITTLE = {
         [Curve("a", [3, 3], [-1, -1], [-1] * 2, [-1] * 2)], x_label="x", y_label="y"
     ),
     "one score": lambda: score_histograms_svg([("a", [0.5])], x_label="x"),
-    "just beyond": lambda: score_histograms_svg([("a", [-1e-12, 1 + 1e-12])], x_label="x"),
+    "just beyond": lambda: score_histograms_svg([("a", [-1e-9, 1 + 1e-9])], bins=9, x_label="x"),
     "one item": lambda: match_quality_svg([("a", [[1 + 1e-12]])]),
     "no quality": lambda: match_quality_svg([("a", np.zeros((3, 3))), ("b", [[NAN] * 3] * 3)]),
     "one panel": lambda: surprisal_svg([("a", "t", [Curve("v", [0], [0])])]),

@@ -117,9 +117,9 @@ def _histogram(name: object, values: npt.ArrayLike, bins: int) -> _Histogram:
             f"histogram {short(name)}: {len(wrong)} scores outside [0, 1]: {wrong[:5]}"
         )
     score = numbers(values).ravel()
-    known = np.clip(score[~np.isnan(score)], 0, 1)
-    codes = np.floor((known * bins).round(9)).astype(np.int64)  # .29 of 100 bins is 28.999...
-    counts = np.bincount(np.minimum(codes, bins - 1), minlength=bins)
+    known = score[~np.isnan(score)]
+    codes = np.floor((known * bins).round(9)).astype(np.int64)  # .29 * 100 is 28.999...
+    counts = np.bincount(np.clip(codes, 0, bins - 1), minlength=bins)
     return _Histogram(short(name), counts, len(score) - len(known))
 
 

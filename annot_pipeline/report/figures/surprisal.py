@@ -95,7 +95,7 @@ def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> s
         notes.append(f"The first {len(drawn)} of {len(found)} panels are drawn.")
 
     whole = across * (LEFT + width + GAP)
-    once = len(drawn) > 1 and all(panel.names == drawn[0].names for panel in drawn)
+    once = all(panel.names == drawn[0].names for panel in drawn)
     keys = [_Key(panel.lines, whole - LEFT if once else width) for panel in drawn]
     top = ROW * keys[0].n_rows + 16 if once else 8
     head = 24 + (0 if once else ROW * max(key.n_rows for key in keys))
