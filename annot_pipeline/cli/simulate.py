@@ -33,8 +33,8 @@ def add(simulate: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run an experiment, or list them."""
     from annot_pipeline.campaign_file import load_campaign
-    from annot_pipeline.simulate.experiments import EXPERIMENTS, run_experiment
-    from annot_pipeline.simulate.progress import progress_bar
+    from annot_pipeline.experiments import EXPERIMENTS, run_experiment
+    from annot_pipeline.experiments.progress import progress_bar
 
     name = arguments.experiment
     if name is None:

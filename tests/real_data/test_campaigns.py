@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.errors import GateError
+from annot_pipeline.hits.command import next_batch
 from tests.conftest import build_file
 
 RECORDS = {
@@ -46,3 +49,26 @@ def test_graham_holds_100_records_an_assignment(shared_campaigns, tmp_path):
         "used": 2320,
     }  # fmt: skip
     assert [r["kind"] for r in facts["rejections"]] == ["score has no match"]
+    scores = built.rows("scores")
+    assert all((row["easl_score"] is None) == (row["n_judgments"] == 0) for row in scores)
+
+
+def test_the_next_hits_of_wmt22_stay_within_segments(shared_campaigns, tmp_path):
+    """EASL is the mean on the scale; 1,962 comparisons within segments (METHODS.md section 3)."""
+    path = shared_campaigns / "wmt22.yaml"
+    places = (f"store={tmp_path}/store", f"gold={tmp_path}/gold", "ranking.bootstrap=0")
+    built = build_file(path, *places)
+    scores = {(row["task"], row["item"]): row for row in built.rows("scores")}
+    assert sum(row["n_comparisons"] for row in scores.values()) == 2 * 1_962
+    for row in scores.values():
+        assert row["easl_score"] == pytest.approx(row["raw_mean"] / 100, abs=1e-14)
+    found = next_batch(load_campaign(path, sets=places), tmp_path / "batch")
+    assert (found["hits"], found["slots"]) == (7 * 100, 7 * 500)
+    hits: dict[str, set[str]] = {}
+    for slot in pq.read_table(found["plan"]).to_pylist():
+        hits.setdefault(slot["hit"], set()).add(slot["segment"])
+        state = scores[slot["task"], slot["item"]]
+        assert slot["easl_alpha"] == state["easl_alpha"]
+    assert {len(segments) for segments in hits.values()} == {1}
+    uploaded = sorted(p.name for p in (tmp_path / "batch").glob("hits-*.csv"))
+    assert uploaded == [f"hits-{s}-en.csv" for s in ("cs", "de", "ja", "lv", "ru", "uk", "zh")]

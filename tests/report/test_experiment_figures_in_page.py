@@ -131,7 +131,7 @@ LITTLE = {
     ),
     "one score": lambda: score_histograms_svg([("a", [0.5])], x_label="x"),
     "just beyond": lambda: score_histograms_svg([("a", [-1e-9, 1 + 1e-9])], bins=9, x_label="x"),
-    "one item": lambda: match_quality_svg([("a", [[1 + 1e-12]])]),
+    "one item": lambda: match_quality_svg([("a", [[1 + 1e-9]])]),
     "no quality": lambda: match_quality_svg([("a", np.zeros((3, 3))), ("b", [[NAN] * 3] * 3)]),
     "one panel": lambda: surprisal_svg([("a", "t", [Curve("v", [0], [0])])]),
     "huge": lambda: surprisal_svg([("a", "t", [Curve("v", [-1e99, 1e99, np.inf], [1e99, 0, 1])])]),

@@ -54,6 +54,7 @@ def test_matrices_have_the_colours_of_the_bar():
     assert left.attrib["y"] == right.attrib["y"]
     assert float(left.attrib["width"]) == float(left.attrib["height"]) == 280  # 7 px an item
     assert left.get("image-rendering") == "pixelated"
+    assert left.get("preserveAspectRatio") == "none"
     assert figure.tips() == [
         "iteration 0: from 0.3 to 0.3, mean 0.3",
         f"iteration 3: from {np.nanmin(second):.3g} to {np.nanmax(second):.3g}, "

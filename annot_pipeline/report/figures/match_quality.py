@@ -116,7 +116,7 @@ def _matrix(name: object, values: npt.ArrayLike) -> Numbers:
         raise ValueError(f"matrix {short(name)}: shape {matrix.shape} is not square")
     if wrong := beyond(values, 0, 1):
         raise ValueError(f"matrix {short(name)}: {len(wrong)} values outside [0, 1]: {wrong[:5]}")
-    return np.clip(matrix, 0, 1)
+    return matrix
 
 
 def _side(n: int, most: int) -> int:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from annot_pipeline.simulate.curves import BASELINE
-from annot_pipeline.simulate.experiment_tables import CONTROL, TESTED, Measured
-from annot_pipeline.simulate.surprisal_curves import Surprisal
+from annot_pipeline.experiments.curves import BASELINE
+from annot_pipeline.experiments.surprisal_curves import Surprisal
+from annot_pipeline.experiments.tables import CONTROL, TESTED, Measured
 
 SPEARMAN = 0
 BETTER, WORSE, UNTOLD, NONE = "EASL is better", "EASL is worse", "no difference can be told", "none"

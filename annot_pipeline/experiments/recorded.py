@@ -23,8 +23,8 @@ import pyarrow.compute as pc
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.experiments.oracles import number_in, on_scale
 from annot_pipeline.pipeline import STAGES, Build, Progress
-from annot_pipeline.simulate.oracles import number_in, on_scale
 from annot_pipeline.steps.indexing import Index, index
 from annot_pipeline.storage.tables import read_table
 

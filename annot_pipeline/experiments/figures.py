@@ -8,6 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.curves import MEASURES, Correlations, Gains, Interval
+from annot_pipeline.experiments.item_asking import BOUNDED
+from annot_pipeline.experiments.item_rounds import ItemTask
+from annot_pipeline.experiments.surprisal_curves import Surprisal
 from annot_pipeline.methods.match_quality import match_quality
 from annot_pipeline.report.figures import (
     Curve,
@@ -16,16 +20,14 @@ from annot_pipeline.report.figures import (
     score_histograms_svg,
     surprisal_svg,
 )
-from annot_pipeline.simulate.curves import MEASURES, Correlations, Gains, Interval
-from annot_pipeline.simulate.item_asking import BOUNDED
-from annot_pipeline.simulate.item_rounds import ItemTask
-from annot_pipeline.simulate.surprisal_curves import Surprisal
 
 Floats = npt.NDArray[np.float64]
 
 LABELS = {"spearman": "Spearman's rho", "pearson": "Pearson's r"}
 HEATMAPS = (0, 3, 6, 9)
 """Rounds whose match quality is drawn."""
+MOST_MATCHED = 300
+"""Items whose match quality is drawn."""
 MOST_TASKS = 12
 """Tasks whose figures are drawn; all of them are in the tables."""
 
@@ -76,6 +78,9 @@ def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
     final = task.final()
     histograms = [("oracle", task.truth), *((name, final[name]) for name in BOUNDED)]
     by_truth = np.lexsort((np.arange(task.truth.size), task.truth))
+    if by_truth.size > MOST_MATCHED:  # a matrix of all pairs of many items fills the memory
+        evenly = np.linspace(0, by_truth.size - 1, MOST_MATCHED).round().astype(np.int64)
+        by_truth = by_truth[evenly]
     easl = task.first["EASL"]
     panels = [
         (
@@ -85,12 +90,13 @@ def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
         for n in HEATMAPS
         if n < len(easl.mode)
     ]
+    shown = "" if by_truth.size == task.truth.size else f", {MOST_MATCHED} items evenly spread"
     return [
         Drawn(
             "Final scores, first repetition",
             score_histograms_svg(histograms, bins=5, x_label="score"),
         ),
-        Drawn("Match quality of EASL, first repetition", match_quality_svg(panels)),
+        Drawn(f"Match quality of EASL, first repetition{shown}", match_quality_svg(panels)),
     ]
 
 

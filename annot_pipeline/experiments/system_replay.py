@@ -18,12 +18,12 @@ import numpy.typing as npt
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.simulate.experiment_params import SystemReplay
-from annot_pipeline.simulate.oracles import on_scale, read_system_oracle
-from annot_pipeline.simulate.progress import Progress, Steps
-from annot_pipeline.simulate.recorded import TITLE, RecordedTask, read_recorded
-from annot_pipeline.simulate.system_asking import METHODS
-from annot_pipeline.simulate.system_rounds import SystemTask, repeat_systems
+from annot_pipeline.experiments.oracles import on_scale, read_system_oracle
+from annot_pipeline.experiments.params import SystemReplay
+from annot_pipeline.experiments.progress import Progress, Steps
+from annot_pipeline.experiments.recorded import TITLE, RecordedTask, read_recorded
+from annot_pipeline.experiments.system_asking import METHODS
+from annot_pipeline.experiments.system_rounds import SystemTask, repeat_systems
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

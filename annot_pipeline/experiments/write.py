@@ -13,9 +13,9 @@ from html import escape
 from pathlib import Path
 
 from annot_pipeline.errors import printable
+from annot_pipeline.experiments.figures import Drawn
+from annot_pipeline.experiments.tables import Cell, Table, written
 from annot_pipeline.report.report import STYLE
-from annot_pipeline.simulate.experiment_figures import Drawn
-from annot_pipeline.simulate.experiment_tables import Cell, Table, written
 from annot_pipeline.storage.files import replacing
 
 PAGE = "experiment.html"

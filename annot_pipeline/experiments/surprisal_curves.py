@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.params import SurprisalCurves
 from annot_pipeline.methods.bounded_ra import outcome_probabilities
 from annot_pipeline.methods.trueskill import surprisal_of_tie, surprisal_of_win
-from annot_pipeline.simulate.experiment_params import SurprisalCurves
 
 Floats = npt.NDArray[np.float64]
 

@@ -20,12 +20,12 @@ import numpy.typing as npt
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.experiments.item_rounds import ASKERS, ItemTask, repeat_rounds
+from annot_pipeline.experiments.oracles import Oracle, on_scale, read_item_oracle
+from annot_pipeline.experiments.params import ItemReplay, too_few
+from annot_pipeline.experiments.progress import Progress, Steps
+from annot_pipeline.experiments.recorded import TITLE, RecordedTask, read_recorded
 from annot_pipeline.methods.moments import means
-from annot_pipeline.simulate.experiment_params import ItemReplay, too_few
-from annot_pipeline.simulate.item_rounds import ASKERS, ItemTask, repeat_rounds
-from annot_pipeline.simulate.oracles import Oracle, on_scale, read_item_oracle
-from annot_pipeline.simulate.progress import Progress, Steps
-from annot_pipeline.simulate.recorded import TITLE, RecordedTask, read_recorded
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

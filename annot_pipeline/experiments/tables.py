@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.simulate.curves import (
+from annot_pipeline.experiments.curves import (
     BASELINE,
     MEASURES,
     Correlations,
@@ -27,9 +27,9 @@ from annot_pipeline.simulate.curves import (
     reaches,
     undefined,
 )
-from annot_pipeline.simulate.item_rounds import ItemTask, stream
-from annot_pipeline.simulate.surprisal_curves import Surprisal
-from annot_pipeline.simulate.system_rounds import SystemTask
+from annot_pipeline.experiments.item_rounds import ItemTask, stream
+from annot_pipeline.experiments.surprisal_curves import Surprisal
+from annot_pipeline.experiments.system_rounds import SystemTask
 
 Floats = npt.NDArray[np.float64]
 Cell: TypeAlias = str | int | float | None

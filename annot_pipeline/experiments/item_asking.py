@@ -23,6 +23,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.params import Rounds
 from annot_pipeline.methods.beta_scores import FRESH, beta_variance
 from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.moments import sums
@@ -30,7 +31,6 @@ from annot_pipeline.methods.next_hits import NextHitsParams, next_hits
 from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.methods.thurstone import ThurstoneParams, thurstone
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.simulate.experiment_params import Rounds
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -22,10 +22,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.params import Points
 from annot_pipeline.methods.beta_scores import FRESH, beta_mode, beta_variance
 from annot_pipeline.methods.match_quality import log_match_quality
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.simulate.experiment_params import Points
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -16,12 +16,12 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.simulate.experiment_params import CANNOT_BE, ItemExperiment, too_few
-from annot_pipeline.simulate.item_asking import Answers
-from annot_pipeline.simulate.item_rounds import ASKERS, ItemTask, repeat_rounds, stream
-from annot_pipeline.simulate.oracles import on_scale, read_item_oracle
-from annot_pipeline.simulate.progress import Progress, Steps
-from annot_pipeline.simulate.scalar_judges import AskedJudges, draw_judges
+from annot_pipeline.experiments.item_asking import Answers
+from annot_pipeline.experiments.item_rounds import ASKERS, ItemTask, repeat_rounds, stream
+from annot_pipeline.experiments.oracles import on_scale, read_item_oracle
+from annot_pipeline.experiments.params import CANNOT_BE, ItemExperiment, too_few
+from annot_pipeline.experiments.progress import Progress, Steps
+from annot_pipeline.experiments.scalar_judges import AskedJudges, draw_judges
 
 Floats = npt.NDArray[np.float64]
 

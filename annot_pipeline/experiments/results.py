@@ -6,19 +6,22 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from annot_pipeline.simulate.experiment_figures import (
+from annot_pipeline.experiments.figures import (
     MOST_TASKS,
     curve_figures,
     gain_figure,
     item_figures,
 )
-from annot_pipeline.simulate.experiment_params import (
+from annot_pipeline.experiments.findings import findings, numbers
+from annot_pipeline.experiments.item_rounds import ItemTask
+from annot_pipeline.experiments.params import (
     ItemExperiment,
     ItemReplay,
     SystemExperiment,
     SystemReplay,
 )
-from annot_pipeline.simulate.experiment_tables import (
+from annot_pipeline.experiments.system_rounds import SystemTask
+from annot_pipeline.experiments.tables import (
     Measured,
     Table,
     curves_table,
@@ -28,10 +31,7 @@ from annot_pipeline.simulate.experiment_tables import (
     reaches_table,
     scores_table,
 )
-from annot_pipeline.simulate.findings import findings, numbers
-from annot_pipeline.simulate.item_rounds import ItemTask
-from annot_pipeline.simulate.system_rounds import SystemTask
-from annot_pipeline.simulate.write_experiment import Result, Section
+from annot_pipeline.experiments.write import Result, Section
 
 COMPARED = ("DA", "EASL", "random")
 """Whose difference to DA is drawn; DA's is none, and takes the colour that it has elsewhere."""
@@ -44,7 +44,7 @@ ABOUT_CURVES = (
 ENOUGH = 10
 FEW_REPEATS = f"Intervals over fewer than {ENOUGH} repetitions are too narrow: ask for more."
 ABOUT_ITEMS = (
-    "All methods ask the same number of judgments in every round. `random` is a control: HITs of "
+    "All methods ask the same number of judgments in every round. The control is random: HITs of "
     "random items, scored as EASL scores. TrueSkill and Thurstone see the pairs of RA's HITs; "
     "Thurstone has TrueSkill's prior, for early graphs of comparisons are not connected."
 )

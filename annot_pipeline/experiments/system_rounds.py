@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.simulate.curves import Correlations, correlations
-from annot_pipeline.simulate.experiment_params import Points
-from annot_pipeline.simulate.item_rounds import stream
-from annot_pipeline.simulate.progress import Steps
-from annot_pipeline.simulate.system_asking import METHODS, HitSizes, Outputs, ask_systems
+from annot_pipeline.experiments.curves import Correlations, correlations
+from annot_pipeline.experiments.item_rounds import stream
+from annot_pipeline.experiments.params import Points
+from annot_pipeline.experiments.progress import Steps
+from annot_pipeline.experiments.system_asking import METHODS, HitSizes, Outputs, ask_systems
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

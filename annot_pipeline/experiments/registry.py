@@ -14,9 +14,11 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.read_back import refuse_read_back
-from annot_pipeline.simulate.experiment_figures import surprisal_figures
-from annot_pipeline.simulate.experiment_params import (
+from annot_pipeline.experiments.figures import surprisal_figures
+from annot_pipeline.experiments.findings import surprisal_findings
+from annot_pipeline.experiments.item_experiment import run_item_experiment
+from annot_pipeline.experiments.item_replay import run_item_replay
+from annot_pipeline.experiments.params import (
     ItemExperiment,
     ItemReplay,
     SurprisalCurves,
@@ -24,16 +26,14 @@ from annot_pipeline.simulate.experiment_params import (
     SystemReplay,
     with_settings,
 )
-from annot_pipeline.simulate.experiment_results import item_result, system_result
-from annot_pipeline.simulate.experiment_tables import surprisal_tables
-from annot_pipeline.simulate.findings import surprisal_findings
-from annot_pipeline.simulate.item_experiment import run_item_experiment
-from annot_pipeline.simulate.item_replay import run_item_replay
-from annot_pipeline.simulate.progress import Progress
-from annot_pipeline.simulate.surprisal_curves import surprisal_curves
-from annot_pipeline.simulate.system_experiment import run_system_experiment
-from annot_pipeline.simulate.system_replay import run_system_replay
-from annot_pipeline.simulate.write_experiment import PAGE, Result, Section, write_experiment
+from annot_pipeline.experiments.progress import Progress
+from annot_pipeline.experiments.results import item_result, system_result
+from annot_pipeline.experiments.surprisal_curves import surprisal_curves
+from annot_pipeline.experiments.system_experiment import run_system_experiment
+from annot_pipeline.experiments.system_replay import run_system_replay
+from annot_pipeline.experiments.tables import surprisal_tables
+from annot_pipeline.experiments.write import PAGE, Result, Section, write_experiment
+from annot_pipeline.read_back import refuse_read_back
 
 Run = Callable[[Any, LoadedCampaign | None, Path | None, Progress], Result]
 

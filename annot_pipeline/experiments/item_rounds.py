@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.curves import Correlations, correlations
+from annot_pipeline.experiments.item_asking import METHODS, Answers, Asked, ask, hits_a_round
+from annot_pipeline.experiments.params import Rounds
+from annot_pipeline.experiments.progress import Steps
 from annot_pipeline.methods.judge_correlations import FEWEST_ITEMS, mean_spearman
-from annot_pipeline.simulate.curves import Correlations, correlations
-from annot_pipeline.simulate.experiment_params import Rounds
-from annot_pipeline.simulate.item_asking import METHODS, Answers, Asked, ask, hits_a_round
-from annot_pipeline.simulate.progress import Steps
 
 Floats = npt.NDArray[np.float64]
 

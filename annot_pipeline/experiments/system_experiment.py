@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.simulate.experiment_params import SystemExperiment
-from annot_pipeline.simulate.item_rounds import stream
-from annot_pipeline.simulate.progress import Progress, Steps
-from annot_pipeline.simulate.scalar_judges import Judges, draw_judges
-from annot_pipeline.simulate.system_asking import METHODS
-from annot_pipeline.simulate.system_rounds import SystemTask, repeat_systems
+from annot_pipeline.experiments.item_rounds import stream
+from annot_pipeline.experiments.params import SystemExperiment
+from annot_pipeline.experiments.progress import Progress, Steps
+from annot_pipeline.experiments.scalar_judges import Judges, draw_judges
+from annot_pipeline.experiments.system_asking import METHODS
+from annot_pipeline.experiments.system_rounds import SystemTask, repeat_systems
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

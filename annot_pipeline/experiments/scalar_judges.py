@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.simulate.experiment_params import Judging
+from annot_pipeline.experiments.params import Judging
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
