@@ -45,8 +45,9 @@ def signature(settings: Campaign) -> str:
     Example: ``dawid_skene:start=diagonal,smoothing=0.01,...|version=0.1.0``
     """
     sections = []
-    for name in ("quality", "standardize", "dawid_skene", "ranking"):
+    for name in ("quality", "standardize", "easl", "dawid_skene", "ranking"):
         values = getattr(settings, name).model_dump()
+        values = {key: v for key, v in values.items() if {name, f"{name}.{key}"} & set(MOVING)}
         sections.append(f"{name}:" + ",".join(f"{k}={v}" for k, v in values.items()))
     return "|".join([*sections, f"version={__version__}"])
 

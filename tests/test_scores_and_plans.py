@@ -199,16 +199,75 @@ def test_without_segments_a_hit_of_20_items_is_compared(n, compared, build_campa
     )
 
 
-def test_controls_and_judges_who_failed_compare_nothing(build_campaign):
-    rows = [
-        row("good", f"i{k}", 60 + k, hit="h", segment="s", control="none") for k in range(3)
-    ] + [row("good", "i0", 5, hit="h", segment="s", control="bad_reference")]
+def test_controls_repeats_and_judges_who_failed_compare_nothing(build_campaign):
+    rows = []
+    for judge, copies in (("good", 5), ("bad", 60)):
+        hit = {"hit": f"h-{judge}", "segment": "s"}
+        scored = {k: 60 + k if judge == "good" else 90 - k for k in range(3)}
+        rows += [row(judge, f"i{k}", scored[k], control="none", **hit) for k in scored]
+        rows += [
+            row(judge, f"i{k}", copies + 10 * k, control="bad_reference", **hit) for k in (0, 1, 2)
+        ]
+    rows.append(row("good", "i0", 99, control="ask_again", hit="h-good", segment="s"))
     source = {
         "path": "exports/*.csv", "format": "csv",
         "fields": {n: n for n in ("judge", "item", "score", "hit", "segment", "control")},
     }  # fmt: skip
-    built = build_campaign({"a.csv": text_of(rows)}, sources=[source], tasks=SCALAR)
-    assert scores(built)["i0"]["n_comparisons"] == 2
+    built = build_campaign(
+        {"a.csv": text_of(rows)}, "quality.alpha=0.01", sources=[source], tasks=SCALAR
+    )
+    verdicts = {r["judge"]: r["verdict"] for r in built.rows("judges")}
+    assert sorted(verdicts.values()) == ["failed", "passed"]
+    found = scores(built)
+    assert [found[f"i{k}"]["n_comparisons"] for k in range(3)] == [2, 2, 2]
+    assert found["i2"]["ra_score"] > found["i1"]["ra_score"] > found["i0"]["ra_score"]
+    assert found["i0"]["easl_score"] == pytest.approx((0.60 + 0.99) / 2), "a repeat counts here"
+
+
+def test_equal_and_missing_times_and_two_judges_of_one_hit(build_campaign):
+    """By submitted_at, then the least judgment id; without a time last; never across judges."""
+    rows = []
+    answers = {
+        ("j1", "h1", "2026-01-02T00:00:00Z"): {"a": 10, "b": 90},
+        ("j2", "h1", "2026-01-02T00:00:00Z"): {"a": 90, "b": 10},
+        ("j3", "h2", ""): {"a": 50, "b": 50},
+        ("j4", "h3", "2026-01-01T00:00:00Z"): {"a": 20, "b": 30},
+    }
+    for (judge, hit, when), given in answers.items():
+        rows += [
+            row(judge, item, score, hit=hit, segment="s", submitted_at=when)
+            for item, score in given.items()
+        ]
+    built = build(build_campaign, rows, fields=("hit", "segment", "submitted_at"))
+    ids: dict[str, str] = {}
+    for r in built.rows("judgments"):
+        ids[r["judge"]] = min(ids.get(r["judge"], "~"), r["judgment_id"])
+    second, third = sorted(("j1", "j2"), key=lambda judge: ids[judge])
+    outcome = {"j1": -1, "j2": 1, "j3": 0, "j4": -1}
+    order = ["j4", second, third, "j3"]
+    n = len(order)
+    expected = trueskill(
+        np.zeros(n, int), np.ones(n, int), np.array([outcome[j] for j in order]), n_items=2
+    )
+    found = scores(built)
+    assert [found[i]["n_comparisons"] for i in "ab"] == [4, 4]
+    assert [found[i]["trueskill_mean"] for i in "ab"] == expected.mean.tolist()
+
+
+def test_a_scale_of_another_task_makes_no_ties(build_campaign):
+    rows = [
+        row("j", f"{task}-{k}", score, hit=task, segment="s", system=task)
+        for task, given_ in (("a", (0.31, 0.34)), ("b", (0, 1e12)))
+        for k, score in enumerate(given_)
+    ]
+    fields = {n: n for n in ("judge", "item", "score", "hit", "segment")} | {"task": "system"}
+    tasks = [
+        {"name": "a", "kind": "scalar", "scale": [0, 1]},
+        {"name": "b", "kind": "scalar", "scale": [0, 1e12]},
+    ]
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    found = scores(build_campaign({"a.csv": text_of(rows)}, sources=[source], tasks=tasks))
+    assert found["a-1"]["ra_score"] > found["a-0"]["ra_score"]
 
 
 # --- plans ---------------------------------------------------------------------------------
@@ -270,8 +329,69 @@ def test_listed_items_of_several_tasks(build_campaign, tmp_path):
     assert sorted(r["item"] for r in found if r["role"] == "cover") == [f"x{n}" for n in range(5)]
     assert {r["task"] for r in found if r["role"] == "cover"} == {"t1"}
     assert built.facts("plan_hits")["notes"][0] == (
-        "t1: listed items that were not judged are left out where the item table does not map task"
+        "listed items left out, for there are several tasks and their table does not map task: 1"
     )
+
+
+def with_items(tmp_path, text):
+    (tmp_path / "campaign").mkdir(exist_ok=True)
+    (tmp_path / "campaign" / "items.csv").write_text(text)
+    names = text.splitlines()[0].split(",")
+    fields = {name: name for name in names}
+    return [{"path": "items.csv", "format": "csv", "fields": fields}]
+
+
+def test_two_tasks_with_items_of_one_name_show_each_its_own_text(build_campaign, tmp_path):
+    listed = "".join(f"{t},i{n},text {n} of {t}\n" for t in ("t1", "t2") for n in range(6))
+    items = with_items(tmp_path, "task,item,text\n" + listed)
+    fields = {"task": "system", "judge": "judge", "item": "item", "score": "score"}
+    rows = [row("j1", f"i{n}", n, system=task) for n in range(3) for task in ("t1", "t2")]
+    built = build_campaign(
+        {"a.csv": text_of(rows)}, items=items, tasks=SCALAR,
+        sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+    )  # fmt: skip
+    found = plan(built)
+    assert {r["task"] for r in found} == {"t1", "t2"}
+    for r in found:
+        assert r["text"] == f"text {r['item'][1:]} of {r['task']}"
+
+
+def test_items_without_a_text_are_left_out_where_others_have_one(build_campaign, tmp_path):
+    listed = "".join(f"i{n},{'' if n == 3 else f'text {n}'}\n" for n in range(9))
+    items = with_items(tmp_path, "item,text\n" + listed)
+    rows = [row("j1", f"i{n}", n) for n in range(10)]  # i9 is not listed
+    built = build(build_campaign, rows, "easl.hits=2", items=items)
+    assert not {r["item"] for r in plan(built)} & {"i3", "i9"}
+    assert built.facts("plan_hits")["notes"][0] == (
+        "small: 2 items without a text are left out; list them, with text, under items"
+    )
+
+
+def test_names_are_shown_where_no_item_has_a_text_and_that_is_said(build_campaign):
+    rows = [row("j1", f"i{n}", n, system="x", segment=f"s{n}") for n in range(9)]
+    built = build(build_campaign, rows, "next_hits.within=task", fields=("system", "segment"))
+    assert built.facts("plan_hits")["notes"][0] == (
+        "small: no item has a text: judges see its name, which may tell the system; map text under "
+        "items"
+    )
+
+
+def test_hit_ids_hang_on_what_is_shown(build_campaign, tmp_path):
+    rows = [row("j1", f"i{n}", n) for n in range(10)]
+
+    def ids(word):
+        listed = "".join(f"i{n},{word} {n}\n" for n in range(10))
+        items = with_items(tmp_path, "item,text\n" + listed)
+        return {r["hit"] for r in plan(build(build_campaign, rows, items=items))}
+
+    assert ids("one").isdisjoint(ids("two"))
+
+
+def test_an_assumed_scale_is_not_asked_on(build_campaign):
+    built = build(build_campaign, [row("j", f"i{n}", 20 + n) for n in range(9)], tasks=[])
+    assert built.facts("plan_hits")["unplanned"] == {
+        "small": "it declares no scale; write scale: [lowest, highest] under tasks"
+    }
 
 
 def test_hits_of_a_segment_and_segments_that_are_too_small(build_campaign):
@@ -403,6 +523,47 @@ def test_controlled_hits_show_controls_at_their_distance(way, build_campaign, tm
 def test_controlled_hits_that_cannot_be(given_, says, build_campaign, tmp_path):
     built = controlled(build_campaign, tmp_path, **given_)
     assert built.facts("plan_hits")["unplanned"] == {"small": says}
+
+
+def test_references_are_found_however_few_items_have_one(build_campaign, tmp_path):
+    (tmp_path / "campaign").mkdir()
+    lines = [f"i{n:04},{' '.join(WORDS)} {n},{'a reference' if n >= 985 else ''}\n"
+             for n in range(1000)]  # fmt: skip
+    items = with_items(tmp_path, "item,text,reference\n" + "".join(lines))
+    rows = [row("j1", f"i{n:04}", 5) for n in range(980, 1000)]  # those judged most have them
+    built = build(
+        build_campaign, rows, "next_hits.design=controlled", "controlled_hits.hits=1", items=items
+    )
+    found = plan(built)
+    assert len(found) == 100
+    references = {r["item"] for r in found if r["control"] == "good_reference"}
+    assert len(references) == 10
+    assert min(references) >= "i0985"
+
+
+def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campaign, tmp_path):
+    lines = [
+        f"s{n // 2},m{n % 2},{' '.join(f'w{n // 2}x{k}' for k in range(8))}\n" for n in range(120)
+    ]
+    items = with_items(tmp_path, "segment,system,text\n" + "".join(lines))
+    rows = [row("j1", "s0/m0", 5)]
+
+    def copies(seed):
+        design = ("next_hits.design=controlled", "controlled_hits.hits=4", f"seed={seed}",
+                  "controlled_hits.controls=[bad_reference]",
+                  "controlled_hits.degradation=replace_span")  # fmt: skip
+        found = plan(build(build_campaign, rows, *design, items=items))
+        return {r["item"]: r["text"] for r in found if r["control"] == "bad_reference"}
+
+    first = copies(1)
+    for item, text in first.items():
+        segment = item.split("/")[0][1:]
+        foreign = [w for w in text.split() if not w.startswith(f"w{segment}x")]
+        assert len(foreign) == 3, "8 words: a span of 3 of another segment"
+    second = copies(2)
+    common = first.keys() & second.keys()
+    assert common
+    assert all(first[item] != second[item] for item in common)
 
 
 def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(build_campaign, tmp_path):

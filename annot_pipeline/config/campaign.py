@@ -76,7 +76,7 @@ class Campaign(Section):
     resources: Resources = Resources()
     engine: Engine = Engine()
     gates: dict[str, Threshold] = Field(default_factory=dict)
-    seed: int = Field(default=17, ge=0)
+    seed: int = Field(default=17, ge=0, lt=2**63)
 
     @field_validator("owners")
     @classmethod

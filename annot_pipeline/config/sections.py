@@ -124,12 +124,12 @@ class Agreement(Section):
 class Easl(Section):
     """Online scalar scores and the next HITs."""
 
-    gamma: float = Field(default=0.1, gt=0)
-    epsilon: float = Field(default=0.1, ge=0)
+    gamma: float = Field(default=0.1, ge=1e-4, le=1e4)
+    epsilon: float = Field(default=0.1, ge=0, le=100)
     hit_size: int = Field(default=5, ge=2)
     hits: int = Field(default=100, ge=1)
     random_share: float = Field(default=0.0, ge=0, le=1)
-    margin: float = Field(default=0.0, ge=0)
+    margin: float = Field(default=0.0, ge=0, le=LARGEST)
     trueskill_mean: float = Field(default=0.0, ge=-LARGEST, le=LARGEST)
     trueskill_sd: float = Field(default=1.0, gt=0, le=LARGEST)
 
@@ -146,7 +146,7 @@ class ControlledHits(Section):
     """Quality-controlled HITs."""
 
     hits: int = Field(default=10, ge=1)
-    groups: int = 10
+    groups: int = Field(default=10, ge=1, le=50)
     spacing: tuple[int, int] = (40, 60)
     controls: tuple[Literal["ask_again", "bad_reference", "good_reference"], ...] = (
         "ask_again", "bad_reference", "good_reference",

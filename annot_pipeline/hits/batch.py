@@ -20,6 +20,15 @@ from annot_pipeline.storage.tables import write_table
 LOG = "plan.parquet"
 """All columns of the plan: what was asked for, and with which probability."""
 
+BATCH_FILES = (
+    "hits-*.csv",
+    "hits-*.json",
+    "hits-*.jsonl",
+    "layout-*.html",
+    "labeling_config-*.xml",
+)
+"""What any platform writes."""
+
 
 @dataclass(frozen=True)
 class Platform:
@@ -84,7 +93,7 @@ def write_batch(
     warnings: list[str] = []
     with contextlib.ExitStack() as written:
         log = written.enter_context(replacing(folder / LOG))  # in place last
-        _check_log(folder / LOG, write_table(log, plan).sha256, force=force)
+        stale = _other_batch(folder, write_table(log, plan).sha256, force=force)
         for task in tasks:
             name = task.question.task
             targets = [folder / pattern.format(stems[name]) for pattern in platform.files]
@@ -97,6 +106,10 @@ def write_batch(
             described.append(
                 {"task": name, "hits": task.n_hits, "slots": task.n_slots, "files": files}
             )
+    new = {Path(file["path"]) for task in described for file in task["files"]}
+    for file in stale:
+        if file not in new:
+            file.unlink(missing_ok=True)
     return {
         "format": platform.name,
         "folder": str(folder),
@@ -109,8 +122,13 @@ def write_batch(
     }
 
 
-def _check_log(path: Path, sha256: str, *, force: bool) -> None:
-    if path.exists() and file_sha256(path) != sha256 and not force:
+def _other_batch(folder: Path, sha256: str, *, force: bool) -> list[Path]:
+    """Files of another batch that stand in the folder."""
+    path = folder / LOG
+    if not path.exists() or file_sha256(path) == sha256:
+        return []
+    if not force:
         what = "holds another plan: the log of a batch that may be out already"
         do = "give another folder with -o, or --force to lose it"
         raise ConfigError("a batch would be written over", [Problem(str(path), what, do=do)])
+    return [file for pattern in BATCH_FILES for file in folder.glob(pattern)]

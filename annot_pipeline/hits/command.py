@@ -73,6 +73,8 @@ def next_batch(
         folder = campaign.folder / FOLDER / f"{settings.next_hits.design}-{digest[:8]}"
     planned = set(_distinct(plan["task"]))
     asked = [question for question in questions if question.task in planned]
+    others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
+    _refuse_own_folders(campaign, folder)
     upload = settings.next_hits.upload
     names = [LOG, *(pattern.format(stem) for pattern in PLATFORMS[upload].files
                     for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
@@ -83,7 +85,7 @@ def next_batch(
         "design": settings.next_hits.design,
         **written,
         "unplanned": unplanned,
-        "notes": facts["notes"],
+        "notes": [note for note in facts["notes"] if not note.startswith(others)],
     }
 
 
@@ -92,13 +94,28 @@ def _tables(
 ) -> tuple[pa.Table, pa.Table, pa.Table]:
     """Scores, tasks and item rows: of the last build, or before the first export."""
     n_sources = len(campaign.settings.sources)
+    build = Build(campaign)
     present = present_exports(campaign, missing_ok=True)
-    if campaign.settings.items and not any(number < n_sources for number, _, _ in present):
+    no_export = not any(number < n_sources for number, _, _ in present)
+    if campaign.settings.items and no_export and build.store.last_outcome() is None:
         progress("no export yet: the first round, from the item tables")
-        return SCORES.empty(), TASKS.empty_table(), listed_items(campaign)
-    tables = last_build(Build(campaign), "scores", "tasks", "item_rows", command="annot hits")
+        items, unread = listed_items(campaign)
+        for row in unread[:5]:
+            progress(f"left out, for it cannot be read: {row}")
+        return SCORES.empty(), TASKS.empty_table(), items
+    tables = last_build(build, "scores", "tasks", "item_rows", command="annot hits")
     scores, tasks, items = (read_table(tables[n].path) for n in ("scores", "tasks", "item_rows"))
     return scores, tasks, items
+
+
+def _refuse_own_folders(campaign: LoadedCampaign, folder: Path) -> None:
+    """A release never changes, and the store is the pipeline's own."""
+    if folder.exists() and not folder.is_dir():
+        raise ConfigError("no folder", [Problem(str(folder), "is a file", do="name a folder")])
+    for name, own in (("gold", campaign.gold), ("store", campaign.store)):
+        if folder.resolve().is_relative_to(own.resolve()):
+            problem = Problem("-o", f"{folder} lies in {name}", do="name another folder")
+            raise ConfigError("a batch does not belong there", [problem])
 
 
 def _distinct(column: pa.ChunkedArray) -> list[str]:

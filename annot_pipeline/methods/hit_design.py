@@ -196,7 +196,7 @@ def _outputs(
     popped: _Queue = []
     matched = None
     while matched is None:
-        more = min(design.outputs, len(queue))
+        more = min(max(design.outputs, len(popped)), len(queue))  # twice as far each time
         if not more:
             have = {n: int(e.sum()) for n, e in zip(design.controls, eligible, strict=True)}
             raise ValueError(

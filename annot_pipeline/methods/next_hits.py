@@ -76,15 +76,19 @@ class NextHits:
         Codes of items.
     roles
         Codes of `ROLES`.
+    draw
+        As which of the HIT an item was drawn, from 0.
     probability
-        Of partners, random and fill: of being drawn, given what was drawn before in the HIT.
-        Of seeds and cover: of being chosen at all in this batch, given the states.
+        Of partners, random and fill: of that draw, given the HIT's draws before it. Of seeds and
+        cover: of being seed or cover in this batch, given the states; as a partner or to fill,
+        an item may be in it too.
     params
         What was asked.
     """
 
     items: Codes
     roles: Codes
+    draw: Codes
     probability: Floats
     params: NextHitsParams
 
@@ -133,17 +137,22 @@ def next_hits(
     cover = _cover(group, fresh, np.flatnonzero(asked), n, budget, rng)
     n_known = np.bincount(group[known], minlength=size.size)
     n_more = min(budget - len(cover[0]), int((n_known // n).sum()))
-    n_random = int(np.floor(params.random_share * n_more + 0.5))
+    n_random = int(np.ceil(params.random_share * n_more - 1e-9))
     adaptive = _adaptive(alpha, beta, group, known, n_more - n_random, params, rng)
     even = _even(group, np.flatnonzero(asked), n_random, n, rng)
+    # random HITs stand anywhere among the adaptive ones: a batch that is cut short keeps its share
+    place = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
+                            rng.random(n_random)])  # fmt: skip
+    hits = np.append(np.arange(len(cover[0])), len(cover[0]) + np.argsort(place, kind="stable"))
     parts = (cover, adaptive, even)
-    items, roles = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
-    probability = np.concatenate([part[2] for part in parts])
-    order = np.argsort(rng.random(items.shape), axis=1)
+    items, roles = (np.concatenate([part[n] for part in parts])[hits] for n in (0, 1))
+    probability = np.concatenate([part[2] for part in parts])[hits]
+    draw = np.argsort(rng.random(items.shape), axis=1)
     return NextHits(
-        np.take_along_axis(items, order, axis=1),
-        np.take_along_axis(roles, order, axis=1),
-        np.take_along_axis(probability, order, axis=1),
+        np.take_along_axis(items, draw, axis=1),
+        np.take_along_axis(roles, draw, axis=1),
+        draw,
+        np.take_along_axis(probability, draw, axis=1),
         params,
     )
 

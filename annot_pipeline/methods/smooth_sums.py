@@ -5,7 +5,8 @@ score, so match quality is a smooth function of two scores. The scores are cut i
 narrow against its width; in each, Chebyshev nodes stand for the items (Greengard & Strain 1991
 do so for Gauss transforms). Weights of candidates are moved to nodes, sums are worked out at
 the nodes of the seeds, and interpolated from there: time is proportional to items plus nodes
-squared. The error is below 1e-6 of the sum, but for chains (gamma) far below the default.
+squared. The error is below 1e-6 of the sum from gamma .01 and up to 1,000 judgments an item on;
+beyond, panels are no longer narrow enough.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _NODE = np.cos(_ANGLE)
 _WEIGHT = (-1.0) ** np.arange(NODES) * np.sin(_ANGLE)
 CHUNK = 1 << 21
 """Numbers held at once."""
+SMALLEST = 1e-12
+"""Of a sum, against its largest term: less is the rounding of weights that cancel."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,8 +110,9 @@ def log_sums(seeds: States, candidates: States, gamma: float) -> Floats:
             gamma=gamma,
         )  # fmt: skip
         base = log_q.max(axis=1)
-        total = np.exp(log_q - base[:, None]) @ weight.reshape(-1)
-        summed[part] = base + np.log(np.maximum(total, np.finfo(np.float64).tiny))
+        # summed by numpy: BLAS would give other last digits with other numbers of threads
+        total = (np.exp(log_q - base[:, None]) * weight.reshape(-1)).sum(axis=1)
+        summed[part] = base + np.log(np.maximum(total, SMALLEST))
     found = np.zeros(seeds.score.size)
     for node, share in enumerate(_shares(seeds.score, of_seeds)):
         found += share * summed.reshape(-1, NODES)[of_seeds.cell, node]

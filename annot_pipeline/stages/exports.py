@@ -191,8 +191,8 @@ def _captures(expression: Expression) -> bool:
     return isinstance(expression, CaptureExpression)
 
 
-def listed_items(campaign: LoadedCampaign) -> pa.Table:
-    """Rows of the item tables as they lie there now, in order of precedence.
+def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
+    """Rows of the item tables as they lie there now, in order of precedence, and those unread.
 
     Raises
     ------
@@ -200,6 +200,7 @@ def listed_items(campaign: LoadedCampaign) -> pa.Table:
         A table is missing or cannot be read, or a mapping names a column that it lacks.
     """
     rows: list[dict[str, Any]] = []
+    unread: list[str] = []
     for number, source in enumerate(campaign.settings.items):
         where = f"items.{number}"
         for found in find_exports(
@@ -207,9 +208,13 @@ def listed_items(campaign: LoadedCampaign) -> pa.Table:
         ):
             read = _item_rows(source, found.path, found.relative, f"{where}.fields")
             rows += [row for row in read if not row["reason"]]
-    return pa.Table.from_pylist(
+            unread += [
+                f"{found.relative} row {r['row']}: {r['reason']}" for r in read if r["reason"]
+            ]
+    table = pa.Table.from_pylist(
         [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS
     )
+    return table, unread
 
 
 def present_exports(

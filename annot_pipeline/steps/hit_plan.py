@@ -23,12 +23,14 @@ HIT_PLAN = pa.schema(
         ("segment", TEXT),
         ("system", TEXT),
         ("role", TEXT),
+        ("draw", INT),
         ("control", TEXT),
         ("probability", REAL),
         ("easl_alpha", REAL),
         ("easl_beta", REAL),
         ("n_judgments", INT),
         ("seed", INT),
+        ("gamma", REAL),
         ("state", TEXT),
         ("text", TEXT),
         ("source", TEXT),
@@ -41,6 +43,10 @@ in the order in which they should be asked.
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+
+class CannotPlanError(ValueError):
+    """Why a task has no plan; a message for people."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +83,7 @@ class TaskItems:
     alpha: Floats
     beta: Floats
     n_judgments: Codes
-    listed: Mapping[str, Mapping[str, Any]]
+    listed: Mapping[str, dict[str, Any]]
 
     @property
     def state(self) -> str:
@@ -106,25 +112,30 @@ class Slots:
 
     items: Codes
     roles: Sequence[str]
+    draw: Codes | None  # as which of the HIT an item was drawn, from 0; None: all at once
     controls: Sequence[str]
     probability: Floats  # NaN: it does not depend on scores
     texts: Sequence[str | None]
 
 
-def plan_table(items: TaskItems, slots: Slots, *, campaign: str, seed: int) -> pa.Table:
+def plan_table(
+    items: TaskItems, slots: Slots, *, campaign: str, seed: int, gamma: float
+) -> pa.Table:
     """The rows of a task's plan, with an id for each HIT that its content and state decide."""
     n_hits, size = slots.items.shape
     item = slots.items.reshape(-1)
     names = [items.names[i] for i in item.tolist()]
+    sources = [items.told("source", i) for i in item.tolist()]
     state = items.state
     ids: list[str] = []
     for hit in range(n_hits):
         part = slice(hit * size, (hit + 1) * size)
-        content = [campaign, items.question.task, seed, state, hit, names[part],
-                   list(slots.controls[part])]  # fmt: skip
+        shown = [list(values[part]) for values in (names, slots.controls, slots.texts, sources)]
+        content = [campaign, items.question.task, seed, state, hit, *shown]
         text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
         ids += [hashlib.sha256(text.encode()).hexdigest()[:16]] * size
     probability = slots.probability.reshape(-1)
+    adaptive = slots.draw is not None
     return pa.table(
         {
             "task": pa.repeat(pa.scalar(items.question.task, TEXT), item.size),
@@ -134,15 +145,17 @@ def plan_table(items: TaskItems, slots: Slots, *, campaign: str, seed: int) -> p
             "segment": pa.array([items.segments[i] for i in item.tolist()], TEXT),
             "system": pa.array([items.systems[i] for i in item.tolist()], TEXT),
             "role": pa.array(slots.roles, TEXT),
+            "draw": pa.nulls(item.size, INT) if slots.draw is None else slots.draw.reshape(-1),
             "control": pa.array(slots.controls, TEXT),
             "probability": pa.array(probability, mask=np.isnan(probability)),
             "easl_alpha": items.alpha[item],
             "easl_beta": items.beta[item],
             "n_judgments": items.n_judgments[item],
             "seed": np.full(item.size, seed),
+            "gamma": pa.array(np.full(item.size, gamma), mask=np.full(item.size, not adaptive)),
             "state": pa.repeat(pa.scalar(state, TEXT), item.size),
             "text": pa.array(slots.texts, TEXT),
-            "source": pa.array([items.told("source", i) for i in item.tolist()], TEXT),
+            "source": pa.array(sources, TEXT),
         },
         schema=HIT_PLAN,
     )

@@ -18,16 +18,22 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.moments import means
-from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.steps.indexing import index, index_pairs
 
 MOST_ITEMS = 20
 """Items of a HIT without segments that are compared with each other."""
 
+MOST_OF_SEGMENT = 1_000
+"""Items of one segment in a HIT: beyond, the pairs would not fit into memory."""
+
+ROUNDING = 1e-12
+"""Of scores that differ by less, relative to the larger, the difference is noise of a mean."""
+
 REASONS = (
     "no comparison: no HIT is mapped",
     "no comparison: no other item of its segment in a HIT",
     f"no comparison: no segment is mapped, and its HITs hold more than {MOST_ITEMS} items",
+    f"no comparison: its HITs hold more than {MOST_OF_SEGMENT:,} items of its segment",
 )
 
 Codes = npt.NDArray[np.int64]
@@ -85,14 +91,18 @@ def imply_comparisons(
     n_in_group = np.bincount(cells.first, minlength=n_groups)
     segmented = np.zeros(n_groups, np.bool_)
     segmented[groups] = has_segment
-    too_many = ~segmented & (n_in_group > MOST_ITEMS)
-    reason[items[too_many[groups]]] = 2
+    unsegmented = ~segmented & (n_in_group > MOST_ITEMS)
+    reason[items[unsegmented[groups]]] = 2
+    large = segmented & (n_in_group > MOST_OF_SEGMENT)
+    reason[items[large[groups]]] = 3
+    too_many = unsegmented | large
     compared = (n_in_group > 1) & ~too_many
     order = _order(rows, groups, compared)
     first, second = _pairs(n_in_group, order)
-    score = comparable(means(cells.codes, scores, n_groups=cells.first.size))
-    apart = comparable(score[first] - score[second])
-    outcome = np.where(np.abs(apart) <= margin, 0, np.sign(apart)).astype(np.int64)
+    score = means(cells.codes, scores, n_groups=cells.first.size)
+    apart = score[first] - score[second]
+    noise = ROUNDING * np.maximum(np.abs(score[first]), np.abs(score[second]))
+    outcome = np.where(np.abs(apart) <= margin + noise, 0, np.sign(apart)).astype(np.int64)
     reason[cells.second[np.concatenate([first, second])]] = -1
     return Comparisons(cells.second[first], cells.second[second], outcome, reason)
 

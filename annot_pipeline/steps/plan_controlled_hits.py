@@ -1,22 +1,22 @@
 """Quality-controlled HITs of a task: the outputs least judged so far, and controls made of them.
 
-A degraded copy is the same whenever it is made: its randomness hangs on the campaign's seed and
-the item's name. What does not belong here: where controls stand (hit_design), how a text is
-degraded (degradation).
+A degraded copy is the same whenever it is made from the same item tables: its randomness hangs on
+the campaign's seed and the item's name. What does not belong here: where controls stand
+(hit_design), how a text is degraded (degradation).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.methods.degradation import CannotDegradeError, degrade
 from annot_pipeline.methods.hit_design import ORDINARY, controlled_hits
-from annot_pipeline.steps.hit_plan import Slots, TaskItems
+from annot_pipeline.steps.hit_plan import CannotPlanError, Slots, TaskItems
 
 DONORS = 50
 """Texts that a degraded copy may take its span from."""
@@ -30,8 +30,8 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
 
     Raises
     ------
-    ValueError
-        Why there can be none; a message for people.
+    CannotPlanError
+        Why there can be none.
     """
     given = settings.controlled_hits
     design, task = given.hit_design, items.question.task
@@ -39,28 +39,35 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     texts = [items.told("text", item) for item in range(len(items.names))]
     shown = np.flatnonzero([bool(text and text.strip()) for text in texts])
     if not shown.size:
-        raise ValueError("no item has a text, and controls are made of texts: map text under items")
+        raise CannotPlanError(
+            "no item has a text, and controls are made of texts: map text under items"
+        )
     if shown.size < len(texts):
         notes.append(f"{task}: {len(texts) - shown.size:,} items without a text are left out")
     if shown.size < design.outputs:
-        raise ValueError(
+        raise CannotPlanError(
             f"{shown.size:,} items have a text, and a HIT shows {design.outputs}: list more "
             "under items"
         )
-    order = np.lexsort((rng.random(shown.size), items.n_judgments[shown]))
-    pool = np.sort(shown[order[: POOL * design.outputs * given.hits]])
-    copies: dict[str, list[str | None]] = {"ask_again": [texts[i] for i in pool]}
-    if "bad_reference" in given.controls:
-        copies["bad_reference"] = _degraded(items, texts, pool, settings, notes)
-    if "good_reference" in given.controls:
-        copies["good_reference"] = _references(items, pool)
+    order = shown[np.lexsort((rng.random(shown.size), items.n_judgments[shown]))].tolist()
+    makers: dict[str, Callable[[int], str | None]] = {
+        "ask_again": lambda item: texts[item],
+        "bad_reference": _Degraded(items, texts, settings),
+        "good_reference": lambda item: _reference(items, item),
+    }
+    copies, pool = _copies(
+        order, {kind: makers[kind] for kind in given.controls},
+        least=POOL * design.outputs * given.hits, each=design.groups * given.hits,
+    )  # fmt: skip
+    if isinstance(degraded := makers["bad_reference"], _Degraded):
+        notes += degraded.notes()
     eligible = np.array([[c is not None for c in copies[kind]] for kind in given.controls])
     try:
         found = controlled_hits(
             items.n_judgments[pool], eligible, n_hits=given.hits, rng=rng, design=design
         )
     except ValueError as error:
-        raise ValueError(
+        raise CannotPlanError(
             f"{error}; {_what_to_do(eligible, given.controls, design.groups)}"
         ) from None
     kinds = found.kinds.reshape(-1).tolist()
@@ -69,6 +76,7 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     return Slots(
         items=pool[found.items],
         roles=["least_judged" if kind == ORDINARY else "control" for kind in kinds],
+        draw=None,
         controls=[names[kind] for kind in kinds],
         probability=np.full(found.items.shape, np.nan),
         texts=[
@@ -78,51 +86,73 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     )
 
 
-def _degraded(
-    items: TaskItems,
-    texts: Sequence[str | None],
-    pool: np.ndarray,
-    settings: Campaign,
-    notes: list[str],
-) -> list[str | None]:
-    """A degraded copy of each item of the pool; None where its text does not allow one."""
-    how = settings.controlled_hits.degradation
-    refused: Counter[str] = Counter()
-    found: list[str | None] = []
-    for item in pool.tolist():
-        name = hashlib.sha256(items.names[item].encode("utf-8", "surrogatepass")).digest()
-        rng = np.random.default_rng([settings.seed, int.from_bytes(name[:8], "big")])
-        donors: list[str] = []
-        if how == "replace_span":
-            donors = _donors(items, texts, item, rng)
+def _copies(
+    order: Sequence[int],
+    makers: Mapping[str, Callable[[int], str | None]],
+    *,
+    least: int,
+    each: int,
+) -> tuple[dict[str, list[str | None]], np.ndarray]:
+    """Controls of the items that are looked at, by kind and item, and which items these are.
+
+    The least judged, and as many more as it takes until each kind can be made ``each`` times.
+    """
+    made: dict[str, dict[int, str | None]] = {kind: {} for kind in makers}
+    pool = set(order[:least])
+    for kind, make in makers.items():
+        found = 0
+        for place, item in enumerate(order):
+            if place >= least and found >= each:
+                break
+            copy = made[kind].setdefault(item, make(item))
+            if copy is not None:
+                found += 1
+                pool.add(item)
+    items = np.array(sorted(pool), np.int64)
+    copies: dict[str, list[str | None]] = {}
+    for kind, make in makers.items():
+        known = made[kind]
+        copies[kind] = [known[i] if i in known else make(i) for i in items.tolist()]
+    return copies, items
+
+
+class _Degraded:
+    """Makes a degraded copy of an item's text; None where the text does not allow one."""
+
+    def __init__(self, items: TaskItems, texts: Sequence[str | None], settings: Campaign) -> None:
+        self._items, self._texts, self._settings = items, texts, settings
+        self._refused: dict[int, str] = {}
+
+    def __call__(self, item: int) -> str | None:
+        how = self._settings.controlled_hits.degradation
+        name = hashlib.sha256(self._items.names[item].encode("utf-8", "surrogatepass")).digest()
+        rng = np.random.default_rng([self._settings.seed, int.from_bytes(name[:8], "big")])
+        donors = self._donors(item, rng) if how == "replace_span" else []
         try:
-            found.append(degrade(str(texts[item]), how=how, donors=donors, rng=rng))
+            return degrade(str(self._texts[item]), how=how, donors=donors, rng=rng)
         except CannotDegradeError as error:
-            refused[str(error)] += 1
-            found.append(None)
-    notes += [
-        f"{items.question.task}: {n:,} texts cannot be degraded: {reason}"
-        for reason, n in refused.most_common(3)
-    ]
-    return found
+            self._refused[item] = str(error)
+            return None
+
+    def notes(self) -> list[str]:
+        """How many texts could not be degraded, and why."""
+        return [
+            f"{self._items.question.task}: {n:,} texts cannot be degraded: {reason}"
+            for reason, n in Counter(self._refused.values()).most_common(3)
+        ]
+
+    def _donors(self, item: int, rng: np.random.Generator) -> list[str]:
+        """Texts of other segments, at random."""
+        texts, segments = self._texts, self._items.segments
+        some = rng.integers(0, len(texts), 2 * DONORS).tolist()
+        own = segments[item]
+        others = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
+        return [text for text in others if text and text != texts[item]][:DONORS]
 
 
-def _donors(
-    items: TaskItems, texts: Sequence[str | None], item: int, rng: np.random.Generator
-) -> list[str]:
-    """Texts of other segments, at random."""
-    segment = items.segments[item]
-    some = rng.integers(0, len(texts), 2 * DONORS).tolist()
-    others = (
-        texts[i] for i in some if i != item and (segment is None or items.segments[i] != segment)
-    )
-    return [text for text in others if text and text != texts[item]][:DONORS]
-
-
-def _references(items: TaskItems, pool: np.ndarray) -> list[str | None]:
-    """The reference of each item: its own, or that of another output of its segment."""
-    found = [items.told("reference", item) for item in pool.tolist()]
-    return [text if text and text.strip() else None for text in found]
+def _reference(items: TaskItems, item: int) -> str | None:
+    text = items.told("reference", item)
+    return text if text and text.strip() else None
 
 
 def _what_to_do(eligible: np.ndarray, controls: Sequence[str], groups: int) -> str:

@@ -7,7 +7,9 @@ here: which items are chosen (next_hits, hit_design), files to upload (annot_pip
 from __future__ import annotations
 
 import fnmatch
+from collections import ChainMap
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,16 +20,19 @@ from annot_pipeline.config import Campaign, TaskSettings
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.beta_scores import FRESH
 from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
-from annot_pipeline.steps.hit_plan import HIT_PLAN, Question, Slots, TaskItems, plan_table
+from annot_pipeline.steps.hit_plan import (
+    HIT_PLAN,
+    CannotPlanError,
+    Question,
+    Slots,
+    TaskItems,
+    plan_table,
+)
 from annot_pipeline.steps.indexing import index
 from annot_pipeline.steps.plan_controlled_hits import plan_controlled
 from annot_pipeline.steps.resolve_tasks import scale_of
 
 CODE_VERSION = "1"
-
-
-class CannotPlanError(ValueError):
-    """Why a task has no plan; a message for people."""
 
 
 def plan_hits(
@@ -52,55 +57,97 @@ def plan_hits(
     plan, facts
         `hit_plan.HIT_PLAN`; and what was planned, what could not be, and what to know.
     """
-    listed = _listed(items)
+    listed = _listed(items, tasks, settings)
     questions, unplanned = _questions(tasks, listed, settings)
     notes: list[str] = []
+    if len(listed.of) > 1:
+        homeless = listed.common.keys() - set(scores["item"].to_pylist())
+        homeless -= {item for rows in listed.of.values() for item in rows}
+        if homeless:
+            notes.append(
+                f"listed items left out, for there are several tasks and their table does not map "
+                f"task: {len(homeless):,}"
+            )
     parts: list[pa.Table] = []
     planned: dict[str, int] = {}
+    judged = index(scores["task"])
+    order = np.argsort(judged.codes, kind="stable")
+    ends = np.searchsorted(judged.codes[order], np.arange(len(judged.names) + 1))
     for question in questions:
-        found = _task_items(question, scores, listed, notes, alone=len(questions) == 1)
+        rows = order[:0]
+        if question.task in judged.names:
+            code = judged.names.index(question.task)
+            rows = order[ends[code] : ends[code + 1]]
+        of_task = scores.take(pa.array(rows))
+        found = _task_items(question, of_task, listed)
+        if settings.next_hits.design == "easl":
+            found = _with_text(found, notes)
         try:
             slots = _DESIGNS[settings.next_hits.design](found, settings, notes)
-        except ValueError as error:
+        except CannotPlanError as error:
             unplanned[question.task] = str(error)
             continue
         planned[question.task] = len(slots.items)
-        parts.append(plan_table(found, slots, campaign=settings.campaign, seed=settings.seed))
+        parts.append(
+            plan_table(
+                found, slots,
+                campaign=settings.campaign, seed=settings.seed, gamma=settings.easl.gamma,
+            )
+        )  # fmt: skip
     table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
     return table, {"hits": planned, "unplanned": unplanned, "notes": notes}
 
 
 # --- which tasks and items there are -------------------------------------------------------
 
+Row = dict[str, Any]
 
-def _listed(items: pa.Table) -> dict[str, dict[str, Any]]:
-    """Rows of the item tables by item; the first row of an item wins."""
-    found: dict[str, dict[str, Any]] = {}
-    for row in items.to_pylist():
-        found.setdefault(row["item"], row)
-    return found
+
+@dataclass(frozen=True)
+class _Listed:
+    """Rows of the item tables by item: those that name a task, and those that name none.
+
+    The first row of an item wins. Where there is only one task, the latter are its own.
+    """
+
+    of: dict[str, dict[str, Row]]
+    common: dict[str, Row]
+
+
+def _listed(items: pa.Table, tasks: pa.Table, settings: Campaign) -> _Listed:
+    rows = items.to_pylist()
+    judged = set(tasks["task"].to_pylist())
+    named = {row["task"] for row in rows}
+    if None in named and not judged:
+        named.add(settings.campaign)  # the task of exports that map none
+    of: dict[str, dict[str, Row]] = {task: {} for task in judged | named - {None}}
+    common: dict[str, Row] = {}
+    for row in rows:
+        (common if row["task"] is None else of[row["task"]]).setdefault(row["item"], row)
+    if len(of) == 1:
+        (only,) = of.values()
+        only |= {item: row for item, row in common.items() if item not in only}
+    return _Listed(of, common)
 
 
 def questions_of(
     tasks: pa.Table, items: pa.Table, settings: Campaign
 ) -> tuple[list[Question], dict[str, str]]:
     """Scalar tasks with a scale, and why others cannot be asked."""
-    return _questions(tasks, _listed(items), settings)
+    return _questions(tasks, _listed(items, tasks, settings), settings)
 
 
 def _questions(
-    tasks: pa.Table, listed: dict[str, dict[str, Any]], settings: Campaign
+    tasks: pa.Table, listed: _Listed, settings: Campaign
 ) -> tuple[list[Question], dict[str, str]]:
     found: list[Question] = []
     unplanned: dict[str, str] = {}
     known = {row["task"]: row for row in tasks.to_pylist()}
-    names = {row["task"] for row in listed.values()} - {None}
-    if not known and listed and not names:
-        names = {settings.campaign}  # the task of exports that map none
-    for task in sorted({*known, *names}):
+    for task in sorted({*known, *listed.of}):
         if task in known:
             row = known[task]
-            kind, scale = row["kind"], scale_of(row)
+            declared = row["scale_low"] is not None and row["scale_high"] is not None
+            kind, scale = row["kind"], scale_of(row) if declared else None
             criteria = tuple(c["criterion"] for c in row["criteria"] or ())
         else:
             kind, scale, criteria = _declared(task, settings)
@@ -122,30 +169,13 @@ def _declared(
     return of.kind, of.scale, tuple(of.criteria)
 
 
-def _task_items(
-    question: Question,
-    scores: pa.Table,
-    listed: dict[str, dict[str, Any]],
-    notes: list[str],
-    *,
-    alone: bool,
-) -> TaskItems:
+def _task_items(question: Question, rows: pa.Table, all_listed: _Listed) -> TaskItems:
     """Items judged for a task, and those listed for it that nobody has judged."""
-    rows = scores.filter(pc.equal(scores["task"].cast(TEXT), question.task))
+    listed = all_listed.of[question.task]
     judged = rows["item"].cast(TEXT).to_pylist()
     seen = set(judged)
-    fresh = [
-        item
-        for item, row in listed.items()
-        if item not in seen and (row["task"] == question.task or (alone and row["task"] is None))
-    ]
-    if not alone and any(row["task"] is None for row in listed.values()):
-        notes.append(
-            f"{question.task}: listed items that were not judged are left out where the item "
-            "table does not map task"
-        )
-    whole = pa.chunked_array([pa.array([*judged, *fresh], TEXT)])
-    names = index(whole)
+    fresh = [item for item in listed if item not in seen]
+    names = index(pa.array([*judged, *fresh], TEXT))
     order = np.argsort(names.codes, kind="stable")  # every item stands once
 
     def column(name: str, start: float) -> np.ndarray:
@@ -164,7 +194,35 @@ def _task_items(
         alpha=column("easl_alpha", FRESH),
         beta=column("easl_beta", FRESH),
         n_judgments=column("n_judgments", 0).astype(np.int64),
-        listed=listed,
+        listed=ChainMap[str, Row](listed, all_listed.common),
+    )
+
+
+def _with_text(items: TaskItems, notes: list[str]) -> TaskItems:
+    """The items that have a text; all, under their names, where none has one."""
+    task = items.question.task
+    shown = [bool((items.told("text", i) or "").strip()) for i in range(len(items.names))]
+    if all(shown):
+        return items
+    if not any(shown):
+        system = ", which may tell the system" * any(s is not None for s in items.systems)
+        notes.append(
+            f"{task}: no item has a text: judges see its name{system}; map text under items"
+        )
+        return items
+    notes.append(
+        f"{task}: {shown.count(False):,} items without a text are left out; list them, with text, "
+        "under items"
+    )
+    kept = np.flatnonzero(shown).tolist()
+    return replace(
+        items,
+        names=[items.names[i] for i in kept],
+        segments=[items.segments[i] for i in kept],
+        systems=[items.systems[i] for i in kept],
+        alpha=items.alpha[kept],
+        beta=items.beta[kept],
+        n_judgments=items.n_judgments[kept],
     )
 
 
@@ -195,13 +253,14 @@ def _plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
                 "outputs (easl.hit_size)"
             )
     judged = items.n_judgments > 0
+    can_be_asked = np.ones(n_items, np.bool_) if groups is None else (sizes >= n)[groups]
     found = next_hits(
         items.alpha, items.beta,
         judged=judged, groups=groups, rng=items.rng(settings.seed),
         params=NextHitsParams(easl.gamma, n, easl.hits, easl.random_share),
     )  # fmt: skip
     covered = int((found.roles == ROLES.index("cover")).sum())
-    fresh = int((~judged).sum())
+    fresh = int((can_be_asked & ~judged).sum())
     if covered < fresh:
         notes.append(
             f"{task}: {fresh - covered:,} of {fresh:,} items without judgments wait for the next "
@@ -212,9 +271,15 @@ def _plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
             f"{task}: {len(found.items):,} HITs, not {easl.hits:,} (easl.hits): more would not fit "
             "into a round"
         )
-    names = np.array(ROLES, object)[found.roles].reshape(-1)
     texts = [items.told("text", i) for i in found.items.reshape(-1).tolist()]
-    return Slots(found.items, names.tolist(), ["none"] * len(texts), found.probability, texts)
+    return Slots(
+        items=found.items,
+        roles=np.array(ROLES, object)[found.roles].reshape(-1).tolist(),
+        draw=found.draw,
+        controls=["none"] * len(texts),
+        probability=found.probability,
+        texts=texts,
+    )
 
 
 def _segments(items: TaskItems) -> np.ndarray | None:

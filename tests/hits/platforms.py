@@ -17,16 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.hits import WRITERS
-from annot_pipeline.steps.hit_plan import Question
+from annot_pipeline.steps.hit_plan import HIT_PLAN, Question
 
-PLAN = pa.schema(
-    [
-        ("task", pa.string()), ("hit", pa.string()), ("slot", pa.int64()), ("item", pa.string()),
-        ("segment", pa.string()), ("system", pa.string()), ("role", pa.string()),
-        ("control", pa.string()), ("probability", pa.float64()), ("easl_alpha", pa.float64()),
-        ("easl_beta", pa.float64()), ("text", pa.string()), ("source", pa.string()),
-    ]
-)  # fmt: skip
+PLAN = HIT_PLAN
 
 MTURK_COLUMNS = (
     "HITId", "HITTypeId", "Title", "Description", "Keywords", "Reward", "CreationTime",
@@ -62,7 +55,7 @@ def plan(*tasks: tuple[str, Sequence[Sequence[Row]]]) -> pa.Table:
                 at = {"task": task, "hit": hit_id(number), "slot": place, "role": "item"}
                 rows.append({**at, **shown})
     order = sorted(rows, key=lambda row: (row["task"], row["hit"], row["slot"]))
-    return pa.Table.from_pylist(order, PLAN)
+    return pa.Table.from_pylist(order, HIT_PLAN)
 
 
 def question(task: str, *criteria: str, scale: tuple[float, float] = (0.0, 100.0)) -> Question:

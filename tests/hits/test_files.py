@@ -224,7 +224,7 @@ def test_the_document_says_what_there_is(platform: str, tmp_path: Path) -> None:
 
 
 def test_the_log_is_the_whole_plan(tmp_path: Path) -> None:
-    table = plan(("t", HITS)).append_column("n_judgments", pa.array([1, 2, 3, 4]))
+    table = plan(("t", HITS)).append_column("more", pa.array([1, 2, 3, 4]))
     document = write(table, [question("t")], tmp_path, "jsonl")
     logged = pq.read_table(document["plan"])
     assert logged.equals(table)

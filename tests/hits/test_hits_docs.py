@@ -55,6 +55,7 @@ def test_the_judge_of_the_page_judges(
     given = files(document, ".jsonl")["mt"]
     run([sys.executable, "judge.py", str(given), "results/judge.jsonl"], tmp_path)
     (tmp_path / "campaign.yaml").write_text(blocks("yaml")[0])
+    (tmp_path / "outputs.csv").write_text("sid,sys,output,src,ref\n0,x,a text,a source,another\n")
     built = build_file(tmp_path)
     rows = built.rows("judgments")
     assert len(rows) == 4 * 4 * max(len(criteria), 1)
@@ -62,7 +63,7 @@ def test_the_judge_of_the_page_judges(
     assert {r["judge"] for r in rows} == {"longer-is-better 1.0"}
     assert {r["criterion"] for r in rows} == {*(criteria or [None])}
     assert all(pair["reason"] is None for pair in built.rows("control_pairs"))
-    (tmp_path / "log.py").write_text(log)
+    (tmp_path / "log.py").write_text(log.replace("plan.parquet", "hits/plan.parquet"))
     said = run([sys.executable, "log.py"], tmp_path)
     assert "raw_mean" in said
 

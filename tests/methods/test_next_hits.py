@@ -1,9 +1,13 @@
+import os
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
+from annot_pipeline.methods import partners
 from annot_pipeline.methods.match_quality import log_match_quality, match_quality
 from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
 from annot_pipeline.methods.partners import draw_partners
@@ -166,6 +170,98 @@ def test_partners_come_from_outside_the_seeds():
     assert not set(found.items[found.roles == SEED]) & set(found.items[found.roles == PARTNER])
 
 
+def test_partners_of_a_plan_have_the_distribution_and_the_probability_they_log():
+    alpha, beta = after([1, 1, 1, 1, 9, 9, 9, 9], [0.5, 0.1, 0.4, 0.9, 0.5, 0.1, 0.4, 0.9])
+    groups = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    params = NextHitsParams(hit_size=2, hits=2, gamma=0.2)
+    seen: dict[tuple[int, int], list[float]] = {}
+    for seed in range(4000):
+        found = next_hits(
+            alpha, beta, judged=np.ones(8, bool), groups=groups,
+            rng=np.random.default_rng(seed), params=params,
+        )  # fmt: skip
+        for items, draw, probability in zip(
+            found.items.tolist(), found.draw.tolist(), found.probability.tolist(), strict=True
+        ):
+            seed_item, partner = items[draw.index(0)], items[draw.index(1)]
+            seen.setdefault((seed_item, partner), []).append(probability[draw.index(1)])
+    for seed_item in {s for s, _ in seen}:
+        found_ = sorted(p for s, p in seen if s == seed_item)
+        counts = np.array([len(seen[seed_item, p]) for p in found_])
+        seeds = {s for s, _ in seen if groups[s] == groups[seed_item]}
+        others = [i for i in range(8) if groups[i] == groups[seed_item] and i not in seeds]
+        if len(others) < 2:
+            continue
+        exact = {p: naive_quality(alpha, beta, seed_item, p, 0.2) for p in others}
+        share = np.array([exact[p] / sum(exact.values()) for p in found_])
+        assert chisquare(counts, counts.sum() * share / share.sum()).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("gamma", [0.3, 0.05, 0.01])
+def test_no_match_quality_exceeds_the_bound_of_its_cell(gamma):
+    rng = np.random.default_rng(11)
+    n = rng.integers(0, 9, 3000)
+    item = states(*after(n, np.where(n == 0, 0.5, rng.random(3000))))
+    cells = partners._cells(item, gamma)
+    seeds = item.of(np.arange(0, 3000, 37))
+    bounds = partners._bounds(seeds, cells, gamma)
+    for cell in range(cells.n.size):
+        members = item.of(cells.order[cells.start[cell] : cells.start[cell] + cells.n[cell]])
+        exact = log_match_quality(
+            seeds.score[:, None], seeds.variance[:, None], members.score, members.variance,
+            gamma=gamma,
+        )  # fmt: skip
+        assert (exact <= bounds[:, [cell]]).all()
+
+
+def test_going_on_from_what_was_drawn_keeps_the_distribution(monkeypatch):
+    """One round of tries, then all candidates are weighed: the same distribution."""
+    monkeypatch.setattr(partners, "ROUNDS", 1)
+    alpha, beta = after(*STATES["two camps"])
+    item, draws = states(alpha, beta), 4000
+    others = np.array([i for i in range(150) if i != 31])
+    exact = np.array([naive_quality(alpha, beta, 31, j, 0.1) for j in others])
+    exact /= exact.sum()
+    drawn = draw_partners(
+        item.of(np.full(draws, 31)), item.of(others),
+        n_partners=4, gamma=0.1, rng=np.random.default_rng(6), few=1,
+    )  # fmt: skip
+    assert all(len(set(row)) == 4 for row in drawn.candidate.tolist())
+    second = exact * (np.sum(exact / (1 - exact)) - exact / (1 - exact))
+    assert p_of_fit(np.bincount(drawn.candidate[:, 0], minlength=149), draws * exact) > 1e-3
+    assert p_of_fit(np.bincount(drawn.candidate[:, 1], minlength=149), draws * second) > 1e-3
+
+
+def test_slots_are_in_random_order_and_draw_tells_the_true_one():
+    alpha, beta = after(np.full(50, 2), np.linspace(0, 1, 50))
+    found = next_hits(
+        alpha, beta, judged=np.ones(50, bool), rng=np.random.default_rng(3),
+        params=NextHitsParams(hits=10),
+    )  # fmt: skip
+    assert (np.sort(found.draw, axis=1) == np.arange(5)).all()
+    assert ((found.draw == 0) == (found.roles == SEED)).all()
+    slots = np.zeros(5)
+    for seed in range(400):
+        more = next_hits(
+            alpha, beta, judged=np.ones(50, bool), rng=np.random.default_rng(seed),
+            params=NextHitsParams(hits=10),
+        )  # fmt: skip
+        slots += (more.roles == SEED).sum(axis=0)
+    assert chisquare(slots).pvalue > 1e-3
+
+
+@pytest.mark.skipif(not os.environ.get("SOAK"), reason="takes long; make soak runs it")
+def test_a_million_items_need_memory_in_proportion():
+    rng = np.random.default_rng(1)
+    alpha, beta = after(rng.integers(1, 6, 10**6), rng.random(10**6))
+    tracemalloc.start()
+    found = next_hits(alpha, beta, judged=np.ones(10**6, bool), rng=rng)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.items.shape == (200_000, 5)
+    assert peak < 600 * 10**6  # a row of an N x N matrix is 8 MB
+
+
 # --- coverage ------------------------------------------------------------------------------
 
 
@@ -176,6 +272,8 @@ def test_the_first_round_covers_every_item():
     assert sorted(covered) == list(range(23))
     assert len(found.items) == 5
     assert (found.roles == FILL).sum() == 2
+    # three of 23 items are in the last HIT: any of 20 others fills it, then any of 19
+    assert sorted(found.probability[found.roles == FILL]) == pytest.approx([1 / 20, 1 / 19])
     assert (found.probability[found.roles == COVER] == 1).all()
 
 
