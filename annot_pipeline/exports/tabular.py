@@ -265,11 +265,12 @@ def _parsed(
         ),
     )
     row = 0
-    for batch in reader:
-        numbers, row = _number(batch.num_rows, row, invalid.reasons)
-        if batch.num_rows:
-            yield True, _as_text(batch, wanted, numbers, bytewise)
-        yield from invalid.told(wanted)
+    with reader:  # its threads end with it, also when nobody reads on
+        for batch in reader:
+            numbers, row = _number(batch.num_rows, row, invalid.reasons)
+            if batch.num_rows:
+                yield True, _as_text(batch, wanted, numbers, bytewise)
+            yield from invalid.told(wanted)
     yield from invalid.told(wanted)  # a block without a good row makes no batch
     if invalid.n_rows is None:
         raise _unclosed(opening, f"row {max(row, 1, *invalid.reasons)}")

@@ -330,6 +330,8 @@ def _no_records() -> pa.Table:
 def _item_rows(source: ItemSource, kept: Path, name: str, where: str) -> list[dict[str, Any]]:
     """Rows of an item table in their order, with the reason where one cannot be read."""
     export = open_export(source, kept, name)
+    if export.has_header:
+        check_columns(source, export.columns, name, where)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
     check_columns(source, export.columns, name, where)
     rows = [row for table in tables for row in table.to_pylist()]
