@@ -11,6 +11,7 @@ import pytest
 
 from annot_pipeline.methods.bounded_ra import bounded_ra
 from annot_pipeline.methods.trueskill import trueskill
+from annot_pipeline.steps import imply_comparisons
 
 FIELDS = {
     name: name for name in ("judge", "item", "score", "hit", "segment", "system", "submitted_at")
@@ -196,6 +197,20 @@ def test_without_segments_a_hit_of_20_items_is_compared(n, compared, build_campa
         None
         if compared
         else "no comparison: no segment is mapped, and its HITs hold more than 20 items"
+    )
+
+
+def test_a_hit_with_too_many_items_of_a_segment_compares_none_and_says_why(
+    build_campaign, monkeypatch
+):
+    monkeypatch.setattr(imply_comparisons, "MOST_OF_SEGMENT", 4)
+    rows = [row("j", f"{s}{k}", k, hit="h", segment=s) for s, n in (("x", 4), ("y", 5))
+            for k in range(n)]  # fmt: skip
+    found = scores(build(build_campaign, rows, fields=("hit", "segment")))
+    assert [found[f"x{k}"]["n_comparisons"] for k in range(4)] == [3] * 4
+    assert found["y0"]["n_comparisons"] == 0
+    assert found["y0"]["reason"] == (
+        "no comparison: its HITs hold more than 1,000 items of its segment"
     )
 
 

@@ -8,18 +8,12 @@ What comes back is read by ``format: hits`` (annot_pipeline.exports.hits). What 
 here: which items are asked next, and in which HIT.
 """
 
-from annot_pipeline.hits.jsonl_file import JSON_LINES, write_jsonl
-from annot_pipeline.hits.label_studio_file import LABEL_STUDIO, write_label_studio
-from annot_pipeline.hits.mturk_file import MTURK, write_mturk
-from annot_pipeline.steps.hit_plan import Question
-
-WRITERS = {
-    "mturk": write_mturk,
-    "label_studio": write_label_studio,
-    "jsonl": write_jsonl,
-}
-"""Platform to what writes its files: ``(plan, questions, folder, *, force=False)``."""
+from annot_pipeline.hits.batch import write_batch
+from annot_pipeline.hits.jsonl_file import JSON_LINES
+from annot_pipeline.hits.label_studio_file import LABEL_STUDIO
+from annot_pipeline.hits.mturk_file import MTURK
 
 PLATFORMS = {platform.name: platform for platform in (MTURK, LABEL_STUDIO, JSON_LINES)}
+"""By name, as ``next_hits.upload`` says it."""
 
-__all__ = ["PLATFORMS", "WRITERS", "Question", "write_jsonl", "write_label_studio", "write_mturk"]
+__all__ = ["PLATFORMS", "write_batch"]

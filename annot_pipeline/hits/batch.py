@@ -37,7 +37,7 @@ class Platform:
     Parameters
     ----------
     name
-        As ``WRITERS`` names it.
+        As ``PLATFORMS`` has it.
     files
         Names of a task's files, ``{}`` for the stem made from the task's name.
     write_task

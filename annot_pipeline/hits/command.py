@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import SCORES, TEXT
 from annot_pipeline.errors import ConfigError, Problem, first_of
-from annot_pipeline.hits import PLATFORMS, WRITERS
+from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.batch import LOG
 from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.last_build import last_build
@@ -75,11 +75,11 @@ def next_batch(
     asked = [question for question in questions if question.task in planned]
     others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     _refuse_own_folders(campaign, folder)
-    upload = settings.next_hits.upload
-    names = [LOG, *(pattern.format(stem) for pattern in PLATFORMS[upload].files
+    platform = PLATFORMS[settings.next_hits.upload]
+    names = [LOG, *(pattern.format(stem) for pattern in platform.files
                     for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
     refuse_read_back(campaign, [folder / name for name in names])
-    written = WRITERS[upload](plan, asked, folder, force=force)
+    written = write_batch(plan, asked, folder, platform, force=force)
     return {
         "campaign": settings.campaign,
         "design": settings.next_hits.design,

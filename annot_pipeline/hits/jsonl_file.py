@@ -7,19 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from annot_pipeline.exports.hit_bookkeeping import NAME
-from annot_pipeline.hits.batch import Platform, write_batch
+from annot_pipeline.hits.batch import Platform
 from annot_pipeline.hits.plan import TaskPlan
-from annot_pipeline.steps.hit_plan import Question
-
-
-def write_jsonl(
-    plan: pa.Table, questions: Sequence[Question], folder: Path, *, force: bool = False
-) -> dict[str, Any]:
-    """Write ``hits-TASK.jsonl``; see `batch.write_batch`."""
-    return write_batch(plan, questions, folder, JSON_LINES, force=force)
 
 
 def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:

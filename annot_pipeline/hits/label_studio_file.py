@@ -9,23 +9,14 @@ from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import pyarrow as pa
-
 from annot_pipeline.exports.hit_bookkeeping import NAME, answer_name, plain_number
-from annot_pipeline.hits.batch import Platform, write_batch
+from annot_pipeline.hits.batch import Platform
 from annot_pipeline.hits.plan import TaskPlan
 from annot_pipeline.hits.spreadsheet_safe import NO_CHARACTER
 from annot_pipeline.steps.hit_plan import Question
 
 POSITIONS = 100
 """A slider has at least as many."""
-
-
-def write_label_studio(
-    plan: pa.Table, questions: Sequence[Question], folder: Path, *, force: bool = False
-) -> dict[str, Any]:
-    """Write ``hits-TASK.json`` and ``labeling_config-TASK.xml``; see `batch.write_batch`."""
-    return write_batch(plan, questions, folder, LABEL_STUDIO, force=force)
 
 
 def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:

@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
 
 from annot_pipeline.exports.hit_bookkeeping import NAME
-from annot_pipeline.hits.batch import Platform, write_batch
+from annot_pipeline.hits.batch import Platform
 from annot_pipeline.hits.mturk_layout import mturk_layout
 from annot_pipeline.hits.plan import TaskPlan
 from annot_pipeline.hits.spreadsheet_safe import html_cell, json_cell
-from annot_pipeline.steps.hit_plan import Question
 
 LARGEST_QUESTION = 65_535
 """Bytes of HTML that MTurk takes for one HIT."""
-
-
-def write_mturk(
-    plan: pa.Table, questions: Sequence[Question], folder: Path, *, force: bool = False
-) -> dict[str, Any]:
-    """Write ``hits-TASK.csv`` and ``layout-TASK.html``; see `batch.write_batch`."""
-    return write_batch(plan, questions, folder, MTURK, force=force)
 
 
 def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:

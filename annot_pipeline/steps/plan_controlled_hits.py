@@ -50,17 +50,17 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
             "under items"
         )
     order = shown[np.lexsort((rng.random(shown.size), items.n_judgments[shown]))].tolist()
+    degraded = _Degraded(items, texts, settings)
     makers: dict[str, Callable[[int], str | None]] = {
         "ask_again": lambda item: texts[item],
-        "bad_reference": _Degraded(items, texts, settings),
+        "bad_reference": degraded,
         "good_reference": lambda item: _reference(items, item),
     }
     copies, pool = _copies(
         order, {kind: makers[kind] for kind in given.controls},
         least=POOL * design.outputs * given.hits, each=design.groups * given.hits,
     )  # fmt: skip
-    if isinstance(degraded := makers["bad_reference"], _Degraded):
-        notes += degraded.notes()
+    notes += degraded.notes()
     eligible = np.array([[c is not None for c in copies[kind]] for kind in given.controls])
     try:
         found = controlled_hits(
@@ -104,7 +104,7 @@ def _copies(
         for place, item in enumerate(order):
             if place >= least and found >= each:
                 break
-            copy = made[kind].setdefault(item, make(item))
+            copy = made[kind][item] = make(item)
             if copy is not None:
                 found += 1
                 pool.add(item)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.hits import WRITERS
+from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.steps.hit_plan import HIT_PLAN, Question
 
 PLAN = HIT_PLAN
@@ -63,7 +63,7 @@ def question(task: str, *criteria: str, scale: tuple[float, float] = (0.0, 100.0
 
 
 def write(table: pa.Table, questions: Sequence[Question], folder: Path, platform: str) -> Row:
-    return WRITERS[platform](table, questions, folder)
+    return write_batch(table, questions, folder, PLATFORMS[platform])
 
 
 def files(document: Row, ending: str) -> dict[str, Path]:

@@ -170,6 +170,54 @@ def test_another_batch_is_not_written_over(folder, capsys):
     hits(capsys, folder, "-o", folder / "mine", "--set", "seed=18", "--force")
 
 
+def test_force_leaves_no_file_of_the_batch_before(folder, capsys):
+    judge(folder, 80)
+    build_file(folder)
+    for upload in ("mturk", "jsonl"):
+        hits(capsys, folder, "-o", folder / "mine", "--upload", upload)
+    assert len(list((folder / "mine").iterdir())) == 4, "one plan, two platforms"
+    hits(capsys, folder, "-o", folder / "mine", "--set", "seed=18", "--force")
+    names = sorted(path.name for path in (folder / "mine").iterdir())
+    assert names == ["hits-small.csv", "layout-small.html", "plan.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        ("gold/v0001", "-o: {folder}/gold/v0001 lies in gold"),
+        ("store", "-o: {folder}/store lies in store"),
+        ("items.csv", "{folder}/items.csv: is a file"),
+    ],
+)
+def test_places_that_a_batch_does_not_belong_in(output, says, folder, capsys):
+    judge(folder, 80)
+    build_file(folder)
+    before = sorted(path.name for path in (folder / "gold" / "v0001").iterdir())
+    status, _, err = run(capsys, "hits", folder, "-o", folder / output)
+    assert status == 2
+    assert says.format(folder=folder) in err
+    assert sorted(path.name for path in (folder / "gold" / "v0001").iterdir()) == before
+
+
+def test_results_that_are_gone_begin_no_first_round_again(folder, capsys):
+    judge(folder, 80)
+    build_file(folder)
+    (folder / "exports" / "a.csv").unlink()
+    status, _, err = run(capsys, "hits", folder)
+    assert status != 0
+    assert "exports/*.csv" in err or "exports/a.csv" in err
+    assert not (folder / "hits").exists()
+
+
+def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsys):
+    with (folder / "items.csv").open("a") as file:
+        file.write(",a text of nothing,\n")
+    status, out, err = run(capsys, "hits", folder)
+    assert status == 0
+    assert out.startswith("16 HITs, 80 slots")
+    assert "left out, for it cannot be read: items.csv row 81: item is blank" in err
+
+
 def test_the_loop_closes(folder, capsys):
     """Two nights: what is asked, is judged, is built, and decides what is asked next."""
     write(folder, CAMPAIGN | {"sources": [{"path": "results/*.jsonl", "format": "hits"}]})

@@ -19,7 +19,7 @@ import pytest
 
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.exports import READERS, Opening
-from annot_pipeline.hits import WRITERS, jsonl_file
+from annot_pipeline.hits import PLATFORMS, jsonl_file, write_batch
 from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.hits.label_studio_file import labeling_config
 from annot_pipeline.hits.plan import task_plans
@@ -97,7 +97,7 @@ def test_scales_and_criteria_are_kept(tmp_path: Path) -> None:
     assert (hit["scale"], hit["criteria"]) == ([-0.5, 1e-7], ["fluency", "wie gut?"])
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_an_empty_text_is_shown_empty(platform: str, tmp_path: Path) -> None:
     table = plan(("t", [[slot("a", text=""), slot("b", text=" ")]]))
     document = write(table, [question("t")], tmp_path, platform)
@@ -187,7 +187,7 @@ def test_file_names_are_safe_and_distinct() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_tasks_with_one_name_on_a_disk_have_files_of_their_own(
     platform: str, tmp_path: Path
 ) -> None:
@@ -205,7 +205,7 @@ def test_tasks_with_one_name_on_a_disk_have_files_of_their_own(
 # --- the document, the log -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_the_document_says_what_there_is(platform: str, tmp_path: Path) -> None:
     table = plan(("t", HITS), ("u", [[slot("x")]]))
     document = write(table, [question("u"), question("t")], tmp_path, platform)
@@ -231,7 +231,7 @@ def test_the_log_is_the_whole_plan(tmp_path: Path) -> None:
     assert logged["probability"].null_count == 4
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_bytes_are_the_same_every_time(platform: str, tmp_path: Path) -> None:
     table = plan(("t", HITS))
     chunked = pa.concat_tables([table.slice(n, 1) for n in range(4)])
@@ -254,7 +254,7 @@ def test_another_batch_is_not_written_over(tmp_path: Path) -> None:
         write(other, [question("t")], tmp_path, "mturk")
     assert "plan.parquet" in str(raised.value)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
-    WRITERS["mturk"](other, [question("t")], tmp_path, force=True)
+    write_batch(other, [question("t")], tmp_path, PLATFORMS["mturk"], force=True)
     assert pq.read_table(tmp_path / "plan.parquet").equals(other)
 
 
@@ -268,13 +268,13 @@ def test_all_files_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         return written(task, paths)
 
     broken = jsonl_file.Platform("jsonl", ("hits-{}.jsonl",), failing, "")
-    monkeypatch.setattr(jsonl_file, "JSON_LINES", broken)
+    monkeypatch.setitem(PLATFORMS, "jsonl", broken)
     with pytest.raises(OSError, match="No space"):
         write(table, [question("t"), question("u")], tmp_path, "jsonl")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_files_can_be_read_by_whom_one_likes(platform: str, tmp_path: Path) -> None:
     """Nothing in them is a secret: no key, no judge; so they have the usual mode."""
     mask = os.umask(0)
@@ -307,7 +307,7 @@ def changed(column: str, *values: Any) -> pa.Table:
         (plan(("v", HITS)), "no question is given for task v"),
     ],
 )
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_plans_that_are_none(table: pa.Table, said: str, platform: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=said):
         write(table, [question("t"), question("u")], tmp_path, platform)
@@ -322,7 +322,7 @@ def test_slots_of_one_hit_that_stand_apart(tmp_path: Path) -> None:
               [question("t")], tmp_path, "jsonl")  # fmt: skip
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_hits_keep_the_order_of_the_plan(platform: str, tmp_path: Path) -> None:
     """HITs stand in the order in which they should be asked, not in that of their ids."""
     table = plan(("t", HITS))
@@ -338,7 +338,7 @@ def test_hits_keep_the_order_of_the_plan(platform: str, tmp_path: Path) -> None:
 # --- large batches -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_large_batch_is_streamed(platform: str, tmp_path: Path) -> None:
     n_hits, size = 20_000, 5
     hits = pa.array([f"{n:016x}" for n in range(n_hits)])
@@ -375,7 +375,7 @@ def test_a_hit_that_is_too_large_for_mturk_is_told(tmp_path: Path) -> None:
 # --- upload files are no results -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("platform", WRITERS)
+@pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_file_to_upload_is_not_taken_for_results(platform: str, tmp_path: Path) -> None:
     document = write(plan(("t", HITS)), [question("t")], tmp_path, platform)
     path = Path(document["tasks"][0]["files"][0]["path"])

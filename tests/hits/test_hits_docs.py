@@ -13,7 +13,7 @@ import pytest
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.exports.hit_bookkeeping import parse_hit
-from annot_pipeline.hits import WRITERS, jsonl_file, label_studio_file, mturk_file
+from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
 from annot_pipeline.hits.mturk_layout import AT_ONCE
 from tests.conftest import build_file
 from tests.hits.platforms import files, plan, question, slot, write
@@ -93,7 +93,7 @@ def test_files_and_limits_are_those_of_the_code() -> None:
     for platform in (mturk_file.MTURK, label_studio_file.LABEL_STUDIO, jsonl_file.JSON_LINES):
         names = ", ".join(f"`{name.format('TASK')}`" for name in platform.files)
         assert f"| `{platform.name}` | {names} |" in TEXT
-    assert len(re.findall(r"^\| `\w+` \| `hits-TASK", TEXT, re.MULTILINE)) == len(WRITERS)
+    assert len(re.findall(r"^\| `\w+` \| `hits-TASK", TEXT, re.MULTILINE)) == len(PLATFORMS)
     assert f"{mturk_file.LARGEST_QUESTION:,} bytes" in TEXT
     assert AT_ONCE == 10
     assert "Up to ten slots" in TEXT

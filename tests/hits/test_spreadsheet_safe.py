@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from annot_pipeline.exports.hit_bookkeeping import Hit, Slot, parse_hit
-from annot_pipeline.hits import write_mturk
+from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.spreadsheet_safe import html_cell, json_cell
 from tests.hits.platforms import plan, question, slot
 
@@ -38,7 +38,13 @@ EXAMPLES = (
 
 def csv_of(texts: list[str], items: list[str], task: str, folder: Any) -> str:
     slots = [slot(item or "i", text=text) for item, text in zip(items, texts, strict=True)]
-    write_mturk(plan((task or "t", [slots, slots])), [question(task or "t")], folder, force=True)
+    write_batch(
+        plan((task or "t", [slots, slots])),
+        [question(task or "t")],
+        folder,
+        PLATFORMS["mturk"],
+        force=True,
+    )
     (path,) = folder.glob("hits-*.csv")
     return str(path.read_bytes().decode("utf-8"))
 

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -171,30 +173,63 @@ def test_partners_come_from_outside_the_seeds():
 
 
 def test_partners_of_a_plan_have_the_distribution_and_the_probability_they_log():
-    alpha, beta = after([1, 1, 1, 1, 9, 9, 9, 9], [0.5, 0.1, 0.4, 0.9, 0.5, 0.1, 0.4, 0.9])
-    groups = np.array([0, 0, 0, 0, 1, 1, 1, 1])
-    params = NextHitsParams(hit_size=2, hits=2, gamma=0.2)
-    seen: dict[tuple[int, int], list[float]] = {}
-    for seed in range(4000):
+    """Two groups of five, of two seeds each: three candidates a seed, drawn once."""
+    scores = [0.5, 0.1, 0.4, 0.9, 0.3]
+    alpha, beta = after([1] * 5 + [9] * 5, scores * 2)
+    groups = np.repeat([0, 1], 5)
+    params = NextHitsParams(hit_size=2, hits=4, gamma=0.2)
+    seen: dict[int, dict[int, int]] = {}
+    for seed in range(3000):
         found = next_hits(
-            alpha, beta, judged=np.ones(8, bool), groups=groups,
+            alpha, beta, judged=np.ones(10, bool), groups=groups,
             rng=np.random.default_rng(seed), params=params,
         )  # fmt: skip
-        for items, draw, probability in zip(
-            found.items.tolist(), found.draw.tolist(), found.probability.tolist(), strict=True
-        ):
-            seed_item, partner = items[draw.index(0)], items[draw.index(1)]
-            seen.setdefault((seed_item, partner), []).append(probability[draw.index(1)])
-    for seed_item in {s for s, _ in seen}:
-        found_ = sorted(p for s, p in seen if s == seed_item)
-        counts = np.array([len(seen[seed_item, p]) for p in found_])
-        seeds = {s for s, _ in seen if groups[s] == groups[seed_item]}
-        others = [i for i in range(8) if groups[i] == groups[seed_item] and i not in seeds]
-        if len(others) < 2:
-            continue
-        exact = {p: naive_quality(alpha, beta, seed_item, p, 0.2) for p in others}
-        share = np.array([exact[p] / sum(exact.values()) for p in found_])
-        assert chisquare(counts, counts.sum() * share / share.sum()).pvalue > 1e-3
+        seeds = set(found.items[found.draw == 0].tolist())
+        for items, draw, logged in zip(found.items, found.draw, found.probability, strict=True):
+            chosen, partner = int(items[draw == 0][0]), int(items[draw == 1][0])
+            others = [i for i in range(10) if groups[i] == groups[chosen] and i not in seeds]
+            quality = {i: naive_quality(alpha, beta, chosen, i, 0.2) for i in others}
+            share = quality[partner] / sum(quality.values())
+            assert logged[draw == 1][0] == pytest.approx(share, rel=1e-9)
+            seen.setdefault(chosen, dict.fromkeys(others, 0))[partner] += 1
+    assert {int(groups[chosen]) for chosen in seen} == {0, 1}
+    for chosen, counts in seen.items():
+        quality = np.array([naive_quality(alpha, beta, chosen, i, 0.2) for i in counts])
+        drawn = np.array(list(counts.values()))
+        assert chisquare(drawn, drawn.sum() * quality / quality.sum()).pvalue > 1e-3
+
+
+def test_random_hits_stand_among_the_others_and_a_small_share_is_not_none():
+    alpha, beta = after(np.full(200, 2), np.linspace(0, 1, 200))
+
+    def random_places(share, seed):
+        found = next_hits(
+            alpha, beta, judged=np.ones(200, bool), rng=np.random.default_rng(seed),
+            params=NextHitsParams(random_share=share),
+        )  # fmt: skip
+        return np.flatnonzero((found.roles == RANDOM).all(axis=1))
+
+    assert random_places(0.001, 1).size == 1
+    places = np.concatenate([random_places(0.25, seed) for seed in range(100)])
+    assert places.size == 100 * 10
+    assert chisquare(np.bincount(places // 10, minlength=4)).pvalue > 1e-3
+
+
+def test_threads_change_no_byte():
+    code = (
+        "import numpy as np, hashlib; from annot_pipeline.methods.next_hits import next_hits; "
+        "r = np.random.default_rng(1); n, s = r.integers(1, 6, 30000), r.random(30000); "
+        "h = next_hits(1 + n * s, 1 + n * (1 - s), judged=n > 0, rng=r); "
+        "print(hashlib.sha256(h.items.tobytes() + h.probability.tobytes()).hexdigest())"
+    )
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
+        ).stdout
+        for threads in ("1", "2")
+    }  # fmt: skip
+    assert len(hashes) == 1
 
 
 @pytest.mark.parametrize("gamma", [0.3, 0.05, 0.01])
