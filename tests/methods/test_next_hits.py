@@ -216,12 +216,23 @@ def test_random_hits_stand_among_the_others_and_a_small_share_is_not_none():
 
 
 def test_threads_change_no_byte():
-    code = (
-        "import numpy as np, hashlib; from annot_pipeline.methods.next_hits import next_hits; "
-        "r = np.random.default_rng(1); n, s = r.integers(1, 6, 30000), r.random(30000); "
-        "h = next_hits(1 + n * s, 1 + n * (1 - s), judged=n > 0, rng=r); "
-        "print(hashlib.sha256(h.items.tobytes() + h.probability.tobytes()).hexdigest())"
-    )
+    """Sums of several sizes: BLAS splits some of them, not all, otherwise among two threads."""
+    code = """
+import hashlib, numpy as np
+from annot_pipeline.methods.next_hits import next_hits
+from annot_pipeline.methods.smooth_sums import log_sums, states
+digest = hashlib.sha256()
+for seed, (n, gamma) in enumerate([(9000, .01), (30000, .02), (4001, .005), (60007, .05)]):
+    rng = np.random.default_rng(seed)
+    judgments, score = rng.integers(1, 5 + 6 * seed, n), rng.beta(.5, .5, n)
+    alpha, beta = 1 + judgments * score, 1 + judgments * (1 - score)
+    items = states(alpha, beta)
+    order = np.argsort(-items.variance)
+    digest.update(log_sums(items.of(order[: n // 5]), items.of(order[n // 5 :]), gamma).tobytes())
+hits = next_hits(alpha, beta, judged=judgments > 0, rng=rng)
+digest.update(hits.items.tobytes() + hits.probability.tobytes())
+print(digest.hexdigest())
+"""
     hashes = {
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True,
