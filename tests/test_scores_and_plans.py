@@ -558,7 +558,8 @@ def test_references_are_found_however_few_items_have_one(build_campaign, tmp_pat
 
 def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campaign, tmp_path):
     lines = [
-        f"s{n // 40},m{n % 40},{' '.join(f'w{n // 40}x{k}' for k in range(8))}\n" for n in range(120)
+        f"s{n // 40},m{n % 40},{' '.join(f'w{n // 40}x{k}' for k in range(8))}\n"
+        for n in range(120)
     ]
     items = with_items(tmp_path, "segment,system,text\n" + "".join(lines))
     rows = [row("j1", "s0/m0", 5)]
@@ -577,8 +578,9 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campai
         assert len(foreign) == 3, "8 words: a span of 3 of another segment"
     second = copies(2)
     common = first.keys() & second.keys()
-    assert common
-    assert all(first[item] != second[item] for item in common)
+    assert len(common) >= 10
+    differ = sum(first[item] != second[item] for item in common)
+    assert differ > 0.8 * len(common), "of few spans two seeds may take the same, but seldom"
 
 
 def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(build_campaign, tmp_path):
