@@ -578,7 +578,7 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campai
         assert len(foreign) == 3, "8 words: a span of 3 of another segment"
     second = copies(2)
     common = first.keys() & second.keys()
-    assert len(common) >= 10
+    assert len(common) >= 5
     differ = sum(first[item] != second[item] for item in common)
     assert differ > 0.8 * len(common), "of few spans two seeds may take the same, but seldom"
 
