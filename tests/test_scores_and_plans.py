@@ -558,7 +558,7 @@ def test_references_are_found_however_few_items_have_one(build_campaign, tmp_pat
 
 def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campaign, tmp_path):
     lines = [
-        f"s{n // 40},m{n % 40},{' '.join(f'w{n // 40}x{k}' for k in range(8))}\n"
+        f"s{n // 40},m{n % 40},{' '.join(f'w{n // 40}x{n}y{k}' for k in range(8))}\n"
         for n in range(120)
     ]
     items = with_items(tmp_path, "segment,system,text\n" + "".join(lines))
