@@ -21,7 +21,7 @@ FATES = ("rejected", "duplicate", "superseded", "judge_failed", "control", "used
 
 CONTROLS = ("none", "ask_again", "bad_reference", "good_reference", "known_answer")
 VERDICTS = ("passed", "failed", "undetermined", "untested")
-LEFT_OUT_OF = ("judge_control", "z_scores", "system_rankings")
+LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "system_rankings")
 PREFERENCES = ("a", "b", "tie")
 ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
 
@@ -239,6 +239,17 @@ JUDGES = Table(
         _real("mean_good_reference", "Mean score of references"),
         _real("mean_bad_reference", "Mean score of degraded copies"),
         _text("no_z_reason", "Why the judge has no z-scores", nullable=True),
+        _count("n_graphs", "Segments whose outputs the judge compared", nullable=True),
+        _count(
+            "n_graphs_in_contradiction",
+            "Of these, segments where the judge's comparisons contradict each other",
+            nullable=True,
+        ),
+        _share(
+            "consistency",
+            "Share of the outputs compared that are outside of the judge's contradictions",
+            nullable=True,
+        ),
         _real(
             "seconds_per_judgment",
             "Mean seconds a judgment; from the seconds of HITs where judgments have none",
@@ -316,17 +327,29 @@ SEGMENT_RANKS = Table(
     ("task", "segment", "item"),
     (
         _TASK,
-        _text("segment", "Input that several systems worked on"),
+        _text("segment", "Input that several systems worked on; the task where none is mapped"),
         _ITEM,
         _SYSTEM,
-        Column("dominance", INT, "Outputs dominated minus outputs that dominate"),
+        _count("n_comparisons", "Comparisons of the output by judges kept; 0: settled by its text"),
+        Column(
+            "dominance",
+            INT,
+            "Outputs dominated minus outputs that dominate; added up over judges where "
+            "ranking.segment_graphs is judge",
+        ),
         _count("n_dominates", "Outputs that this one dominates"),
         _count("n_dominated_by", "Outputs that dominate this one"),
-        _count("rank", "Dense rank by dominance, 1 is best"),
+        _count("rank", "Dense rank by dominance, 1 is best, within the part"),
+        _count("part", "Part of the segment's graph: no comparison connects it with another"),
+        _count("component", "Outputs of one number are one vertex: ties, or a contradiction"),
         Column("in_contradiction", FLAG, "Whether a cycle with a strict preference holds it"),
         Column("adequate", FLAG, "Whether the output is good enough", True),
         Column("adequacy_source", TEXT, "Where adequate comes from", allowed=ADEQUACY_SOURCES),
-        _count("harmonized_rank", "Dense rank after adequacy, 1 is best", nullable=True),
+        _count(
+            "harmonized_rank",
+            "Dense rank after adequacy, 1 is best; null if any of the part is of unknown adequacy",
+            nullable=True,
+        ),
     ),
 )
 
@@ -353,6 +376,11 @@ SYSTEM_RANKINGS = Table(
         _count("rank_high", "Worst rank in the 95% interval", nullable=True),
         _count("wins", "Systems beaten significantly", nullable=True),
         _count("cluster", "Cluster, 1 is best", nullable=True),
+        _count(
+            "component",
+            "Part of the comparison graph within which the rank holds; null where there is one",
+            nullable=True,
+        ),
         _count("n_segments", "Segments judged"),
         _count("n_judgments", "Judgments used"),
         _text("reason", "Why something is missing", nullable=True),

@@ -1,8 +1,8 @@
-"""The stages, declared once: inputs, outputs, settings, code version, work.
+"""Builds: the stages of `stages.declared` run one by one, their results remembered.
 
-The Dagster assets are made from `STAGES`; everything else runs them through `Build` without
-Dagster. A new stage is one entry here, a new gold table one more output. What does not belong
-here: arithmetic (methods), tables' contents (steps), how files are written (storage).
+The Dagster assets run a stage each through `Build`; everything else runs them without Dagster.
+What does not belong here: what stages there are (stages.declared), arithmetic (methods), tables'
+contents (steps), how files are written (storage).
 """
 
 from __future__ import annotations
@@ -21,17 +21,8 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, can_measure, check_gate_names, run_gates
 from annot_pipeline.signature import digest, settings_document
-from annot_pipeline.stages import control, exports, gold, judgments
-from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.steps import (
-    control_judges,
-    infer_labels,
-    measure_agreement,
-    plan_hits,
-    rank_systems,
-    score_items,
-    standardize_scores,
-)
+from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage
 from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
@@ -39,255 +30,20 @@ from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_
 from annot_pipeline.storage.tables import TableFile, read_table
 from annot_pipeline.version import __version__
 
+__all__ = [
+    "GOLD_MADE",
+    "MAKER",
+    "STAGES",
+    "Build",
+    "Stage",
+    "StageRun",
+    "check_one_build",
+    "failed",
+]
+
 Progress = Callable[[str], None]
 NUMERIC_PACKAGES = ("numpy", "scipy", "pyarrow", "duckdb")
 """Packages whose version can change bytes."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One stage of the pipeline.
-
-    Parameters
-    ----------
-    name, description
-        What it is called and what it does, for people.
-    inputs
-        Tables it reads, with the columns it needs of each (empty: all, or by its file).
-    outputs
-        Tables it makes.
-    settings
-        Sections of campaign.yaml that can move its result.
-    code_version
-        Raised whenever the same inputs would give another result.
-    work
-        Does it.
-    remembered
-        Whether a result may be used again for the same inputs, settings and code.
-    kinds
-        Shown in Dagster.
-    """
-
-    name: str
-    description: str
-    inputs: Mapping[str, tuple[str, ...]]
-    outputs: tuple[str, ...]
-    settings: tuple[str, ...]
-    code_version: str
-    work: Callable[[StageContext], Made]
-    remembered: bool = True
-    kinds: frozenset[str] = frozenset({"parquet"})
-
-
-SCALE = ("scale_low", "scale_high", "assumed_low", "assumed_high")
-"""Columns of ``tasks`` that tell a scale."""
-
-STAGES: tuple[Stage, ...] = (
-    Stage(
-        "archive_exports",
-        "Finds the exports and keeps their raw bytes by SHA-256.",
-        inputs={},
-        outputs=("exports",),
-        settings=("sources", "items"),
-        code_version="1",
-        work=exports.archive_exports,
-        remembered=False,  # the folder is looked at anew each time
-        kinds=frozenset({"file"}),
-    ),
-    Stage(
-        "read_records",
-        "Reads each export that was not read before: a row becomes records, or a reason.",
-        inputs={"exports": ()},
-        outputs=("record_files", "item_rows"),
-        settings=("campaign", "sources", "items"),
-        code_version=exports.CODE_VERSION,
-        work=exports.read_exports,
-        remembered=False,  # each export is, on its own
-        kinds=frozenset({"parquet", "pyarrow"}),
-    ),
-    Stage(
-        "settle_judgments",
-        "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
-        inputs={"record_files": ()},
-        outputs=("settled", "tasks"),
-        settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="3",
-        work=judgments.settle_judgments,
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-    Stage(
-        "control_judges",
-        "Tests every judge by controls; the judgments of those who fail count no more.",
-        inputs={"settled": (), "tasks": (), "item_rows": (), "record_files": ()},
-        outputs=("judgments", "judge_tests", "control_pairs", "known_answers"),
-        settings=("quality",),
-        code_version=control_judges.CODE_VERSION,
-        work=control.control_judges_of_campaign,
-        kinds=frozenset({"parquet", "duckdb", "numpy"}),
-    ),
-    Stage(
-        "standardize_scores",
-        "Turns reversed criteria, and standardises scores by judge and task.",
-        inputs={
-            "judgments": (
-                *standardize_scores.NAMES, "score", "fate", "native_id", "position",
-            ),
-            "tasks": (),
-            "item_rows": ("item", "segment", "system", "place"),
-        },
-        outputs=("standardized", "judge_scores"),
-        settings=("standardize",),
-        code_version=standardize_scores.CODE_VERSION,
-        work=gold.standardize_judgments,
-        kinds=frozenset({"parquet", "numpy"}),
-    ),
-    Stage(
-        "score_items",
-        "Scores items: means, raw and standardised; EASL; comparisons within HITs.",
-        inputs={
-            "standardized": (
-                "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
-                "score", "z", "hit", "submitted_at", "judgment_id",
-            ),
-            "tasks": ("task", *SCALE),
-        },
-        outputs=("scores",),
-        settings=(
-            "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
-            "easl.trueskill_sd",
-        ),
-        code_version=score_items.CODE_VERSION,
-        work=gold.score_items_of_tasks,
-        kinds=frozenset({"parquet", "numpy"}),
-    ),
-    Stage(
-        "plan_hits",
-        "Chooses the items of the next HITs, as next_hits says.",
-        inputs={
-            "scores": (
-                "task", "item", "segment", "system", "n_judgments", "easl_alpha", "easl_beta",
-            ),
-            "tasks": (), "item_rows": (),
-        },
-        outputs=("next_hits",),
-        settings=(
-            "campaign", "tasks", "easl", "next_hits.design", "next_hits.within",
-            "controlled_hits", "seed",
-        ),
-        code_version=plan_hits.CODE_VERSION,
-        work=gold.plan_next_hits,
-        kinds=frozenset({"parquet", "numpy"}),
-    ),
-    Stage(
-        "rank_systems",
-        "Ranks systems by raw, filtered and standardised means and EASL; tests pairs; clusters.",
-        inputs={
-            "standardized": (
-                "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
-                "score", "z",
-            ),
-            "tasks": ("task", *SCALE),
-        },
-        outputs=("system_rankings", "system_comparisons"),
-        settings=("ranking", "standardize", "seed"),
-        code_version=rank_systems.CODE_VERSION,
-        work=gold.rank_systems_of_tasks,
-        kinds=frozenset({"parquet", "numpy"}),
-    ),
-    Stage(
-        "infer_labels",
-        "Counts votes and fits Dawid-Skene to all categorical tasks in one batch.",
-        inputs={
-            "judgments": ("task", "item", "judge", "judge_id", "label", "fate"),
-            "tasks": ("task", "kind", "labels"),
-        },
-        outputs=(
-            "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
-            "label_fits",
-        ),
-        settings=("dawid_skene",),
-        code_version=infer_labels.CODE_VERSION,
-        work=gold.infer_label_tables,
-        kinds=frozenset({"parquet", "numpy"}),
-    ),
-    Stage(
-        "measure_agreement",
-        "Agreement of judges: on labels, on scores cut into categories, with themselves.",
-        inputs={
-            "judgments": ("task", "item", "judge", "label", "control", "fate"),
-            "standardized": (
-                "task", "item", "criterion", "judge", "control", "kept", "score", "z",
-            ),
-            "control_pairs": (), "judge_tests": (), "judge_scores": (), "tasks": (),
-        },
-        outputs=("agreement",),
-        settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version=measure_agreement.CODE_VERSION,
-        work=gold.measure_agreement_of_tasks,
-        kinds=frozenset({"parquet", "numpy"}),
-    ),
-    Stage(
-        "compare_agreement",
-        "Holds agreement against that of the newest release.",
-        inputs={"agreement": ()},
-        outputs=("agreement_changes",),
-        settings=(),
-        code_version="1",
-        work=gold.compare_agreement,
-        remembered=False,  # the newest release is looked at anew each time
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-    Stage(
-        "describe_judges",
-        "Lists the judges of each task with what is known of them.",
-        inputs={"judgments": (), "judge_tests": (), "judge_scores": (), "judge_figures": ()},
-        outputs=("judges",),
-        settings=("quality",),
-        code_version="2",
-        work=gold.describe_judges,
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-    Stage(
-        "describe_items",
-        "Lists the items that were judged, with what item tables say of them.",
-        inputs={"judgments": (), "item_rows": ()},
-        outputs=("items",),
-        settings=(),
-        code_version="1",
-        work=gold.describe_items,
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-    Stage(
-        "set_judgments_aside",
-        "Lists judgments that count, but that a calculation could not take, with the reason.",
-        inputs={
-            "judgments": (), "tasks": (), "item_rows": (), "control_pairs": (),
-            "known_answers": (), "judge_scores": (),
-        },
-        outputs=("set_aside",),
-        settings=("privacy", "quality"),
-        code_version="1",
-        work=gold.set_judgments_aside,
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-    Stage(
-        "trace_lineage",
-        "Says of every record which judgment it is, what became of it, and where it stands.",
-        inputs={"judgments": (), "exports": ()},
-        outputs=("lineage",),
-        settings=("privacy",),
-        code_version="1",
-        work=gold.trace_lineage,
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-)  # fmt: skip
-"""In an order in which each finds its inputs."""
-
-MAKER = {table: stage for stage in STAGES for table in stage.outputs}
-"""Which stage makes a table."""
-
-GOLD_MADE = tuple(name for name in GOLD if name in MAKER)
-"""Gold tables that a stage makes; the others are released empty."""
 
 
 @dataclass(frozen=True)

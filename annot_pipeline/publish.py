@@ -29,6 +29,7 @@ from annot_pipeline.pipeline import (
 )
 from annot_pipeline.report.croissant import croissant
 from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.report.report import report_html
 from annot_pipeline.signature import digest, settings_document, settings_hash, signature
@@ -106,7 +107,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
             report_html(
                 document,
                 {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
-                read_table(made["control_pairs"].path),
+                {name: read_table(made[name].path) for name in DRAWN},
             ),
             encoding="utf-8",
         )
@@ -247,6 +248,10 @@ def _manifest(
                 ("settle_judgments", "rejections"),
                 ("settle_judgments", "kinds"),
                 ("settle_judgments", "guessed_tasks"),
+                ("break_into_comparisons", "comparisons"),
+                ("rank_segments", "segment_graphs"),
+                ("rank_segments", "adequacy"),
+                ("measure_agreement", "preferences"),
                 ("infer_labels", "certain_share"),
                 ("infer_labels", "misnamed_classes"),
                 ("infer_labels", "judges_below_chance"),

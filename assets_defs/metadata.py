@@ -12,6 +12,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import StageRun
 from annot_pipeline.report.data_card import escape
+from annot_pipeline.report.comparison_figures import effort_figures, time_figures
 from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.release_figures import (
     Drawn,
@@ -29,6 +30,8 @@ INTERNAL = {
     "exports": "The exports of this build, one row a file.",
     "record_files": "Parsed exports, one row a file.",
     "item_rows": "Rows of the item tables.",
+    "comparisons": "Comparisons of two outputs by a judge, from preferences, rankings and HITs.",
+    "not_compared": "Ranked outputs that are in no comparison, and why.",
     "next_hits": "The next HITs, a row a slot: item, why it was chosen, how likely, its state.",
     "settled": "Every record with its judgment id and fate so far; judges by their raw names.",
     "judgments": "Every record with its judgment id and final fate; judges by their raw names.",
@@ -38,6 +41,9 @@ INTERNAL = {
     "standardized": "Scalar judgments that count, with their z-scores.",
     "agreement_changes": "Agreement now and in the newest release.",
     "judge_scores": "How judges used the scale.",
+    "judge_contradictions": "Contradictions in what single judges said, by judge; raw names.",
+    "segment_contradictions": "Contradictions in what single judges said, by segment.",
+    "comparison_times": "Seconds a ranking and a comparison, by words of the source.",
     "tasks": "The tasks, their kinds and classes.",
     "judge_figures": "What the label model says of judges.",
     "label_fits": "How each task's fit ended.",
@@ -106,6 +112,8 @@ FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
     ),
     "prevalence": lambda run: prevalence_figures(_read(run, "prevalence")),
     "scores": lambda run: score_figures(_read(run, "scores")),
+    "segment_ranks": lambda run: effort_figures(run.result.facts["adequacy"]),
+    "comparison_times": lambda run: time_figures(_read(run, "comparison_times")),
     "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
     "system_comparisons": lambda run: comparison_figures(
         _read(run, "system_comparisons"), run.result.facts["alpha"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+import pytest
 from ruamel.yaml import YAML
 
 from annot_pipeline.campaign_file import load_campaign
@@ -49,3 +51,17 @@ def test_the_campaign_of_the_readme_is_complete(tmp_path):
     (block,) = yaml_blocks((ROOT / "README.md").read_text())
     (tmp_path / "campaign.yaml").write_text(block)
     assert load_campaign(tmp_path).settings.campaign == "sentiment"
+
+
+@pytest.mark.parametrize(
+    "block", yaml_blocks((ROOT / "docs" / "comparisons.md").read_text()), ids=lambda b: b[:7]
+)
+def test_what_is_said_of_comparisons_can_be_written(block, tmp_path):
+    least = {
+        "campaign": "c",
+        "sources": [{"path": "x.csv", "format": "csv",
+                     "fields": {"judge": "j", "item": "i", "label": "l"}}],
+    }  # fmt: skip
+    said = YAML(typ="safe", pure=True).load(block)
+    (tmp_path / "campaign.yaml").write_text(json.dumps(least | said))
+    assert load_campaign(tmp_path)

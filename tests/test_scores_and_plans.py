@@ -76,7 +76,7 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(build_campaign):
     assert found["easl_score"] is None
     assert found["reason"] == (
         "no EASL score: the task declares no scale, and its scores tell none; "
-        "no comparison: no HIT is mapped"
+        "no comparison: neither HIT nor ranking is mapped"
     )
     assert built.facts("plan_hits")["unplanned"] == {
         "small": "it declares no scale; write scale: [lowest, highest] under tasks"

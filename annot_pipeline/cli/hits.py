@@ -14,7 +14,7 @@ def add(hits: argparse.ArgumentParser) -> None:
     text = "folder for the batch (default: one of its own in hits beside campaign.yaml)"
     add_output(hits, text)
     for name, choices in (
-        ("design", ("easl", "controlled")),
+        ("design", ("easl", "controlled", "tournament", "adequacy")),
         ("upload", ("mturk", "label_studio", "jsonl")),
     ):
         text = f"short for --set next_hits.{name}=..."
@@ -46,7 +46,8 @@ def _hits_text(document: Document) -> str:
         f"{document['folder']}"
     ]
     for task in document["tasks"]:
-        lines.append(f"  {task['task']}: {task['hits']:,} HITs of {task['slots']}")
+        size = f"{'up to ' * (task['ask'] != 'score')}{task['slots']}"
+        lines.append(f"  {task['task']}: {task['hits']:,} HITs of {size}")
         lines += [f"    {file['path']}: {file['bytes']:,} bytes" for file in task["files"]]
     lines += [f"  not planned: {task}: {why}" for task, why in document["unplanned"].items()]
     lines += [f"  note: {note}" for note in (*document["notes"], *document["warnings"])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zoneinfo
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -137,9 +137,11 @@ class Easl(Section):
 class NextHits(Section):
     """The next batch to annotate."""
 
-    design: Literal["easl", "controlled"] = "easl"
+    design: Literal["easl", "controlled", "tournament", "adequacy"] = "easl"
     upload: Literal["mturk", "label_studio", "jsonl"] = "mturk"
     within: Literal["segment", "task"] = "segment"
+    segments: int = Field(default=100, ge=1)
+    hit_size: int = Field(default=20, ge=1, le=1000)
 
 
 class ControlledHits(Section):
@@ -174,8 +176,10 @@ class Ranking(Section):
     correction: Literal["none", "holm"] = "none"
     bootstrap: int = Field(default=1000, ge=0)
     resample: Literal["segments", "judges"] = "segments"
+    resample_comparisons: Literal["rankings", "judges", "segments"] = "rankings"
+    online_rounds: int = Field(default=200, ge=0)
     bradley_terry_ties: Literal["davidson", "half"] = "davidson"
-    regularize: Literal["none"] | float = "none"
+    regularize: Literal["none"] | Annotated[float, Field(gt=0, le=1e6)] = "none"
     segment_graphs: Literal["pooled", "judge"] = "pooled"
 
 

@@ -22,14 +22,19 @@ FieldName = Literal[
 ItemFieldName = Literal[
     "task", "item", "segment", "system", "text", "source", "reference", "truth"
 ]  # fmt: skip
-Format = Literal["csv", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits"]
+Format = Literal[
+    "csv", "jsonl", "parquet", "mturk", "label_studio", "appraise", "hits", "wmt_ranking"
+]  # fmt: skip
 
 CANONICAL_FIELDS: tuple[str, ...] = get_args(FieldName)
 HITS_FIELDS: tuple[FieldName, ...] = (
-    "task", "judge", "item", "system", "segment", "criterion", "score", "hit", "position",
-    "control", "native_id", "status", "submitted_at", "hit_seconds",
+    "task", "judge", "item", "system", "segment", "criterion", "score", "label", "item_a",
+    "item_b", "system_a", "system_b", "preference", "hit", "position", "control", "native_id",
+    "status", "submitted_at", "hit_seconds",
 )  # fmt: skip
-"""What the reader of ``format: hits`` says by itself, each under its own name."""
+"""What the reader of ``format: hits`` says by itself, each under its own name; which of them a
+record has depends on what its HIT asks.
+"""
 
 _RANGE = re.compile(r"(\d+)\.\.(\d+)")
 
@@ -127,7 +132,7 @@ class Source(Section):
         if not single and not pair:
             raise ValueError(
                 "fields needs what was judged: item, segment with system, or a pair "
-                "(item_a and item_b, or segment with system_a and system_b)"
+                "(item_a and item_b, or system_a and system_b)"
             )
         alone = sorted({"label", "score", "rank"} & given)
         if alone and not ("item" in given or {"segment", "system"} <= given):

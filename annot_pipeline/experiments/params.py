@@ -232,6 +232,22 @@ class SurprisalCurves:
             raise ConfigError(CANNOT_BE, problems)
 
 
+@dataclass(frozen=True)
+class Topology(Repeated):
+    """Full rankings rebuilt from the comparisons of tournaments."""
+
+    repeats: int = setting(10, "tournaments of every ranking")
+    rounds: int = setting(1000, "bootstrap rounds over rankings")
+    n_outputs: int = setting(
+        5, "different outputs of a ranking; sizes.csv has the other numbers of outputs too"
+    )
+
+    def _problems(self) -> Iterator[_Given]:
+        yield from super()._problems()
+        if self.n_outputs < 3:
+            yield "n_outputs", f"is {self.n_outputs}", "3 or more: of two there is one relation"
+
+
 def too_few(n: int, hit_size: int) -> str:
     """How many items there should be, where n cannot be ranked or do not fill a HIT; or nothing."""
     if n < 2:

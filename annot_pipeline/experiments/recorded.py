@@ -8,11 +8,8 @@ The campaign's own store and releases are not touched.
 
 from __future__ import annotations
 
-import dataclasses
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,18 +19,25 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.experiments.oracles import number_in, on_scale
-from annot_pipeline.pipeline import STAGES, Build, Progress
+from annot_pipeline.experiments.temporary_build import temporary_build
+from annot_pipeline.pipeline import Progress
 from annot_pipeline.steps.indexing import Index, index
-from annot_pipeline.storage.tables import read_table
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-STAGES_NEEDED = (
-    "archive_exports", "read_records", "settle_judgments", "control_judges", "standardize_scores",
-)  # fmt: skip
+WANTED = {
+    "standardized": (
+        "task", "item", "segment", "system", "judge", "control", "kept", "score", "z",
+        "judgment_id",
+    ),
+    "tasks": ("task", "scale_low", "scale_high"),
+    "judgments": ("task", "item", "truth"),
+    "item_rows": ("task", "item", "truth", "place"),
+}  # fmt: skip
+RANKED = ("task", "method", "system", "score")
 ORDINARY = ("none", "ask_again")
 TITLE = "a campaign that cannot be replayed"
 
@@ -101,13 +105,8 @@ def read_recorded(campaign: LoadedCampaign, progress: Progress, *, rank: bool = 
         An export is missing or cannot be read; no scalar task, a task without a scale, a truth
         that is no number.
     """
-    try:
-        with tempfile.TemporaryDirectory(prefix="annot-simulate-") as store:
-            tables, failed = _build(campaign, store, progress, rank=rank)
-    except OSError as error:
-        do = "free space there, or set TMPDIR"
-        problem = Problem(tempfile.gettempdir(), str(error.strerror), do=do)
-        raise StoreError("the temporary folder cannot be written", [problem]) from error
+    wanted = WANTED | ({"system_rankings": RANKED} if rank else {})
+    tables, failed = temporary_build(campaign, wanted, progress)
     judged = tables["standardized"]
     judged = judged.filter(judged["kept"])
     judged = judged.filter(_among(judged["control"], ORDINARY))
@@ -126,32 +125,6 @@ def read_recorded(campaign: LoadedCampaign, progress: Progress, *, rank: bool = 
         if row["method"] == "z_mean" and row["score"] is not None:
             z_means.setdefault(row["task"], {})[row["system"]] = row["score"]
     return Recorded([_task(n, judged, scales[n], truths) for n in names], failed, z_means)
-
-
-def _build(
-    campaign: LoadedCampaign, store: str, progress: Progress, *, rank: bool
-) -> tuple[dict[str, pa.Table], list[str]]:
-    """Tables of the stages that are needed, and the gates among them that say error."""
-    ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0})
-    settings = campaign.settings.model_copy(update={"store": store, "ranking": ranking})
-    build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
-    needed = (*STAGES_NEEDED, *(["rank_systems"] if rank else []))
-    runs = [build.run_stage(stage) for stage in STAGES if stage.name in needed]
-    files = {name: file for run in runs for name, file in run.result.tables.items()}
-    failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
-    wanted = {
-        "standardized": ["task", "item", "segment", "system", "judge", "control", "kept", "score",
-                         "z", "judgment_id"],
-        "tasks": ["task", "scale_low", "scale_high"],
-        "judgments": ["task", "item", "truth"],
-        "item_rows": ["task", "item", "truth", "place"],
-    } | ({"system_rankings": ["task", "method", "system", "score"]} if rank else {})  # fmt: skip
-    # whole in memory: the folder is gone when they are used
-    return {name: _whole(files[name].path, columns) for name, columns in wanted.items()}, failed
-
-
-def _whole(path: Path, columns: Sequence[str]) -> pa.Table:
-    return read_table(path, columns).combine_chunks()
 
 
 def _check_scales(names: Sequence[str], scales: dict[str, Any]) -> None:

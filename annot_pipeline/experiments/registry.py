@@ -24,6 +24,7 @@ from annot_pipeline.experiments.params import (
     SurprisalCurves,
     SystemExperiment,
     SystemReplay,
+    Topology,
     with_settings,
 )
 from annot_pipeline.experiments.progress import Progress
@@ -32,6 +33,8 @@ from annot_pipeline.experiments.surprisal_curves import surprisal_curves
 from annot_pipeline.experiments.system_experiment import run_system_experiment
 from annot_pipeline.experiments.system_replay import run_system_replay
 from annot_pipeline.experiments.tables import surprisal_tables
+from annot_pipeline.experiments.topology_result import TABLES as TOPOLOGY
+from annot_pipeline.experiments.topology_result import run_topology
 from annot_pipeline.experiments.write import PAGE, Result, Section, write_experiment
 from annot_pipeline.read_back import refuse_read_back
 
@@ -157,7 +160,7 @@ def _check(
     if problems:
         raise ConfigError("an experiment that cannot be", problems)
     if campaign is not None:
-        names = ("curves", "gains", "reaches", "scores", "examples")
+        names = ("curves", "gains", "reaches", "scores", "examples", *TOPOLOGY)
         refuse_read_back(campaign, [folder / PAGE, *(folder / f"{n}.csv" for n in names)])
 
 
@@ -189,6 +192,12 @@ def _replay_systems(
     params: SystemReplay, campaign: LoadedCampaign | None, oracle: Path | None, progress: Progress
 ) -> Result:
     return system_result(*run_system_replay(_given(campaign), params, oracle, progress), params)
+
+
+def _topology(
+    params: Topology, campaign: LoadedCampaign | None, _: Path | None, progress: Progress
+) -> Result:
+    return run_topology(_given(campaign), params, progress)
 
 
 def _surprisal(
@@ -261,8 +270,16 @@ EXPERIMENTS: dict[str, Experiment] = {
             oracle="",
             run=_surprisal,
         ),
+        Experiment(
+            "topology",
+            "Full rankings of a campaign are rebuilt from the comparisons a tournament would ask.",
+            Topology(),
+            needs_campaign=True,
+            oracle="",
+            run=_topology,
+        ),
     )
 }
-"""By name, in the order of the paper's experiments."""
+"""By name, in the order of the papers' experiments."""
 
 NAMES: tuple[str, ...] = tuple(EXPERIMENTS)

@@ -16,6 +16,7 @@ from annot_pipeline.exports.mturk import read_mturk
 from annot_pipeline.exports.parquet import read_parquet
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, Reader
 from annot_pipeline.exports.tabular import read_csv
+from annot_pipeline.exports.wmt_ranking import read_wmt_ranking
 
 CODE_VERSION = "1"
 """Raised whenever a reader would read the same bytes otherwise: exports are then read again."""
@@ -28,6 +29,7 @@ READERS: dict[str, Reader] = {
     "label_studio": read_label_studio,
     "appraise": read_appraise,
     "hits": read_hits,
+    "wmt_ranking": read_wmt_ranking,
 }
 
 __all__ = ["CODE_VERSION", "READERS", "Export", "Opening", "RawRows", "Reader"]

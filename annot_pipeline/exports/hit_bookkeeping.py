@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from annot_pipeline.contracts import CONTROLS
+from annot_pipeline.contracts import CONTROLS, PREFERENCES
 from annot_pipeline.errors import shorten
 from annot_pipeline.exports.json_lines import Number, parse_json
 
@@ -22,9 +22,16 @@ NAME = "annot_hit"
 VERSION = "1"
 """Of the object; raised when it says other things than before."""
 
+ANSWERS = {"score": "score", "compare": "preference", "label": "label"}
+"""What can be asked, and the field that the answer is; forms name their answers after it."""
+
 PLANNED_CONTROLS = tuple(control for control in CONTROLS if control != "known_answer")
 MOST_ANSWERS = 10_000
 """Of one HIT: a damaged line of bookkeeping must not become a million records."""
+
+SLOT_KEYS = ("item", "segment", "system", "item_b", "system_b", "control")
+UNSAID = {"control": "none"}
+"""What is left out of a slot; so is what is null."""
 
 HIT_ID = re.compile("[0-9a-f]{16}")
 T = TypeVar("T")
@@ -36,16 +43,20 @@ class DamagedError(ValueError):
 
 @dataclass(frozen=True)
 class Slot:
-    """What one slot of a HIT shows."""
+    """What one slot of a HIT shows; of a comparison, ``item`` first and ``item_b`` second."""
 
     item: str
     segment: str | None = None
     system: str | None = None
     control: str = "none"
+    item_b: str | None = None
+    system_b: str | None = None
 
     def __post_init__(self) -> None:
-        if not self.item.strip():
+        if not self.item.strip() or (self.item_b is not None and not self.item_b.strip()):
             raise DamagedError("a slot without an item")
+        if self.item == self.item_b:
+            raise DamagedError(f"a slot that compares {shorten(self.item)} with itself")
         if self.control not in PLANNED_CONTROLS:
             raise DamagedError(f"unknown control {shorten(self.control)}")
 
@@ -59,11 +70,15 @@ class Hit:
     task, hit
         The task's name, and the HIT's own id (16 hex digits).
     scale
-        Lowest and highest score.
+        Lowest and highest score; None unless scores are asked.
     criteria
-        What is judged of every item; empty where one score is all.
+        What is scored of every item; empty where one answer is all.
     slots
         In the order in which they are shown.
+    ask
+        ``score``, ``compare`` (which of two outputs is better) or ``label``.
+    labels
+        Of which one is chosen, in the order in which they are shown; empty unless they are asked.
 
     Raises
     ------
@@ -73,24 +88,49 @@ class Hit:
 
     task: str
     hit: str
-    scale: tuple[float, float]
+    scale: tuple[float, float] | None
     criteria: tuple[str, ...]
     slots: tuple[Slot, ...]
+    ask: str = "score"
+    labels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        low, high = self.scale
         if not self.task.strip():
             raise DamagedError("no task")
         if not HIT_ID.fullmatch(self.hit):
             raise DamagedError(f"a HIT's id is 16 hex digits, not {shorten(self.hit)}")
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            raise DamagedError(f"no scale from {low:g} to {high:g}")
-        if len({*self.criteria}) < len(self.criteria) or not all(map(str.strip, self.criteria)):
-            raise DamagedError("a criterion is blank or stands twice")
+        if self.ask not in ANSWERS:
+            raise DamagedError(f"nobody can be asked to {shorten(self.ask)}")
+        self._check_scale()
+        self._check_labels()
         if not self.slots:
             raise DamagedError("no slot")
         if len(self.slots) * max(len(self.criteria), 1) > MOST_ANSWERS:
             raise DamagedError(f"more than {MOST_ANSWERS:,} answers")
+        for slot in self.slots:
+            if (slot.item_b is None) == (self.ask == "compare"):
+                raise DamagedError("two items are for slots that compare, which need two")
+            if slot.item_b is not None and slot.control != "none":
+                raise DamagedError(f"a comparison is no control: {slot.control}")
+            if slot.item_b is None and slot.system_b is not None:
+                raise DamagedError("a second system without an item")
+
+    def _check_scale(self) -> None:
+        if (self.scale is None) == (self.ask == "score"):
+            raise DamagedError("a scale is for scores, which need one")
+        if self.criteria and self.ask != "score":
+            raise DamagedError("criteria are for scores")
+        low, high = self.scale or (0.0, 1.0)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            raise DamagedError(f"no scale from {low:g} to {high:g}")
+        if len({*self.criteria}) < len(self.criteria) or not all(map(str.strip, self.criteria)):
+            raise DamagedError("a criterion is blank or stands twice")
+
+    def _check_labels(self) -> None:
+        if (len(self.labels) < 2) if self.ask == "label" else self.labels:
+            raise DamagedError("labels are for HITs that ask for one, which need two or more")
+        if len({*self.labels}) < len(self.labels) or not all(map(str.strip, self.labels)):
+            raise DamagedError("a label is blank or stands twice")
 
     @cached_property
     def answers(self) -> tuple[tuple[int, int | None], ...]:
@@ -100,32 +140,43 @@ class Hit:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The name of each answer on a form: ``score_SLOT`` or ``score_SLOT_CRITERION``."""
-        return tuple(answer_name(slot, place) for slot, place in self.answers)
+        """The name of each answer on a form: ``score_SLOT``, ``score_SLOT_CRITERION``,
+        ``preference_SLOT`` or ``label_SLOT``.
+        """
+        return tuple(answer_name(slot, place, self.ask) for slot, place in self.answers)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What can be chosen; empty where a number is asked."""
+        return PREFERENCES if self.ask == "compare" else self.labels
 
     def document(self) -> dict[str, Any]:
         """As JSON says it; what is null or no control is left out."""
+        asked: dict[str, Any] = {"ask": self.ask}
+        if self.scale is not None:
+            asked = {"scale": [*map(plain_number, self.scale)], "criteria": [*self.criteria]}
+        elif self.labels:
+            asked["labels"] = [*self.labels]
         return {
             "annot": int(VERSION),
             "task": self.task,
             "hit": self.hit,
-            "scale": [plain_number(level) for level in self.scale],
-            "criteria": [*self.criteria],
+            **asked,
             "slots": [
                 {
-                    "item": slot.item,
-                    **({"segment": slot.segment} if slot.segment is not None else {}),
-                    **({"system": slot.system} if slot.system is not None else {}),
-                    **({"control": slot.control} if slot.control != "none" else {}),
+                    name: value
+                    for name in SLOT_KEYS
+                    if (value := getattr(slot, name)) is not None and value != UNSAID.get(name)
                 }
                 for slot in self.slots
             ],
         }
 
 
-def answer_name(slot: int, criterion: int | None) -> str:
+def answer_name(slot: int, criterion: int | None = None, ask: str = "score") -> str:
     """What the answer of a slot (for a criterion) is called on a form."""
-    return f"score_{slot}" if criterion is None else f"score_{slot}_{criterion}"
+    name = f"{ANSWERS[ask]}_{slot}"
+    return name if criterion is None else f"{name}_{criterion}"
 
 
 def plain_number(number: float) -> int | float:
@@ -163,21 +214,29 @@ def _hit(document: Mapping[str, Any]) -> Hit:
     version = _known(document, "annot", Number).written
     if version != VERSION:
         raise DamagedError(f"it is of version {shorten(version)}, known is {VERSION}")
-    _check_keys(document, ("annot", "task", "hit", "scale", "criteria", "slots"))
-    scale = _list(document, "scale", Number)
-    if len(scale) != 2:
-        raise DamagedError("scale is not [lowest, highest]")
+    ask = _known(document, "ask", str) if "ask" in document else "score"
+    keys = {"score": ("scale", "criteria"), "label": ("labels",)}.get(ask, ())
+    _check_keys(document, ("annot", "task", "hit", "ask", *keys, "slots"))
     return Hit(
         _known(document, "task", str),
         _known(document, "hit", str),
-        (float(scale[0].written), float(scale[1].written)),
-        tuple(_list(document, "criteria", str)),
+        _scale(document) if ask == "score" else None,
+        tuple(_list(document, "criteria", str)) if ask == "score" else (),
         tuple(map(_slot, _list(document, "slots", dict))),
+        ask,
+        tuple(_list(document, "labels", str)) if ask == "label" else (),
     )
 
 
+def _scale(document: Mapping[str, Any]) -> tuple[float, float]:
+    scale = _list(document, "scale", Number)
+    if len(scale) != 2:
+        raise DamagedError("scale is not [lowest, highest]")
+    return float(scale[0].written), float(scale[1].written)
+
+
 def _slot(document: Mapping[str, Any]) -> Slot:
-    _check_keys(document, ("item", "segment", "system", "control"))
+    _check_keys(document, SLOT_KEYS)
     optional = {name: _known(document, name, str) for name in document if name != "item"}
     return Slot(_known(document, "item", str), **optional)
 

@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from annot_pipeline.errors import InputError
+from annot_pipeline.errors import InputError, shorten
 from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
 from annot_pipeline.exports.raw_rows import Export, Opening
 
 NOT_ANSWERED = "the slot was not answered"
 
-SCORE = re.compile(r"score_[1-9]\d{0,4}(_[1-9]\d{0,4})?")
+ANSWER = re.compile(r"score_[1-9]\d{0,4}(_[1-9]\d{0,4})?|(preference|label)_[1-9]\d{0,4}")
+"""What forms call an answer."""
+
 TEXT = re.compile(r"text_([1-9]\d{0,4})")
 
 
@@ -26,7 +28,7 @@ class Answer(NamedTuple):
     """The answer to one question of a HIT: where it stands, what it says, why it is none."""
 
     cell: str
-    score: str | None
+    value: str | None
     problem: str | None = None
 
 
@@ -77,6 +79,8 @@ def filled(value: str | None) -> bool:
 def by_name(given: Mapping[str, str], cell: Callable[[str], str], hit: Hit) -> list[Answer]:
     """The answers of a form, where each has a name (``score_3``) and those not given are blank.
 
+    Forms give a label by its number, from 1: what a label says could be taken for markup.
+
     Raises
     ------
     DamagedError
@@ -85,10 +89,18 @@ def by_name(given: Mapping[str, str], cell: Callable[[str], str], hit: Hit) -> l
     unasked = given.keys() - {*hit.names}
     if unasked:
         raise DamagedError(f"{cell(min(unasked))} is answered, but {NAME} has no such slot")
-    return [
-        Answer(cell(name), given.get(name), None if name in given else NOT_ANSWERED)
-        for name in hit.names
-    ]
+    return [_named(cell(name), given.get(name), hit) for name in hit.names]
+
+
+def _named(cell: str, value: str | None, hit: Hit) -> Answer:
+    if value is None or hit.ask != "label":
+        return Answer(cell, value, NOT_ANSWERED if value is None else None)
+    numbers = {str(n): label for n, label in enumerate(hit.labels, start=1)}
+    if value.strip() not in numbers:
+        return Answer(
+            cell, None, f"label is not the number of a label of the HIT: {shorten(value)}"
+        )
+    return Answer(cell, numbers[value.strip()])
 
 
 def check_texts(n_named: int, last_filled: int, hit: Hit) -> None:

@@ -1,10 +1,12 @@
 """Results of the HITs that `annot hits` has planned, whatever platform they come back from.
 
 MTurk batch results, Label Studio JSON and JSON Lines are told apart by what the file holds.
-One record is one slot (and criterion) of what one judge handed in, under canonical names
-(`HITS_FIELDS`), so that no mapping is needed. What one cannot rely on (bookkeeping that is
-damaged, a slot without an answer, a cancelled annotation) is a record with its reason. The
-file's own columns are offered beside these, for a mapping that wants another judge or time.
+One record is one slot (and criterion) of what one judge handed in: a score, a preference or a
+label, as its HIT asks; a file can hold all three. Records are under canonical names
+(`HITS_FIELDS`), null where they do not apply, so that no mapping is needed. What one cannot rely
+on (bookkeeping that is damaged, a slot without an answer, a cancelled annotation) is a record
+with its reason. The file's own columns are offered beside these, for a mapping that wants
+another judge or time.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config.sources import HITS_FIELDS
+from annot_pipeline.errors import shorten
 from annot_pipeline.exports.hit_bookkeeping import (
+    ANSWERS,
     NAME,
     DamagedError,
     Hit,
@@ -33,13 +37,17 @@ from annot_pipeline.exports.hits_from_label_studio import label_studio_results
 from annot_pipeline.exports.hits_from_mturk import mturk_results
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows
 
-BOOKKEPT = ("scale", "criteria")
-"""Columns beside the canonical ones: the scale and the criteria of the HIT, as JSON."""
+BOOKKEPT = ("ask", "scale", "criteria", "labels")
+"""Columns beside the canonical ones: what the HIT asks, and its scale, criteria and labels as
+JSON; null where it has none.
+"""
 
 COLUMNS = (*HITS_FIELDS, *BOOKKEPT)
 
 RECORDS_A_CHUNK = 50_000
 HEAD = 1 << 20
+NAMED = 10
+"""Choices that a reason names."""
 HITS_KEPT = 1024
 """Bookkeeping that is not parsed again: workers of one HIT often follow each other."""
 
@@ -113,22 +121,25 @@ class _Planned:
     def __init__(self, hit: Hit) -> None:
         self.hit = hit
         slots = [hit.slots[slot - 1] for slot, _ in hit.answers]
-        self.of_row: dict[str, str] = {
-            "task": hit.task,
-            "hit": hit.hit,
-            "scale": json.dumps([*map(plain_number, hit.scale)]),
-            "criteria": json.dumps(hit.criteria, ensure_ascii=False),
-        }
+        self.of_row: dict[str, str | None] = {"task": hit.task, "hit": hit.hit, "ask": hit.ask}
+        if hit.scale is not None:
+            self.of_row["scale"] = json.dumps([*map(plain_number, hit.scale)])
+            self.of_row["criteria"] = json.dumps(hit.criteria, ensure_ascii=False)
+        if hit.labels:
+            self.of_row["labels"] = json.dumps(hit.labels, ensure_ascii=False)
+        first = ("item_a", "system_a") if hit.ask == "compare" else ("item", "system")
         self.of_answers: dict[str, Sequence[str | None]] = {
             "position": [str(slot) for slot, _ in hit.answers],
-            "item": [slot.item for slot in slots],
+            first[0]: [slot.item for slot in slots],
             "segment": [slot.segment for slot in slots],
-            "system": [slot.system for slot in slots],
+            first[1]: [slot.system for slot in slots],
             "control": [slot.control for slot in slots],
-            "criterion": [
-                None if place is None else hit.criteria[place - 1] for _, place in hit.answers
-            ],
         }
+        if hit.ask == "compare":
+            self.of_answers["item_b"] = [slot.item_b for slot in slots]
+            self.of_answers["system_b"] = [slot.system_b for slot in slots]
+        if hit.criteria:
+            self.of_answers["criterion"] = [hit.criteria[(k or 1) - 1] for _, k in hit.answers]
 
 
 class _Records:
@@ -149,7 +160,7 @@ class _Records:
 
     def add(self, handed_in: HandedIn, planned: _Planned | DamagedError) -> None:
         """The records of a row: one an answer, or one that says why there are none."""
-        known: Mapping[str, str] = {}
+        known: Mapping[str, str | None] = {}
         reason = handed_in.problem
         answers: Sequence[Answer] = ()
         if isinstance(planned, DamagedError):
@@ -174,7 +185,7 @@ class _Records:
         self.problem += [answer.problem or _off(answer, planned.hit) for answer in answers]
         for name, values in planned.of_answers.items():
             self._extend(name, values, start)
-        self._extend("score", [answer.score for answer in answers], start)
+        self._extend(ANSWERS[planned.hit.ask], [answer.value for answer in answers], start)
 
     def _extend(self, name: str, values: Sequence[str | None], start: int) -> None:
         """Put values into a column, at the place where their rows start."""
@@ -200,9 +211,15 @@ class _Records:
 
 
 def _off(answer: Answer, hit: Hit) -> str | None:
-    """Why a number cannot be what the judge was asked for, whatever the campaign's scale is."""
+    """Why an answer cannot be what the judge was asked for, whatever the campaign says."""
+    if hit.scale is None:
+        if answer.value is None or answer.value in hit.choices:
+            return None
+        choices = hit.choices if hit.ask == "compare" else [*map(shorten, hit.choices[:NAMED])]
+        offered = ", ".join(choices) + ", ..." * (len(hit.choices) > NAMED)
+        return f"{ANSWERS[hit.ask]} is not one of {offered}: {shorten(answer.value)}"
     try:
-        score = float(answer.score or "")
+        score = float(answer.value or "")
     except ValueError:
         return None  # the reason is that of any score that is no number
     low, high = hit.scale

@@ -1,8 +1,8 @@
-"""Planned HITs as scripts give them back: a line of the batch with the scores of one judge."""
+"""Planned HITs as scripts give them back: a line of the batch with the answers of one judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -23,11 +23,13 @@ SHARED = {
     "judge": "judge", "native_id": "assignment", "submitted_at": "submitted_at",
     "hit_seconds": "seconds",
 }  # fmt: skip
+GIVEN = {"score": "scores", "compare": "answers", "label": "answers"}
+"""The key of what the judge said, by what the HIT asks."""
 
 
 def json_lines_results(opening: Opening) -> Results:
     """Open JSON Lines; that they are not of planned HITs is known once all are read."""
-    used = {NAME, "scores", *SHARED.values()}
+    used = {NAME, *GIVEN.values(), *SHARED.values()}
     wanted = None if opening.wanted is None else frozenset(used | opening.wanted)
     inner = read_jsonl(replace(opening, wanted=wanted))
     return Results(_lines(opening, inner), inner.columns, inner)
@@ -42,27 +44,31 @@ def _lines(opening: Opening, inner: Export) -> Iterator[HandedIn]:
         ):
             own = {name: cells[place] for name, cells in values.items()}
             shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
-            answers = partial(_answers, own.get("scores"))
+            answers = partial(_answers, {key: own.get(key) for key in GIVEN.values()})
             yield HandedIn(row, own.get(NAME), shared, own, answers, problem=problem)
     if inner.n_rows and NAME not in inner.columns:
         raise no_hits(opening, "jsonl", f"no line has {NAME}")
 
 
-def _answers(text: str | None, hit: Hit) -> list[Answer]:
-    """The answers of ``scores``: a number a slot, or a list or object of them."""
+def _answers(said: Mapping[str, str | None], hit: Hit) -> list[Answer]:
+    """The answers: of ``scores`` a number a slot, or a list or object of them; of ``answers``
+    a choice a slot.
+    """
+    key = GIVEN[hit.ask]
+    text = said[key]
     if text is None or not text.strip():
-        raise DamagedError("scores is blank: these are HITs that nobody has judged")
+        raise DamagedError(f"{key} is blank: these are HITs that nobody has judged")
     try:
-        scores = parse_json(text)
+        given = parse_json(text)
     except ValueError:  # not JSON itself, so it was a string
-        scores = None
-    if not isinstance(scores, list):
-        raise DamagedError("scores is not a list")
-    if len(scores) != len(hit.slots):
-        raise DamagedError(f"scores are {len(scores):,} for {len(hit.slots):,} slots")
+        given = None
+    if not isinstance(given, list):
+        raise DamagedError(f"{key} is not a list")
+    if len(given) != len(hit.slots):
+        raise DamagedError(f"{key} are {len(given):,} for {len(hit.slots):,} slots")
     if not hit.criteria:
-        return [_answer(f"scores[{n}]", score) for n, score in enumerate(scores)]
-    return [a for n, score in enumerate(scores) for a in _of_slot(f"scores[{n}]", score, hit)]
+        return [_answer(f"{key}[{n}]", answer) for n, answer in enumerate(given)]
+    return [a for n, answer in enumerate(given) for a in _of_slot(f"{key}[{n}]", answer, hit)]
 
 
 def _of_slot(cell: str, score: Any, hit: Hit) -> list[Answer]:
@@ -78,5 +84,5 @@ def _of_slot(cell: str, score: Any, hit: Hit) -> list[Answer]:
 
 
 def _answer(cell: str, value: Any) -> Answer:
-    score = as_text(value)
-    return Answer(cell, score, None if filled(score) else NOT_ANSWERED)
+    said = as_text(value)
+    return Answer(cell, said, None if filled(said) else NOT_ANSWERED)

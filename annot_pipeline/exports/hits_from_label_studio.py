@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -9,7 +10,7 @@ from typing import Any
 
 from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
 from annot_pipeline.exports.hit_results import (
-    SCORE,
+    ANSWER,
     TEXT,
     Answer,
     HandedIn,
@@ -31,6 +32,9 @@ SHARED = {
     "judge": "completed_by", "native_id": "annotation_id", "submitted_at": "created_at",
     "hit_seconds": "lead_time",
 }  # fmt: skip
+
+REPEATED = re.compile(r"(preference|label)_at_(0|[1-9]\d{0,4})")
+"""What the configuration calls a choice: Label Studio numbers what it repeats from 0."""
 
 
 def label_studio_results(opening: Opening) -> Results:
@@ -58,8 +62,7 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
     for place, task in enumerate(tasks):
         data = _data(task)
         bookkeeping = as_text(data.get(NAME))
-        texts = {int(match[1]): data[match[0]] for match in map(TEXT.fullmatch, data) if match}
-        last_filled = max((n for n, text in texts.items() if filled(as_text(text))), default=0)
+        shown = _shown(data)
         for number, annotation in enumerate(task["annotations"]):
             row += 1
             pointer = f"/{place}/annotations/{number}"
@@ -69,10 +72,20 @@ def _annotations(tasks: Sequence[Mapping[str, Any]]) -> Iterator[HandedIn]:
                 bookkeeping,
                 {field: own[name] for field, name in SHARED.items()},
                 own,
-                partial(_answers, annotation, pointer, max(texts, default=0), last_filled),
+                partial(_answers, annotation, pointer, shown),
                 pointer,
                 "cancelled annotation" if annotation.get("was_cancelled") else None,
             )
+
+
+def _shown(data: Mapping[str, Any]) -> tuple[int, int]:
+    """The last slot that there is, and the last whose text is not blank."""
+    texts = {int(match[1]): data[match[0]] for match in map(TEXT.fullmatch, data) if match}
+    slots = data.get("slots")
+    if not texts and isinstance(slots, list):  # as many as the HIT has, blank or not
+        return len(slots), len(slots)
+    last_filled = max((n for n, text in texts.items() if filled(as_text(text))), default=0)
+    return max(texts, default=0), last_filled
 
 
 def _own_columns(task: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict[str, str | None]:
@@ -89,26 +102,41 @@ def _own_columns(task: Mapping[str, Any], annotation: Mapping[str, Any]) -> dict
 
 
 def _answers(
-    annotation: Mapping[str, Any], pointer: str, n_named: int, last_filled: int, hit: Hit
+    annotation: Mapping[str, Any], pointer: str, shown: tuple[int, int], hit: Hit
 ) -> list[Answer]:
-    check_texts(n_named, last_filled, hit)
+    check_texts(*shown, hit)
     given: dict[str, str] = {}
+    called: dict[str, str] = {}
     for name, result in _results(annotation):
         value = result.get("value")
-        answer = as_text(value.get(result.get("type"))) if isinstance(value, dict) else None
-        if name in given:
-            raise DamagedError(f"{name} is answered twice")
-        if name and answer is not None and filled(answer):
-            given[name] = answer
-    return by_name(given, f"{pointer}#{{}}".format, hit)
+        kind = result.get("type")
+        said = value.get(kind) if isinstance(value, dict) else None
+        for answer in map(
+            as_text, said if kind == "choices" and isinstance(said, list) else [said]
+        ):
+            if name in given:
+                raise DamagedError(f"{result['from_name']} is answered twice")
+            if name and answer is not None and filled(answer):
+                given[name] = answer
+                called[name] = result["from_name"]
+    return by_name(given, lambda name: f"{pointer}#{called.get(name) or _called(name, hit)}", hit)
+
+
+def _called(name: str, hit: Hit) -> str:
+    """What the configuration calls an answer that was not given."""
+    kind, _, number = name.partition("_")
+    return name if hit.ask == "score" else f"{kind}_at_{int(number) - 1}"
 
 
 def _results(annotation: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Its results, each with its name; empty where it is no score."""
+    """Its results, each with the name of the answer; empty where it is none."""
     for result in annotation.get("result") or ():
         if isinstance(result, dict):
             name = str(result.get("from_name"))
-            yield name if SCORE.fullmatch(name) else "", result
+            repeated = REPEATED.fullmatch(name)
+            if repeated:
+                name = f"{repeated[1]}_{int(repeated[2]) + 1}"
+            yield name if ANSWER.fullmatch(name) else "", result
 
 
 def _ignored(tasks: Sequence[Mapping[str, Any]]) -> Counter[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.exports.hit_bookkeeping import NAME, DamagedError, Hit
 from annot_pipeline.exports.hit_results import (
-    SCORE,
+    ANSWER,
     TEXT,
     Answer,
     HandedIn,
@@ -35,6 +35,14 @@ BOOKKEEPING = f"Input.{NAME}"
 TASK_ANSWERS = "Answer.taskAnswers"
 """Where MTurk puts all answers of a form as JSON, unless the form says otherwise."""
 
+ANSWERED = re.compile(rf"Answer\.(?P<name>{ANSWER.pattern})(?:\.(?P<choice>.*))?", re.DOTALL)
+"""An answer's column: of a number it holds what was given, of radio buttons each has a column of
+its own, ``Answer.preference_3.tie``, which is true where that one was chosen.
+"""
+
+Given = tuple[str, str | None, str]
+"""The name of an answer, which of its radio buttons, and what the cell holds."""
+
 
 def mturk_results(opening: Opening) -> Results:
     """Open batch results.
@@ -54,7 +62,7 @@ def mturk_results(opening: Opening) -> Results:
         raise no_hits(opening, "mturk", f"no column {BOOKKEEPING}")
     own = {*columns} if opening.wanted is None else {*columns} & opening.wanted
     used = {BOOKKEEPING, TASK_ANSWERS, *SHARED.values()} & {*columns}
-    used |= {column for column in columns if _score_name(column) or _text_number(column)}
+    used |= {column for column in columns if ANSWERED.fullmatch(column) or _text_number(column)}
     inner = read_mturk(replace(opening, wanted=frozenset(used | own)))
     rows = (row for chunk in inner.chunks for row in _assignments(chunk, own))
     return Results(rows, columns, inner)
@@ -66,12 +74,6 @@ def _text_number(column: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _score_name(column: str) -> str:
-    """``score_3`` of ``Answer.score_3``; nothing for any other column."""
-    match = re.fullmatch(rf"Answer\.({SCORE.pattern})", column)
-    return match[1] if match else ""
-
-
 def _assignments(chunk: RawRows, own: set[str]) -> Iterator[HandedIn]:
     texts = {_text_number(name): column for name, column in chunk.columns.items()}
     del texts[0]  # the other columns
@@ -81,13 +83,21 @@ def _assignments(chunk: RawRows, own: set[str]) -> Iterator[HandedIn]:
         for name, column in chunk.columns.items()
         if name in own or not _text_number(name)
     }
-    scores = {_score_name(name): cells for name, cells in values.items() if _score_name(name)}
+    answered = [
+        (match["name"], match["choice"], values[match[0]])
+        for match in map(ANSWERED.fullmatch, values)
+        if match
+    ]
     blank: list[str | None] = [None] * len(chunk)
     packed = values.get(TASK_ANSWERS, blank)
     for place, (row, problem) in enumerate(
         zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
     ):
-        given = {name: cells[place] for name, cells in scores.items() if filled(cells[place])}
+        given = [
+            (name, choice, cell)
+            for name, choice, cells in answered
+            if (cell := cells[place]) is not None and filled(cell)
+        ]
         shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
         shared["submitted_at"] = iso_time(shared["submitted_at"])
         yield HandedIn(
@@ -111,16 +121,30 @@ def _last_filled(texts: Mapping[int, pa.Array], n_rows: int) -> list[int]:
 
 
 def _answers(
-    given: Mapping[str, str], packed: str | None, n_named: int, last_filled: int, hit: Hit
+    given: Sequence[Given], packed: str | None, n_named: int, last_filled: int, hit: Hit
 ) -> list[Answer]:
     check_texts(n_named, last_filled, hit)
     if packed is not None and filled(packed) and not given:
-        return by_name(_unpacked(packed), f"{TASK_ANSWERS}#{{}}".format, hit)
-    return by_name(given, "Answer.{}".format, hit)
+        return by_name(_chosen(_unpacked(packed)), f"{TASK_ANSWERS}#{{}}".format, hit)
+    return by_name(_chosen(given), "Answer.{}".format, hit)
 
 
-def _unpacked(text: str) -> dict[str, str]:
-    """The scores of ``[{"score_1": "55", ...}]``, as forms without flat answers are given back."""
+def _chosen(given: Iterable[Given]) -> dict[str, str]:
+    """What was answered, by name; of radio buttons, which of them."""
+    found: dict[str, str] = {}
+    for name, choice, cell in given:
+        if choice is not None and cell.strip().lower() != "true":
+            continue
+        if name in found:
+            raise DamagedError(f"{name} is answered twice")
+        found[name] = cell if choice is None else choice
+    return found
+
+
+def _unpacked(text: str) -> Iterator[Given]:
+    """The answers of ``[{"score_1": "55", "label_2": {"1": true, "2": false}, ...}]``, as forms
+    without flat answers are given back.
+    """
     try:
         parsed = parse_json(text)
     except ValueError as error:
@@ -128,8 +152,13 @@ def _unpacked(text: str) -> dict[str, str]:
     form = parsed[0] if isinstance(parsed, list) and len(parsed) == 1 else parsed
     if not isinstance(form, dict):
         raise DamagedError(f"{TASK_ANSWERS} is not a form's answers")
-    values = {name: as_text(value) for name, value in form.items() if SCORE.fullmatch(name)}
-    return {name: str(value) for name, value in values.items() if filled(value)}
+    for name, value in form.items():
+        if not ANSWER.fullmatch(name):
+            continue
+        if isinstance(value, dict):
+            yield from ((name, choice, str(as_text(chosen))) for choice, chosen in value.items())
+        elif filled(as_text(value)):
+            yield name, None, str(as_text(value))
 
 
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")

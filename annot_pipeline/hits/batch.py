@@ -77,7 +77,8 @@ def write_batch(
     -------
     dict
         ``format``, ``folder``, ``plan`` (path of the log), ``hits`` and ``slots`` in all,
-        ``tasks`` (task, hits, slots of a HIT, files: path and bytes), ``warnings``, ``next``.
+        ``tasks`` (task, ask, hits, slots of the largest HIT, files: path and bytes),
+        ``warnings``, ``next``.
 
     Raises
     ------
@@ -103,9 +104,8 @@ def write_batch(
                 {"path": str(target), "bytes": path.stat().st_size}
                 for target, path in zip(targets, paths, strict=True)
             ]
-            described.append(
-                {"task": name, "hits": task.n_hits, "slots": task.n_slots, "files": files}
-            )
+            asked = {"task": name, "ask": task.question.ask}
+            described.append({**asked, "hits": task.n_hits, "slots": task.n_slots, "files": files})
     new = {Path(file["path"]) for task in described for file in task["files"]}
     for file in stale:
         if file not in new:

@@ -21,12 +21,21 @@ from annot_pipeline.pipeline import Build
 from annot_pipeline.read_back import refuse_read_back
 from annot_pipeline.stages.exports import listed_items, present_exports
 from annot_pipeline.steps.hit_plan import Question
-from annot_pipeline.steps.plan_hits import plan_hits, questions_of
+from annot_pipeline.steps.plan_hits import NEEDED, plan_hits, questions_of
 from annot_pipeline.steps.resolve_tasks import TASKS
 from annot_pipeline.storage.tables import read_table
 
 FOLDER = "hits"
 """Where `annot hits` writes beside campaign.yaml, a folder a batch."""
+
+
+TASKS_OF = {
+    "easl": "scalar task",
+    "controlled": "scalar task",
+    "tournament": "pairwise or ranking task",
+    "adequacy": "task of adequacy",
+}
+"""What each design asks about."""
 
 
 def next_batch(
@@ -62,15 +71,16 @@ def next_batch(
         The last build is not of these exports and settings.
     """
     settings = campaign.settings
-    scores, tasks, items = _tables(campaign, progress)
-    questions, _ = questions_of(tasks, items, settings)
-    plan, facts = plan_hits(scores, tasks, items, settings=settings)
-    plan, unplanned = _selected(plan, facts["unplanned"], questions, only)
+    design = settings.next_hits.design
+    scores, tasks, items, known = _tables(campaign, progress)
+    questions, _ = questions_of(tasks, items, known.get("labels"), settings)
+    plan, facts = plan_hits(scores, tasks, items, settings=settings, **known)
+    plan, unplanned = _selected(plan, facts["unplanned"], questions, only, design)
     if not plan.num_rows:
-        raise _nothing(unplanned, settings.next_hits.design)
+        raise _nothing(unplanned, design)
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
-        folder = campaign.folder / FOLDER / f"{settings.next_hits.design}-{digest[:8]}"
+        folder = campaign.folder / FOLDER / f"{design}-{digest[:8]}"
     planned = set(_distinct(plan["task"]))
     asked = [question for question in questions if question.task in planned]
     others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
@@ -82,7 +92,7 @@ def next_batch(
     written = write_batch(plan, asked, folder, platform, force=force)
     return {
         "campaign": settings.campaign,
-        "design": settings.next_hits.design,
+        "design": design,
         **written,
         "unplanned": unplanned,
         "notes": [note for note in facts["notes"] if not note.startswith(others)],
@@ -91,8 +101,11 @@ def next_batch(
 
 def _tables(
     campaign: LoadedCampaign, progress: Callable[[str], None]
-) -> tuple[pa.Table, pa.Table, pa.Table]:
-    """Scores, tasks and item rows: of the last build, or before the first export."""
+) -> tuple[pa.Table, pa.Table, pa.Table, dict[str, pa.Table]]:
+    """Scores, tasks, item rows and what else the design needs, by name.
+
+    Of the last build, or before the first export.
+    """
     n_sources = len(campaign.settings.sources)
     build = Build(campaign)
     present = present_exports(campaign, missing_ok=True)
@@ -102,10 +115,12 @@ def _tables(
         items, unread = listed_items(campaign)
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
-        return SCORES.empty(), TASKS.empty_table(), items
-    tables = last_build(build, "scores", "tasks", "item_rows", command="annot hits")
-    scores, tasks, items = (read_table(tables[n].path) for n in ("scores", "tasks", "item_rows"))
-    return scores, tasks, items
+        return SCORES.empty(), TASKS.empty_table(), items, {}
+    needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
+    files = last_build(build, *needed, command="annot hits")
+    tables = {name: read_table(files[name].path) for name in needed}
+    tasks, items = tables.pop("tasks"), tables.pop("item_rows")
+    return tables.pop("scores", SCORES.empty()), tasks, items, tables
 
 
 def _refuse_own_folders(campaign: LoadedCampaign, folder: Path) -> None:
@@ -124,15 +139,19 @@ def _distinct(column: pa.ChunkedArray) -> list[str]:
 
 
 def _selected(
-    plan: pa.Table, unplanned: dict[str, str], questions: Sequence[Question], only: Sequence[str]
+    plan: pa.Table,
+    unplanned: dict[str, str],
+    questions: Sequence[Question],
+    only: Sequence[str],
+    design: str,
 ) -> tuple[pa.Table, dict[str, str]]:
     if not only:
         return plan, unplanned
     known = sorted({question.task for question in questions} | unplanned.keys())
     unknown = [task for task in only if task not in known]
     if unknown:
-        problem = Problem("--task", "no scalar task of the campaign", first_of(known, 10),
-                          values=tuple(unknown))  # fmt: skip
+        what = f"no {TASKS_OF[design]} of the campaign"
+        problem = Problem("--task", what, first_of(known, 10), values=tuple(unknown))
         raise ConfigError("an unknown task", [problem])
     chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
     return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}
@@ -141,6 +160,13 @@ def _selected(
 def _nothing(unplanned: dict[str, str], design: str) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
-        do = "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items"
-        problems = [Problem("", "there is no scalar task with items", do=do)]
+        do = {
+            "tournament": "name the kind (pairwise, ranking) under tasks, or list items",
+            "adequacy": "under tasks, write adequacy: {task: ..., adequate: [...]} where outputs "
+            "are compared",
+        }.get(
+            design,
+            "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items",
+        )
+        problems = [Problem("", f"there is no {TASKS_OF[design]} with items", do=do)]
     return ConfigError(f"no HIT can be planned ({design})", problems)

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from annot_pipeline.exports.hit_bookkeeping import NAME, answer_name, plain_number
+from annot_pipeline.exports.hit_bookkeeping import ANSWERS, NAME, answer_name, plain_number
 from annot_pipeline.hits.batch import Platform
-from annot_pipeline.hits.plan import TaskPlan
+from annot_pipeline.hits.plan import PREFERRED, PlannedHit, TaskPlan, scale_of
 from annot_pipeline.hits.spreadsheet_safe import NO_CHARACTER
 from annot_pipeline.steps.hit_plan import Question
 
 POSITIONS = 100
 """A slider has at least as many."""
+
+AT = "{{idx}}"
+"""Where Label Studio puts the number of what it repeats, from 0."""
+
+HEADERS = {
+    "compare": "Which text is better? Only if you see no difference in quality, they are equal.",
+    "label": "Choose what is true of each text.",
+}
+CARD = "border: 1px solid #ddd; border-radius: 8px; padding: 8px 16px; margin: 0 0 12px"
+SIDE_BY_SIDE = (
+    "display: grid; grid-template-columns: repeat(auto-fit, minmax(300px, 1fr)); gap: 12px"
+)
 
 
 def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
@@ -26,10 +38,16 @@ def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
         between = "[\n"
         for planned in task.hits():
             data: dict[str, Any] = {NAME: planned.hit.document()}
-            for name, texts in (("text", planned.texts), ("source", planned.sources)):
-                if name == "text" or task.has_sources:
-                    shown = [NO_CHARACTER.sub("\ufffd", text or "") for text in texts]
-                    data |= {f"{name}_{n}": text for n, text in enumerate(shown, start=1)}
+            shown = {
+                name: [NO_CHARACTER.sub("\ufffd", text or "") for text in texts]
+                for name, texts in _columns(task, planned)
+            }
+            if task.question.ask == "score":
+                for name, texts in shown.items():
+                    data |= {f"{name}_{n}": text for n, text in enumerate(texts, start=1)}
+            else:
+                rows = zip(*shown.values(), strict=True)
+                data["slots"] = [dict(zip(shown, row, strict=True)) for row in rows]
             line = json.dumps({"data": data}, ensure_ascii=False, allow_nan=False)
             file.write(between + line)
             between = ",\n"
@@ -37,17 +55,60 @@ def _write_task(task: TaskPlan, paths: Sequence[Path]) -> list[str]:
     return []
 
 
+def _columns(task: TaskPlan, planned: PlannedHit) -> Iterator[tuple[str, Sequence[str | None]]]:
+    yield "text", planned.texts
+    if task.question.ask == "compare":
+        yield "text_b", planned.texts_b
+    if task.has_sources:
+        yield "source", planned.sources
+
+
 def labeling_config(task: TaskPlan) -> str:
-    """The configuration to paste into the project: a card a slot, a number a score."""
-    cards = "\n".join(_card(task, slot) for slot in range(1, task.n_slots + 1))
-    low, high = (plain_number(level) for level in task.question.scale)
+    """The configuration to paste into the project: a card a slot.
+
+    Of scores the cards are written out, a number a score. HITs of choices differ in how many
+    slots they have, so their card is repeated for each slot of the data.
+    """
+    if task.question.ask == "score":
+        low, high = (plain_number(level) for level in scale_of(task.question))
+        header = f"Score every text from {low} to {high}."
+        cards = "\n".join(_card(task, slot) for slot in range(1, task.n_slots + 1))
+    else:
+        header = HEADERS[task.question.ask]
+        cards = f'  <Repeater on="$slots" indexFlag="{AT}">\n{_choice_card(task)}\n  </Repeater>'
     return (
         "<View>\n"
         "  <Style>.htx-text { white-space: pre-wrap; }</Style>\n"
-        f'  <Header value="Score every text from {low} to {high}."/>\n'
+        f'  <Header value="{header}"/>\n'
         f"{cards}\n"
         "</View>\n"
     )
+
+
+def _choice_card(task: TaskPlan) -> str:
+    """A slot that is repeated; every attribute names its number once, as all releases can read."""
+    question = task.question
+    lines = [_text("source")] if task.has_sources else []
+    if question.ask == "compare":
+        lines.append(f'<View style="{SIDE_BY_SIDE}">')
+        for name, header in (("text", "Text A"), ("text_b", "Text B")):
+            lines.append(f'  <View><Header value="{header}" size="6"/>{_text(name)}</View>')
+        lines.append("</View>")
+        offered = PREFERRED
+    else:
+        lines.append(_text("text"))
+        offered = tuple((str(n), label) for n, label in enumerate(question.labels, start=1))
+    lines.append(
+        f'<Choices name="{ANSWERS[question.ask]}_at_{AT}" toName="text_at_{AT}" '
+        'choice="single-radio" showInline="true" required="true">'
+    )
+    lines += [f'  <Choice value={_value(shown)} alias="{given}"/>' for given, shown in offered]
+    lines.append("</Choices>")
+    return "\n".join([f'    <View style="{CARD}">', *(f"      {x}" for x in lines), "    </View>"])
+
+
+def _text(name: str) -> str:
+    return f'<Text name="{name}_at_{AT}" value="$slots[{AT}].{name}" valueType="text"/>'
 
 
 def _card(task: TaskPlan, slot: int) -> str:
@@ -60,20 +121,22 @@ def _card(task: TaskPlan, slot: int) -> str:
     for place, criterion in enumerate(task.question.criteria, start=1):
         lines.append(f'    <Header value={_value(criterion)} size="6"/>')
         lines.append(_number(task.question, slot, place))
-    card = "border: 1px solid #ddd; border-radius: 8px; padding: 8px 16px; margin: 0 0 12px"
-    return "\n".join([f'  <View style="{card}">', *lines, "  </View>"])
+    return "\n".join([f'  <View style="{CARD}">', *lines, "  </View>"])
 
 
 def _value(text: str) -> str:
-    """A text as an attribute, with no ``$`` that would name a value of the task."""
-    return quoteattr(NO_CHARACTER.sub("\ufffd", text).replace("$", "\uff04"))
+    """A text as an attribute, with no ``$`` that would name a value of the task, and no number
+    of what is repeated.
+    """
+    text = NO_CHARACTER.sub("\ufffd", text).replace("$", "\uff04")
+    return quoteattr(text.replace("{{", "\uff5b\uff5b"))
 
 
 def _number(question: Question, slot: int, place: int | None) -> str:
-    low, high = (plain_number(level) for level in question.scale)
+    low, high = (plain_number(level) for level in scale_of(question))
     return (
         f'    <Number name="{answer_name(slot, place)}" toName="text_{slot}" '
-        f'min="{low}" max="{high}"{_slider(question.scale)} required="true"/>'
+        f'min="{low}" max="{high}"{_slider(scale_of(question))} required="true"/>'
     )
 
 

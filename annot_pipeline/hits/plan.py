@@ -13,19 +13,33 @@ import pyarrow.compute as pc
 from annot_pipeline.exports.hit_bookkeeping import DamagedError, Hit, Slot
 from annot_pipeline.steps.hit_plan import HIT_PLAN, Question
 
-SHOWN = ("task", "hit", "slot", "item", "segment", "system", "control", "text", "source")
+SHOWN = (
+    "task", "hit", "slot", "item", "segment", "system", "item_b", "system_b", "control", "text",
+    "text_b", "source",
+)  # fmt: skip
 """What files are made of; the other columns of a plan are for its log."""
+
+PREFERRED: tuple[tuple[str, str], ...] = (
+    ("a", "Text A is better"),
+    ("tie", "About equal"),
+    ("b", "Text B is better"),
+)
+"""What forms offer where two texts are compared, in this order: A is the one shown first."""
 
 ROWS_AT_ONCE = 1 << 14
 
 
 @dataclass(frozen=True)
 class PlannedHit:
-    """A HIT: its bookkeeping, and by slot the text that is shown and the source above it."""
+    """A HIT: its bookkeeping, and by slot the text that is shown and the source above it.
+
+    Where texts are compared, ``texts_b`` are the second ones; else there are none.
+    """
 
     hit: Hit
     texts: tuple[str, ...]
     sources: tuple[str | None, ...]
+    texts_b: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,7 +53,7 @@ class TaskPlan:
     slots
         The task's rows of the plan.
     n_slots
-        Slots of a HIT; all HITs of a task have as many.
+        Slots of the largest HIT; where scores are asked all have as many.
     has_sources
         Whether any slot has a source.
     """
@@ -52,7 +66,7 @@ class TaskPlan:
     @property
     def n_hits(self) -> int:
         """How many HITs there are."""
-        return int(self.slots.num_rows // self.n_slots)
+        return int(pc.sum(pc.equal(self.slots["slot"], 1)).as_py())
 
     def hits(self) -> Iterator[PlannedHit]:
         """The HITs, one after the other.
@@ -71,8 +85,9 @@ class TaskPlan:
         for hit, group in itertools.groupby(rows, key=lambda row: row["hit"]):
             slots = list(group)
             numbers = [row["slot"] for row in slots]
-            if hit in seen or numbers != list(range(1, self.n_slots + 1)):
-                what = "apart" if hit in seen else f"{numbers}, not 1 to {self.n_slots}"
+            last = self.n_slots if self.question.ask == "score" else len(numbers)
+            if hit in seen or numbers != list(range(1, last + 1)):
+                what = "apart" if hit in seen else f"{numbers}, not 1 to {last}"
                 raise ValueError(f"slots of {hit} of {self.question.task} are {what}")
             seen.add(hit)
             yield self._hit(hit, slots)
@@ -86,17 +101,50 @@ class TaskPlan:
                 question.scale,
                 question.criteria,
                 tuple(
-                    Slot(row["item"], row["segment"], row["system"], row["control"])
+                    Slot(
+                        *(
+                            row[name]
+                            for name in (
+                                "item",
+                                "segment",
+                                "system",
+                                "control",
+                                "item_b",
+                                "system_b",
+                            )
+                        )
+                    )
                     for row in slots
                 ),
+                question.ask,
+                question.labels,
             )
         except DamagedError as error:
             raise ValueError(f"{hit} of {question.task}: {error}") from None
         return PlannedHit(
             planned,
-            tuple(row["item"] if row["text"] is None else row["text"] for row in slots),
+            _texts(slots, "item", "text"),
             tuple(row["source"] for row in slots),
+            _texts(slots, "item_b", "text_b") if question.ask == "compare" else (),
         )
+
+
+def _texts(slots: Sequence[Mapping[str, Any]], item: str, text: str) -> tuple[str, ...]:
+    """What is shown: the texts, or the name of an item that has none."""
+    return tuple(row[item] if row[text] is None else row[text] for row in slots)
+
+
+def scale_of(question: Question) -> tuple[float, float]:
+    """The scale of a question that asks for scores.
+
+    Raises
+    ------
+    ValueError
+        It does not.
+    """
+    if question.scale is None:
+        raise ValueError(f"{question.task} asks for no score")
+    return question.scale
 
 
 def task_plans(plan: pa.Table, questions: Sequence[Question]) -> list[TaskPlan]:

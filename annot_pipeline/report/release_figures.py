@@ -28,8 +28,11 @@ from annot_pipeline.report.figures import (
 MOST_TASKS = 6
 """Tasks whose figures are drawn; all of them are in the tables."""
 MOST_JUDGES = 4
-METHODS = ("z_mean", "filtered_mean", "raw_mean")
-"""Whose ranking is drawn: the first that there is."""
+METHODS = (
+    "z_mean", "filtered_mean", "raw_mean", "bradley_terry", "trueskill_permuted", "trueskill",
+    "wins_ties_half", "wins", "dominance",
+)  # fmt: skip
+"""Whose ranking is drawn: the first that ranks and scores all systems, else that ranks any."""
 
 Row = dict[str, Any]
 
@@ -145,7 +148,7 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
         The gold table.
     """
     drawn = []
-    for task, rows in _first_tasks(scores):
+    for task, rows in first_tasks(scores):
         found = [
             (name, rows[column].to_numpy())
             for name, column in (("EASL, the mean", "easl_score"), ("bounded RA", "ra_score"))
@@ -160,18 +163,17 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
 def ranking_figures(rankings: pa.Table) -> list[Drawn]:
     """Systems with scores, intervals and clusters, by task."""
     drawn = []
-    for task, method, rows in _by_method(rankings):
-        ranked = sorted(
-            (row for row in rows if row["rank"] is not None),
-            key=lambda row: (row["rank"], row["system"]),
-        )
+    for task, _ in first_tasks(rankings):
+        ranked = best_ranking(rankings, task)
+        if not ranked:
+            continue
         svg = ranking_svg(
             [row["system"] for row in ranked],
             _numbers(ranked, "score"),
             _numbers(ranked, "ci_low"),
             _numbers(ranked, "ci_high"),
             _numbers(ranked, "cluster"),
-            method,
+            ranked[0]["method"],
         )
         drawn.append(Drawn(f"Ranking, {task}", svg))
     return drawn
@@ -223,23 +225,43 @@ def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
     return found
 
 
-def _first_tasks(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    for task in sorted(pc.unique(table["task"]).to_pylist())[:MOST_TASKS]:
+def first_tasks(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The first tasks of a table, with their rows."""
+    for task in sorted(pc.unique(table["task"].cast(TEXT)).to_pylist())[:MOST_TASKS]:
         yield task, table.filter(pc.equal(table["task"].cast(TEXT), task))
 
 
 def _by_task(table: pa.Table) -> Iterator[tuple[str, list[Row]]]:
-    for task, rows in _first_tasks(table):
+    for task, rows in first_tasks(table):
         yield task, rows.to_pylist()
 
 
 def _by_method(table: pa.Table) -> Iterator[tuple[str, str, list[Row]]]:
     """Rows of each task, by the first of the methods that it has."""
-    for task, rows in _first_tasks(table):
+    for task, rows in first_tasks(table):
         found = set(pc.unique(rows["method"]).to_pylist())
         method = next((m for m in METHODS if m in found), None)
         if method:
             yield task, method, rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
+
+
+def best_ranking(rankings: pa.Table, task: str) -> list[Row]:
+    """A task's systems by rank: by the first method that ranks and scores all of them.
+
+    Else by the first that ranks any; what has no score is left out.
+    """
+    rows = rankings.filter(pc.equal(rankings["task"].cast(TEXT), task)).to_pylist()
+    by_method: dict[str, list[Row]] = {}
+    for row in rows:
+        by_method.setdefault(row["method"], []).append(row)
+    known = [method for method in METHODS if method in by_method]
+    whole = [m for m in known if all(r["score"] is not None for r in by_method[m])]
+    for method in [*whole, *known]:
+        ranked = [r for r in by_method[method] if r["rank"] is not None and r["score"] is not None]
+        if ranked:
+            # within parts that nothing connects ranks start anew
+            return sorted(ranked, key=lambda r: (r["component"] or 0, r["rank"], r["system"]))
+    return []
 
 
 def _class_order(prevalence: pa.Table) -> Iterator[tuple[str, list[str]]]:

@@ -10,6 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.contracts import FATES, fates_text
+from annot_pipeline.report.comparison_figures import (
+    effort_figures,
+    segment_figures,
+    time_figures,
+    win_figures,
+)
 from annot_pipeline.report.release_figures import (
     Drawn,
     comparison_figures,
@@ -47,6 +53,15 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "judges": None,
     "prevalence": None,
     "scores": ("task", "easl_score", "ra_score"),
+    "segment_ranks": (
+        "task",
+        "segment",
+        "item",
+        "system",
+        "in_contradiction",
+        "component",
+        "n_comparisons",
+    ),
     "set_aside": None,
     "system_comparisons": None,
     "system_rankings": None,
@@ -54,8 +69,12 @@ TABLES: dict[str, tuple[str, ...] | None] = {
 """Gold tables that the report shows, with the columns that it needs (None: all)."""
 
 
+INTERNAL = ("control_pairs", "comparisons", "comparison_times")
+"""Tables of the store from which the report draws."""
+
+
 def report_html(
-    manifest: Mapping[str, Any], tables: Mapping[str, pa.Table], control_pairs: pa.Table
+    manifest: Mapping[str, Any], tables: Mapping[str, pa.Table], internal: Mapping[str, pa.Table]
 ) -> str:
     """The report of a release.
 
@@ -65,8 +84,8 @@ def report_html(
         Of the release, without ``files``.
     tables
         Those of ``TABLES``.
-    control_pairs
-        Controls with the judgments that they are compared with.
+    internal
+        Those of ``INTERNAL``.
     """
     quality, ranking = manifest["settings"]["quality"], manifest["settings"]["ranking"]
     title = f"{manifest['campaign']} {manifest['version']}"
@@ -82,10 +101,18 @@ def report_html(
         *_section("Systems compared", _figures(
             comparison_figures(tables["system_comparisons"], ranking["alpha"])
         )),
+        *_section("Comparisons of systems", _figures(
+            win_figures(internal["comparisons"], tables["system_rankings"])
+        )),
+        *_section("Comparisons of outputs", _figures([
+            *segment_figures(tables["segment_ranks"], internal["comparisons"]),
+            *effort_figures(manifest["facts"]["adequacy"]),
+            *time_figures(internal["comparison_times"]),
+        ])),
         *_section("Scores of items", _figures(score_figures(tables["scores"]))),
         *_section("Judge control", _figures([
             *judge_figures(tables["judges"], quality["alpha"]),
-            *difference_figures(tables["judges"], control_pairs),
+            *difference_figures(tables["judges"], internal["control_pairs"]),
         ])),
         *_section("Verdicts of judge control", _verdicts(manifest["facts"]["verdicts"], quality)),
         *_section("Left out of a calculation", _set_aside(tables["set_aside"])),

@@ -12,9 +12,12 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.steps.break_into_comparisons import break_into_comparisons
 from annot_pipeline.steps.infer_labels import infer_labels
 from annot_pipeline.steps.measure_agreement import measure_agreement
+from annot_pipeline.steps.measure_preference_agreement import measure_preference_agreement
 from annot_pipeline.steps.plan_hits import plan_hits
+from annot_pipeline.steps.rank_segments import rank_segments
 from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
@@ -77,13 +80,41 @@ def score_items_of_tasks(context: StageContext) -> Made:
     return Made({"scores": table}, facts)
 
 
+def compare_outputs(context: StageContext) -> Made:
+    """Comparisons of all tasks that hold any."""
+    names = ("judgments", "standardized", "tasks", "item_rows")
+    tables, facts = break_into_comparisons(
+        *map(context.read, names), margin=context.campaign.settings.easl.margin
+    )
+    if facts["comparisons"]:
+        n, ties = (sum(facts[name].values()) for name in ("comparisons", "ties"))
+        context.progress(f"{n:,} comparisons, {ties:,} of them ties")
+    return Made(tables, facts)
+
+
+def rank_outputs(context: StageContext) -> Made:
+    """Ranks of the outputs of every segment."""
+    names = ("comparisons", "tasks", "item_rows", "labels")
+    table, facts = rank_segments(
+        *map(context.read, names),
+        segment_graphs=context.campaign.settings.ranking.segment_graphs,
+        progress=_now_and_then(context.progress),
+    )
+    if table.num_rows:
+        n = sum(found["segments"] for found in facts["segment_graphs"].values())
+        context.progress(f"{table.num_rows:,} outputs ranked in {n:,} segments")
+    return Made({"segment_ranks": table}, facts)
+
+
 def plan_next_hits(context: StageContext) -> Made:
-    """The next HITs of all scalar tasks."""
+    """The next HITs of all tasks that their design is for."""
     table, facts = plan_hits(
         context.read("scores"),
         context.read("tasks"),
         context.read("item_rows"),
         settings=context.campaign.settings,
+        comparisons=context.read("comparisons"),
+        labels=context.read("labels"),
     )
     if facts["hits"]:
         n = sum(facts["hits"].values())
@@ -106,7 +137,7 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
-    """Agreement of the judges of all categorical and scalar tasks."""
+    """Agreement of the judges of all tasks."""
     settings = context.campaign.settings
     names = ("judgments", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
     table, facts = measure_agreement(
@@ -116,7 +147,20 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
         seed=settings.seed,
         progress=_now_and_then(context.progress),
     )
-    return Made({"agreement": table}, facts)
+    rows, preference_facts, tables = measure_preference_agreement(
+        context.read("comparisons"),
+        context.read("item_rows"),
+        rounds=settings.agreement.bootstrap,
+        seed=settings.seed,
+        progress=_now_and_then(context.progress),
+    )
+    of_preferences = AGREEMENT.of({n: [row[n] for row in rows] for n in AGREEMENT.schema.names})
+    whole = pa.concat_tables([table, of_preferences])
+    undefined = facts["undefined_statistics"] + preference_facts["undefined_statistics"]
+    return Made(
+        {"agreement": whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), **tables},
+        facts | preference_facts | {"undefined_statistics": undefined},
+    )
 
 
 def compare_agreement(context: StageContext) -> Made:

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ HIT_PLAN = pa.schema(
         ("item", TEXT),
         ("segment", TEXT),
         ("system", TEXT),
+        ("item_b", TEXT),
+        ("system_b", TEXT),
         ("role", TEXT),
         ("draw", INT),
         ("control", TEXT),
@@ -33,16 +35,20 @@ HIT_PLAN = pa.schema(
         ("gamma", REAL),
         ("state", TEXT),
         ("text", TEXT),
+        ("text_b", TEXT),
         ("source", TEXT),
     ]
 )
 """Of each slot: why it is in the HIT (``role``), how likely that was, and the state of its item
 at that time; ``state`` is the digest of the states of all items that could be chosen. HITs stand
-in the order in which they should be asked.
+in the order in which they should be asked. Where two outputs of a segment are compared, ``item``
+is shown first and ``item_b`` second; the states are those of ``item``.
 """
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Ask = Literal["score", "compare", "label"]
+"""What a slot asks: a score of an output, which of two outputs is better, a label of an output."""
 
 
 class CannotPlanError(ValueError):
@@ -51,11 +57,43 @@ class CannotPlanError(ValueError):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked about each item of a task: scores on a scale, one for each criterion."""
+    """What is asked in each slot of a task.
+
+    Parameters
+    ----------
+    task
+        Its name.
+    scale
+        Lowest and highest score; None unless scores are asked.
+    criteria
+        What is scored in every slot, a score each; empty where one is all, and unless scores
+        are asked.
+    ask
+        Scores, comparisons of two outputs, or labels.
+    labels
+        Of which one is chosen; empty unless labels are asked.
+
+    Raises
+    ------
+    ValueError
+        Scores without a scale, fewer than two labels to choose from, or what is of no use.
+    """
 
     task: str
-    scale: tuple[float, float]
-    criteria: tuple[str, ...]
+    scale: tuple[float, float] | None = None
+    criteria: tuple[str, ...] = ()
+    ask: Ask = "score"
+    labels: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.scale is not None) != (self.ask == "score"):
+            raise ValueError(f"{self.task}: a scale is for scores, and scores need one")
+        if self.criteria and self.ask != "score":
+            raise ValueError(f"{self.task}: criteria are for scores")
+        if self.labels and self.ask != "label":
+            raise ValueError(f"{self.task}: labels are chosen from where labels are asked")
+        if self.ask == "label" and len({*self.labels}) < max(len(self.labels), 2):
+            raise ValueError(f"{self.task}: two labels or more are needed, all of them different")
 
 
 @dataclass(frozen=True)
@@ -70,10 +108,15 @@ class TaskItems:
         ``(n_items,)``.
     segments, systems
         ``(n_items,)``, None where there is none.
-    alpha, beta, n_judgments
-        ``(n_items,)`` states after the judgments of judges kept.
+    alpha, beta
+        ``(n_items,)`` states after the judgments of judges kept; NaN where scores decide nothing.
+    n_judgments
+        ``(n_items,)``, of judges kept.
     listed
         What item tables say of an item: text, source, reference.
+    known
+        What else decides the plan (such as comparisons made so far), as bytes that are the same
+        whenever it is the same; `state` hangs on it.
     """
 
     question: Question
@@ -84,6 +127,7 @@ class TaskItems:
     beta: Floats
     n_judgments: Codes
     listed: Mapping[str, dict[str, Any]]
+    known: bytes = b""
 
     @property
     def state(self) -> str:
@@ -93,6 +137,7 @@ class TaskItems:
             found.update(name.encode("utf-8", "surrogatepass") + b"\0")
         for values in (self.alpha, self.beta, self.n_judgments):
             found.update(np.ascontiguousarray(values).tobytes())
+        found.update(self.known)
         return found.hexdigest()[:16]
 
     def rng(self, seed: int) -> np.random.Generator:
@@ -108,54 +153,110 @@ class TaskItems:
 
 @dataclass(frozen=True)
 class Slots:
-    """Slots of all HITs of a task; arrays and lists are ``(n_hits, hit_size)``, by row."""
+    """Slots of all HITs of a task, HIT by HIT.
+
+    Parameters
+    ----------
+    items
+        Codes of what is shown: ``(n_hits, hit_size)``, or ``(n_slots,)`` with ``sizes``.
+    roles, controls, texts
+        ``(n_slots,)``, by row of ``items``.
+    draw
+        As ``items``: as which of the HIT an item was drawn, from 0; None: all at once.
+    probability
+        As ``items``; NaN: it does not depend on scores.
+    sizes
+        ``(n_hits,)`` slots of each HIT, none of them empty; None: all are alike.
+    items_b, texts_b
+        As ``items`` and ``texts``: what stands second in a comparison; None: nothing is compared.
+    """
 
     items: Codes
     roles: Sequence[str]
-    draw: Codes | None  # as which of the HIT an item was drawn, from 0; None: all at once
+    draw: Codes | None
     controls: Sequence[str]
-    probability: Floats  # NaN: it does not depend on scores
+    probability: Floats
     texts: Sequence[str | None]
+    sizes: Codes | None = None
+    items_b: Codes | None = None
+    texts_b: Sequence[str | None] | None = None
+
+    @property
+    def hit_sizes(self) -> list[int]:
+        """Slots of each HIT."""
+        sizes: list[int]
+        if self.sizes is None:
+            n_hits, size = self.items.shape
+            return [size] * n_hits
+        sizes = self.sizes.tolist()
+        return sizes
 
 
 def plan_table(
     items: TaskItems, slots: Slots, *, campaign: str, seed: int, gamma: float
 ) -> pa.Table:
     """The rows of a task's plan, with an id for each HIT that its content and state decide."""
-    n_hits, size = slots.items.shape
     item = slots.items.reshape(-1)
+    n_slots = item.size
+    second = None if slots.items_b is None else slots.items_b.reshape(-1).tolist()
     names = [items.names[i] for i in item.tolist()]
+    names_b = None if second is None else [items.names[i] for i in second]
     sources = [items.told("source", i) for i in item.tolist()]
-    state = items.state
-    ids: list[str] = []
-    for hit in range(n_hits):
-        part = slice(hit * size, (hit + 1) * size)
-        shown = [list(values[part]) for values in (names, slots.controls, slots.texts, sources)]
-        content = [campaign, items.question.task, seed, state, hit, *shown]
-        text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
-        ids += [hashlib.sha256(text.encode()).hexdigest()[:16]] * size
-    probability = slots.probability.reshape(-1)
+    shown = [names, slots.controls, slots.texts, sources, names_b, slots.texts_b]
+    ids = _hit_ids(items, slots.hit_sizes, shown, campaign=campaign, seed=seed)
+    sizes = slots.hit_sizes
     adaptive = slots.draw is not None
+    nulls = pa.nulls(n_slots, TEXT)
     return pa.table(
         {
-            "task": pa.repeat(pa.scalar(items.question.task, TEXT), item.size),
-            "hit": ids,
-            "slot": np.tile(np.arange(1, size + 1), n_hits),
+            "task": pa.repeat(pa.scalar(items.question.task, TEXT), n_slots),
+            "hit": [hit for hit, size in zip(ids, sizes, strict=True) for _ in range(size)],
+            "slot": [slot for size in sizes for slot in range(1, size + 1)],
             "item": names,
             "segment": pa.array([items.segments[i] for i in item.tolist()], TEXT),
             "system": pa.array([items.systems[i] for i in item.tolist()], TEXT),
+            "item_b": nulls if names_b is None else names_b,
+            "system_b": nulls if second is None else [items.systems[i] for i in second],
             "role": pa.array(slots.roles, TEXT),
-            "draw": pa.nulls(item.size, INT) if slots.draw is None else slots.draw.reshape(-1),
+            "draw": pa.nulls(n_slots, INT) if slots.draw is None else slots.draw.reshape(-1),
             "control": pa.array(slots.controls, TEXT),
-            "probability": pa.array(probability, mask=np.isnan(probability)),
-            "easl_alpha": items.alpha[item],
-            "easl_beta": items.beta[item],
+            "probability": _real(slots.probability.reshape(-1)),
+            "easl_alpha": _real(items.alpha[item]),
+            "easl_beta": _real(items.beta[item]),
             "n_judgments": items.n_judgments[item],
-            "seed": np.full(item.size, seed),
-            "gamma": pa.array(np.full(item.size, gamma), mask=np.full(item.size, not adaptive)),
-            "state": pa.repeat(pa.scalar(state, TEXT), item.size),
+            "seed": np.full(n_slots, seed),
+            "gamma": pa.array(np.full(n_slots, gamma), mask=np.full(n_slots, not adaptive)),
+            "state": pa.repeat(pa.scalar(items.state, TEXT), n_slots),
             "text": pa.array(slots.texts, TEXT),
+            "text_b": nulls if slots.texts_b is None else pa.array(slots.texts_b, TEXT),
             "source": pa.array(sources, TEXT),
         },
         schema=HIT_PLAN,
     )
+
+
+def _real(values: Floats) -> pa.Array:
+    return pa.array(values, mask=np.isnan(values))
+
+
+def _hit_ids(
+    items: TaskItems,
+    sizes: Sequence[int],
+    shown: Sequence[Sequence[Any] | None],
+    *,
+    campaign: str,
+    seed: int,
+) -> list[str]:
+    """An id for each HIT; of HITs of scores, the id that they had before others were asked."""
+    question, state = items.question, items.state
+    asked: list[Any] = [] if question.ask == "score" else [question.ask, question.labels]
+    ids: list[str] = []
+    end = 0
+    for hit, size in enumerate(sizes):
+        part = slice(end, end + size)
+        end += size
+        content: list[Any] = [campaign, question.task, seed, state, hit]
+        content += [list(values[part]) for values in shown if values is not None] + asked
+        text = json.dumps(content, ensure_ascii=True, separators=(",", ":"))
+        ids.append(hashlib.sha256(text.encode()).hexdigest()[:16])
+    return ids

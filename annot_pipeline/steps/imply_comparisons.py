@@ -1,10 +1,11 @@
-"""The comparisons that scalar HITs imply: of two items that one judge scored in one HIT.
+"""The comparisons that rankings and scored HITs imply: of two items that one judge saw at once.
 
-A HIT of n scored items yields n (n - 1) / 2 outcomes (Sakaguchi & Van Durme 2018, section 5).
-Pairs join ordinary judgments of one judge, HIT and segment; where no segment is known they join
-those of one HIT that holds no more than `MOST_ITEMS` items. They come in the order of the HITs'
-submission, then of the least judgment id, and within a HIT by items: online methods depend on
-it. What does not belong here: what the methods make of them (trueskill, bounded_ra).
+A HIT of n scored items yields n (n - 1) / 2 outcomes (Sakaguchi & Van Durme 2018, section 5), and
+so does a ranking of n outputs. Pairs join ordinary judgments of one judge, segment and ranking
+(HIT, where no ranking is mapped); where no segment is known they join those of one HIT that holds
+no more than `MOST_ITEMS` items. They come in the order of the rankings' submission, then of the
+least judgment id, and within a ranking by items: online methods depend on it. What does not
+belong here: what the methods make of them (trueskill, bounded_ra).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ROUNDING = 1e-12
 """Of scores that differ by less, relative to the larger, the difference is noise of a mean."""
 
 REASONS = (
-    "no comparison: no HIT is mapped",
+    "no comparison: neither HIT nor ranking is mapped",
     "no comparison: no other item of its segment in a HIT",
     f"no comparison: no segment is mapped, and its HITs hold more than {MOST_ITEMS} items",
     f"no comparison: its HITs hold more than {MOST_OF_SEGMENT:,} items of its segment",
@@ -50,14 +51,30 @@ class Comparisons:
         Codes of items; the first comes before the second.
     outcome
         1: the first wins; -1: the second wins; 0: a tie.
+    ranking
+        Number of what was judged at once, in order, from 0.
+    first_row, second_row
+        A row that says what is known of either item in this ranking.
+    row
+        Of the ranking: the row with the least judgment id.
+    last_row
+        Of the ranking: the row that was submitted last.
     reason
         ``(n_items,)`` place in `REASONS` of why an item has none; -1 where it has.
+    row_reason
+        ``(n_rows,)`` the same of the single judgments.
     """
 
     first: Codes
     second: Codes
     outcome: Codes
+    ranking: Codes
+    first_row: Codes
+    second_row: Codes
+    row: Codes
+    last_row: Codes
     reason: Codes
+    row_reason: Codes
 
 
 def imply_comparisons(
@@ -68,7 +85,7 @@ def imply_comparisons(
     Parameters
     ----------
     rows
-        Ordinary judgments of judges kept: ``judge``, ``hit``, ``segment``, ``submitted_at``,
+        Ordinary judgments: ``judge``, ``ranking``, ``hit``, ``segment``, ``submitted_at``,
         ``judgment_id``.
     items, tasks
         ``(n_rows,)`` codes of the items (of all tasks) and of the tasks.
@@ -79,59 +96,74 @@ def imply_comparisons(
     margin
         Scores no farther apart are a tie.
     """
-    in_hit = rows["hit"].is_valid().to_numpy()
-    reason = np.full(n_items, 1)
-    reason[np.bincount(items[in_hit], minlength=n_items) == 0] = 0
-    rows, items, tasks, scores = (
-        rows.filter(pa.array(in_hit)), items[in_hit], tasks[in_hit], scores[in_hit]
-    )  # fmt: skip
+    ranked = rows["ranking"].is_valid().to_numpy()
+    some = np.flatnonzero(ranked | rows["hit"].is_valid().to_numpy())
+    row_reason, all_items = np.zeros(ranked.size, np.int64), items
+    rows, items, tasks, scores = rows.take(pa.array(some)), items[some], tasks[some], scores[some]
     groups, has_segment = _groups(rows, tasks)
+    belongs = has_segment | ranked[some]  # a ranking says by itself what was seen together
     cells = index_pairs(groups, items)  # an item in a HIT
     n_groups = int(groups.max(initial=-1)) + 1
     n_in_group = np.bincount(cells.first, minlength=n_groups)
-    segmented = np.zeros(n_groups, np.bool_)
-    segmented[groups] = has_segment
-    unsegmented = ~segmented & (n_in_group > MOST_ITEMS)
-    reason[items[unsegmented[groups]]] = 2
-    large = segmented & (n_in_group > MOST_OF_SEGMENT)
-    reason[items[large[groups]]] = 3
-    too_many = unsegmented | large
+    together = np.zeros(n_groups, np.bool_)
+    together[groups] = belongs
+    too_many = n_in_group > np.where(together, MOST_OF_SEGMENT, MOST_ITEMS)
     compared = (n_in_group > 1) & ~too_many
-    order = _order(rows, groups, compared)
+    why = np.where(compared, -1, np.where(too_many, np.where(together, 3, 2), 1))
+    row_reason[some] = why[groups]
+    order, least, last = _order(rows, groups, compared)
     first, second = _pairs(n_in_group, order)
+    ranking = np.repeat(np.arange(order.size), n_in_group[order] * (n_in_group[order] - 1) // 2)
     score = means(cells.codes, scores, n_groups=cells.first.size)
     apart = score[first] - score[second]
     noise = ROUNDING * np.maximum(np.abs(score[first]), np.abs(score[second]))
     outcome = np.where(np.abs(apart) <= margin + noise, 0, np.sign(apart)).astype(np.int64)
-    reason[cells.second[np.concatenate([first, second])]] = -1
-    return Comparisons(cells.second[first], cells.second[second], outcome, reason)
+    of_cell = some[np.unique(cells.codes, return_index=True)[1]]
+    return Comparisons(
+        cells.second[first], cells.second[second], outcome,
+        ranking, of_cell[first], of_cell[second], some[least][ranking], some[last][ranking],
+        _reasons(all_items, row_reason, n_items), row_reason,
+    )  # fmt: skip
+
+
+def _reasons(items: Codes, row_reason: Codes, n_items: int) -> Codes:
+    """Why an item is in no comparison: what keeps the one of its judgments that comes nearest."""
+    reason = np.zeros(n_items, np.int64)
+    np.maximum.at(reason, items, row_reason)
+    reason[items[row_reason < 0]] = -1
+    return reason
 
 
 def _groups(rows: pa.Table, tasks: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Codes of task, judge, HIT and segment together, and whether a row has a segment."""
+    """Codes of task, judge, ranking and segment together, and whether a row has a segment."""
     has_segment = rows["segment"].is_valid().to_numpy()
     codes = tasks
-    for name in ("judge", "hit", "segment"):
-        column = pc.fill_null(rows[name].cast(TEXT), "")
-        codes = index_pairs(codes, index(column).codes).codes
+    hit = pc.if_else(pc.is_valid(rows["ranking"]), "", rows["hit"].cast(TEXT))
+    for column in (rows["judge"], rows["ranking"], hit, rows["segment"]):
+        filled = pc.fill_null(column.cast(TEXT), "")
+        codes = index_pairs(codes, index(filled).codes).codes
     return index_pairs(codes, has_segment.astype(np.int64)).codes, has_segment
 
 
-def _order(rows: pa.Table, groups: Codes, compared: npt.NDArray[np.bool_]) -> Codes:
-    """The groups that are compared, in order of submission, then of their least judgment id."""
+def _order(
+    rows: pa.Table, groups: Codes, compared: npt.NDArray[np.bool_]
+) -> tuple[Codes, Codes, Codes]:
+    """The groups that are compared, in order of submission, then of their least judgment id.
+
+    With each its row of the least judgment id, and the row that was submitted last.
+    """
     some = np.flatnonzero(compared[groups])
     if not some.size:
-        return np.zeros(0, np.int64)
-    group = groups[some]
+        return some, some, some
     late = np.iinfo(np.int64).max  # a HIT without a time comes last
     time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), late).to_numpy()[some]
     ids = index(rows["judgment_id"].take(pa.array(some))).codes
-    submitted = np.full(compared.size, np.iinfo(np.int64).min)
-    np.maximum.at(submitted, group, time)
-    least = np.full(compared.size, late)
-    np.minimum.at(least, group, ids)
-    found = np.flatnonzero(compared)
-    return found[np.lexsort((least[found], submitted[found]))]
+    group = groups[some]
+    by_id, by_time = np.lexsort((ids, group)), np.lexsort((ids, -time, group))
+    start = np.flatnonzero(np.diff(group[by_id], prepend=-1))
+    least, last = by_id[start], by_time[start]
+    order = np.lexsort((ids[least], time[last]))
+    return group[least][order], some[least][order], some[last][order]
 
 
 def _pairs(n_in_group: Codes, order: Codes) -> tuple[Codes, Codes]:

@@ -9,7 +9,6 @@ scale_agreement, judge_correlations).
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +35,7 @@ from annot_pipeline.methods.scale_agreement import (
     score_differences,
 )
 from annot_pipeline.methods.zscores import Arithmetic, standardized
+from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.indexing import class_order, index, index_pairs
 
 CODE_VERSION = "2"
@@ -91,7 +91,7 @@ def measure_agreement(
     for number, task in enumerate(tasks.to_pylist()):
         if progress:
             progress(f"agreement: task {number + 1} of {tasks.num_rows}")
-        bootstrap = _Bootstrap(task["task"], rounds, seed)
+        bootstrap = BootstrapRounds(task["task"], rounds, seed)
         if task["kind"] == "categorical":
             for suffix, ratings in _labels(judgments, task):
                 rows += _label_rows(ratings, task, suffix, bootstrap)
@@ -112,20 +112,6 @@ def measure_agreement(
         if r.get("judge_pairs_left_out")
     }
     return table, {"undefined_statistics": undefined, "judge_pairs_left_out": left_out}
-
-
-@dataclass(frozen=True)
-class _Bootstrap:
-    """Rounds, and a stream of random numbers for each statistic of a task."""
-
-    task: str
-    rounds: int
-    seed: int
-
-    def of(self, statistic: str) -> dict[str, Any]:
-        name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
-        rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])
-        return {"rounds": self.rounds, "rng": rng}
 
 
 @dataclass(frozen=True)
@@ -207,7 +193,9 @@ def _ratings_of_labels(rows: pa.Table, task: Row) -> _Ratings:
     return _Ratings(items, judges, place[given.codes], tuple(names))
 
 
-def _label_rows(ratings: _Ratings, task: Row, suffix: str, bootstrap: _Bootstrap) -> Iterator[Row]:
+def _label_rows(
+    ratings: _Ratings, task: Row, suffix: str, bootstrap: BootstrapRounds
+) -> Iterator[Row]:
     found = nominal_agreement(
         ratings.items,
         ratings.judges,
@@ -281,7 +269,7 @@ def _score_rows(
     task: Row,
     points: int | None,
     suffix: str,
-    bootstrap: _Bootstrap,
+    bootstrap: BootstrapRounds,
 ) -> Iterator[Row]:
     of = scores.ratings
     for metric in ("ordinal", "interval", "ratio"):

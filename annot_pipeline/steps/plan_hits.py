@@ -1,25 +1,26 @@
-"""The next HITs of every scalar task, by the design that next_hits names.
+"""The next HITs of every task, by the design that next_hits names.
 
 What cannot be planned is said task by task, and does not stop a build. What does not belong
-here: which items are chosen (next_hits, hit_design), files to upload (annot_pipeline.hits).
+here: what a HIT of a design holds (plan_easl, plan_controlled_hits, plan_tournaments,
+plan_adequacy), files to upload (annot_pipeline.hits).
 """
 
 from __future__ import annotations
 
-import fnmatch
-from collections import ChainMap
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import Campaign, TaskSettings
-from annot_pipeline.contracts import TEXT
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import LABELS, TEXT
 from annot_pipeline.methods.beta_scores import FRESH
-from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
+from annot_pipeline.steps.compared_outputs import ComparedOutputs, Row, compared_outputs
+from annot_pipeline.steps.comparisons import COMPARISONS
+from annot_pipeline.steps.equal_outputs import equal_outputs
 from annot_pipeline.steps.hit_plan import (
     HIT_PLAN,
     CannotPlanError,
@@ -28,15 +29,33 @@ from annot_pipeline.steps.hit_plan import (
     TaskItems,
     plan_table,
 )
+from annot_pipeline.steps.hit_questions import adequacy_of, hit_questions
 from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.listed_items import NOWHERE, Listed, declared, listed_items
+from annot_pipeline.steps.plan_adequacy import ComparedTask, plan_adequacy
 from annot_pipeline.steps.plan_controlled_hits import plan_controlled
-from annot_pipeline.steps.resolve_tasks import scale_of
+from annot_pipeline.steps.plan_easl import plan_easl, with_text
+from annot_pipeline.steps.plan_tournaments import plan_tournament
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
+
+NEEDED = {
+    "easl": ("scores",),
+    "controlled": ("scores",),
+    "tournament": ("comparisons",),
+    "adequacy": ("comparisons", "labels"),
+}
+"""Tables that each design looks at, beside tasks and item rows; others may be empty."""
 
 
 def plan_hits(
-    scores: pa.Table, tasks: pa.Table, items: pa.Table, *, settings: Campaign
+    scores: pa.Table,
+    tasks: pa.Table,
+    items: pa.Table,
+    *,
+    settings: Campaign,
+    comparisons: pa.Table | None = None,
+    labels: pa.Table | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Plan the next HITs.
 
@@ -51,43 +70,34 @@ def plan_hits(
         Rows of the item tables, in order of precedence.
     settings
         ``easl``, ``next_hits``, ``controlled_hits``, ``tasks``, ``campaign``, ``seed``.
+    comparisons
+        `comparisons.COMPARISONS`: ``task``, ``kept``, ``segment``, ``item_a``, ``item_b``,
+        ``system_a``, ``system_b``, ``outcome``, ``same_output``. None: there are none.
+    labels
+        ``task``, ``item``, ``label``: answers to whether an output is adequate. None: there are
+        none.
 
     Returns
     -------
     plan, facts
         `hit_plan.HIT_PLAN`; and what was planned, what could not be, and what to know.
     """
-    listed = _listed(items, tasks, settings)
-    questions, unplanned = _questions(tasks, listed, settings)
-    notes: list[str] = []
-    if len(listed.of) > 1:
-        homeless = listed.common.keys() - set(scores["item"].to_pylist())
-        homeless -= {item for rows in listed.of.values() for item in rows}
-        if homeless:
-            notes.append(
-                f"listed items left out, for there are several tasks and their table does not map "
-                f"task: {len(homeless):,}"
-            )
+    comparisons = COMPARISONS.empty_table() if comparisons is None else comparisons
+    labels = LABELS.empty() if labels is None else labels
+    listed = listed_items(items, tasks, settings)
+    questions, unplanned = hit_questions(tasks, listed, labels, settings)
+    known = _Known(scores, comparisons, labels, equal_outputs(items), listed, settings)
+    notes = known.homeless()
     parts: list[pa.Table] = []
     planned: dict[str, int] = {}
-    judged = index(scores["task"])
-    order = np.argsort(judged.codes, kind="stable")
-    ends = np.searchsorted(judged.codes[order], np.arange(len(judged.names) + 1))
+    effort: dict[str, dict[str, int]] = {}
     for question in questions:
-        rows = order[:0]
-        if question.task in judged.names:
-            code = judged.names.index(question.task)
-            rows = order[ends[code] : ends[code + 1]]
-        of_task = scores.take(pa.array(rows))
-        found = _task_items(question, of_task, listed)
-        if settings.next_hits.design == "easl":
-            found = _with_text(found, notes)
         try:
-            slots = _DESIGNS[settings.next_hits.design](found, settings, notes)
+            found, slots = _planned(question, known, notes, effort)
         except CannotPlanError as error:
             unplanned[question.task] = str(error)
             continue
-        planned[question.task] = len(slots.items)
+        planned[question.task] = len(slots.hit_sizes)
         parts.append(
             plan_table(
                 found, slots,
@@ -95,82 +105,108 @@ def plan_hits(
             )
         )  # fmt: skip
     table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
-    return table, {"hits": planned, "unplanned": unplanned, "notes": notes}
-
-
-# --- which tasks and items there are -------------------------------------------------------
-
-Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class _Listed:
-    """Rows of the item tables by item: those that name a task, and those that name none.
-
-    The first row of an item wins. Where there is only one task, the latter are its own.
-    """
-
-    of: dict[str, dict[str, Row]]
-    common: dict[str, Row]
-
-
-def _listed(items: pa.Table, tasks: pa.Table, settings: Campaign) -> _Listed:
-    rows = items.to_pylist()
-    judged = set(tasks["task"].to_pylist())
-    named = {row["task"] for row in rows}
-    if None in named and not judged:
-        named.add(settings.campaign)  # the task of exports that map none
-    of: dict[str, dict[str, Row]] = {task: {} for task in judged | named - {None}}
-    common: dict[str, Row] = {}
-    for row in rows:
-        (common if row["task"] is None else of[row["task"]]).setdefault(row["item"], row)
-    if len(of) == 1:
-        (only,) = of.values()
-        only |= {item: row for item, row in common.items() if item not in only}
-    return _Listed(of, common)
+    return table, {"hits": planned, "unplanned": unplanned, "notes": notes, "adequacy": effort}
 
 
 def questions_of(
-    tasks: pa.Table, items: pa.Table, settings: Campaign
+    tasks: pa.Table, items: pa.Table, labels: pa.Table | None, settings: Campaign
 ) -> tuple[list[Question], dict[str, str]]:
-    """Scalar tasks with a scale, and why others cannot be asked."""
-    return _questions(tasks, _listed(items, tasks, settings), settings)
+    """What the design can ask, a question a task, and why other tasks cannot be asked."""
+    labels = LABELS.empty() if labels is None else labels
+    return hit_questions(tasks, listed_items(items, tasks, settings), labels, settings)
 
 
-def _questions(
-    tasks: pa.Table, listed: _Listed, settings: Campaign
-) -> tuple[list[Question], dict[str, str]]:
-    found: list[Question] = []
-    unplanned: dict[str, str] = {}
-    known = {row["task"]: row for row in tasks.to_pylist()}
-    for task in sorted({*known, *listed.of}):
-        if task in known:
-            row = known[task]
-            declared = row["scale_low"] is not None and row["scale_high"] is not None
-            kind, scale = row["kind"], scale_of(row) if declared else None
-            criteria = tuple(c["criterion"] for c in row["criteria"] or ())
-        else:
-            kind, scale, criteria = _declared(task, settings)
-        if kind != "scalar":
-            continue
-        if scale is None:
-            unplanned[task] = "it declares no scale; write scale: [lowest, highest] under tasks"
-            continue
-        found.append(Question(task, scale, criteria))
-    return found, unplanned
+class _Known:
+    """What is known of all tasks, task by task."""
+
+    def __init__(
+        self,
+        scores: pa.Table,
+        comparisons: pa.Table,
+        labels: pa.Table,
+        equal: pa.Table,
+        listed: Listed,
+        settings: Campaign,
+    ) -> None:
+        self.listed, self.settings = listed, settings
+        self._scores, self._comparisons, self._labels = map(_ByTask, (scores, comparisons, labels))
+        self._equal = equal.to_pylist()
+
+    def homeless(self) -> list[str]:
+        """A note on listed items that are of no task."""
+        judged: set[str] = set()
+        for design, columns in (("scores", ("item",)), ("comparisons", ("item_a", "item_b"))):
+            if design in NEEDED[self.settings.next_hits.design]:
+                table = {"scores": self._scores, "comparisons": self._comparisons}[design].table
+                judged.update(*(table[name].cast(TEXT).to_pylist() for name in columns))
+        n = self.listed.homeless(judged)
+        return [NOWHERE.format(n)] if n else []
+
+    def scored(self, question: Question) -> TaskItems:
+        """Items judged for a task, and those listed for it that nobody has judged."""
+        return _task_items(question, self._scores.rows(question.task), self.listed)
+
+    def compared(
+        self, question: Question, notes: list[str], *, labelled_by: str | None = None
+    ) -> ComparedOutputs:
+        """Outputs compared for a task, and those listed for it."""
+        task = question.task
+        equal: dict[int, list[Row]] = {}
+        for row in self._equal:
+            if row["task"] in (None, task):
+                equal.setdefault(row["group"], []).append(row)
+        sources = (task,) if labelled_by is None else (labelled_by, task)
+        return compared_outputs(
+            question, self._comparisons.rows(task), self.listed.of.get(task, {}),
+            self.listed.rows(*sources), equal, notes=notes,
+        )  # fmt: skip
+
+    def answers(self, task: str) -> Mapping[str, str]:
+        """Labels by item."""
+        rows = self._labels.rows(task)
+        items, labels = (rows[name].cast(TEXT).to_pylist() for name in ("item", "label"))
+        return dict(zip(items, labels, strict=True))
 
 
-def _declared(
-    task: str, settings: Campaign
-) -> tuple[str | None, tuple[float, float] | None, tuple[str, ...]]:
-    """What campaign.yaml says of a task without judgments."""
-    none = TaskSettings(name=task)
-    of = next((s for s in settings.tasks if fnmatch.fnmatchcase(task, s.name)), none)
-    return of.kind, of.scale, tuple(of.criteria)
+@dataclass(frozen=True)
+class _ByTask:
+    """A table whose rows are taken task by task."""
+
+    table: pa.Table
+
+    def rows(self, task: str) -> pa.Table:
+        return self.table.filter(pc.equal(self.table["task"].cast(TEXT), task))
 
 
-def _task_items(question: Question, rows: pa.Table, all_listed: _Listed) -> TaskItems:
-    """Items judged for a task, and those listed for it that nobody has judged."""
+def _planned(
+    question: Question, known: _Known, notes: list[str], effort: dict[str, dict[str, int]]
+) -> tuple[TaskItems, Slots]:
+    """The HITs of one task."""
+    settings = known.settings
+    match settings.next_hits.design:
+        case "easl":
+            found = with_text(known.scored(question), notes)
+            return found, plan_easl(found, settings, notes)
+        case "controlled":
+            found = known.scored(question)
+            return found, plan_controlled(found, settings, notes)
+        case "tournament":
+            outputs = known.compared(question, notes)
+            return outputs.items, plan_tournament(outputs, settings, notes)
+    task = question.task
+    compared: list[ComparedTask] = []
+    for name in adequacy_of(task, known.listed, settings):
+        given = declared(name, settings)
+        about = Question(name, ask="compare")
+        outputs = known.compared(about, notes, labelled_by=task)
+        adequate = given.adequacy.adequate if given.adequacy else ()
+        compared.append(ComparedTask(outputs, given.references, adequate))
+    plan = plan_adequacy(question, compared, known.answers(task), settings, notes)
+    effort[task] = plan.effort
+    return plan.items, plan.slots
+
+
+def _task_items(question: Question, rows: pa.Table, all_listed: Listed) -> TaskItems:
     listed = all_listed.of[question.task]
     judged = rows["item"].cast(TEXT).to_pylist()
     seen = set(judged)
@@ -194,103 +230,5 @@ def _task_items(question: Question, rows: pa.Table, all_listed: _Listed) -> Task
         alpha=column("easl_alpha", FRESH),
         beta=column("easl_beta", FRESH),
         n_judgments=column("n_judgments", 0).astype(np.int64),
-        listed=ChainMap[str, Row](listed, all_listed.common),
+        listed=all_listed.rows(question.task),
     )
-
-
-def _with_text(items: TaskItems, notes: list[str]) -> TaskItems:
-    """The items that have a text; all, under their names, where none has one."""
-    task = items.question.task
-    shown = [bool((items.told("text", i) or "").strip()) for i in range(len(items.names))]
-    if all(shown):
-        return items
-    if not any(shown):
-        system = ", which may tell the system" * any(s is not None for s in items.systems)
-        notes.append(
-            f"{task}: no item has a text: judges see its name{system}; map text under items"
-        )
-        return items
-    notes.append(
-        f"{task}: {shown.count(False):,} items without a text are left out; list them, with text, "
-        "under items"
-    )
-    kept = np.flatnonzero(shown).tolist()
-    return replace(
-        items,
-        names=[items.names[i] for i in kept],
-        segments=[items.segments[i] for i in kept],
-        systems=[items.systems[i] for i in kept],
-        alpha=items.alpha[kept],
-        beta=items.beta[kept],
-        n_judgments=items.n_judgments[kept],
-    )
-
-
-# --- EASL ----------------------------------------------------------------------------------
-
-
-def _plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
-    easl = settings.easl
-    n, n_items = easl.hit_size, len(items.names)
-    task = items.question.task
-    if n_items < n:
-        raise CannotPlanError(
-            f"it has {n_items} item{'s' * (n_items != 1)}, and a HIT shows {n} "
-            "(easl.hit_size); list more under items, or lower easl.hit_size"
-        )
-    groups = _segments(items) if settings.next_hits.within == "segment" else None
-    if groups is not None:
-        sizes = np.bincount(groups)
-        small = int((sizes < n).sum())
-        if small == sizes.size:
-            raise CannotPlanError(
-                f"no segment has {n} outputs, as many as a HIT shows (easl.hit_size); the largest "
-                f"has {sizes.max()}: lower easl.hit_size, or set next_hits.within: task"
-            )
-        if small:
-            notes.append(
-                f"{task}: {small:,} of {sizes.size:,} segments are left out: fewer than {n} "
-                "outputs (easl.hit_size)"
-            )
-    judged = items.n_judgments > 0
-    can_be_asked = np.ones(n_items, np.bool_) if groups is None else (sizes >= n)[groups]
-    found = next_hits(
-        items.alpha, items.beta,
-        judged=judged, groups=groups, rng=items.rng(settings.seed),
-        params=NextHitsParams(easl.gamma, n, easl.hits, easl.random_share),
-    )  # fmt: skip
-    covered = int((found.roles == ROLES.index("cover")).sum())
-    fresh = int((can_be_asked & ~judged).sum())
-    if covered < fresh:
-        notes.append(
-            f"{task}: {fresh - covered:,} of {fresh:,} items without judgments wait for the next "
-            f"batch; a HIT shows {n}, and easl.hits is {easl.hits:,}"
-        )
-    if len(found.items) < easl.hits and covered == fresh:
-        notes.append(
-            f"{task}: {len(found.items):,} HITs, not {easl.hits:,} (easl.hits): more would not fit "
-            "into a round"
-        )
-    texts = [items.told("text", i) for i in found.items.reshape(-1).tolist()]
-    return Slots(
-        items=found.items,
-        roles=np.array(ROLES, object)[found.roles].reshape(-1).tolist(),
-        draw=found.draw,
-        controls=["none"] * len(texts),
-        probability=found.probability,
-        texts=texts,
-    )
-
-
-def _segments(items: TaskItems) -> np.ndarray | None:
-    """Codes of segments; None where the task has none. Items without one are one group."""
-    if all(segment is None for segment in items.segments):
-        return None
-    known: dict[str | None, int] = {}
-    return np.array([known.setdefault(s, len(known)) for s in items.segments], np.int64)
-
-
-_DESIGNS: dict[str, Callable[[TaskItems, Campaign, list[str]], Slots]] = {
-    "easl": _plan_easl,
-    "controlled": plan_controlled,
-}

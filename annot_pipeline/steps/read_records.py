@@ -30,7 +30,7 @@ from annot_pipeline.steps.expressions import (
     parse_time,
 )
 
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -51,7 +51,8 @@ ANSWERS = (("label",), ("score",), ("preference",), ("rank",), ("rank_a", "rank_
 """What can be an answer; a record needs one that is complete."""
 ALLOWED = {"control": CONTROLS, "preference": PREFERENCES}
 T = TypeVar("T")
-WHO_AND_WHAT = ("task", "judge", "item", "item_a", "item_b")
+WHO = ("task", "judge")
+PAIR = ("item_a", "item_b")
 
 
 def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
@@ -159,6 +160,8 @@ LARGEST = {
 """Numbers beyond are no such thing, and could not be summed exactly."""
 
 DURATIONS = ("seconds", "hit_seconds")
+NOT_RANKED = -1
+"""What tools write as the rank of an output that was not ranked."""
 
 
 def _optional(function: Callable[[str], T]) -> Callable[[str | None], T | None]:
@@ -173,7 +176,9 @@ def _number(value: str, field: str, whole: bool) -> float | int:
         raise RejectionError(f"{field} is not a whole number: {shorten(value)}")
     if not abs(number) <= LARGEST[field]:
         raise RejectionError(f"{field} is too large: {shorten(value)}")
-    if field in DURATIONS and number < 0:
+    if whole and number == NOT_RANKED:
+        raise RejectionError(f"{field} is -1: not ranked")
+    if (whole or field in DURATIONS) and number < 0:
         raise RejectionError(f"{field} is negative: {shorten(value)}")
     return int(number) if whole else number
 
@@ -185,12 +190,19 @@ def _one_of(value: str, field: str, allowed: Sequence[str]) -> str:
 
 
 def _derive_items(fields: dict[str, pa.Array]) -> None:
-    """Without ``item``, the item is ``segment/system``; for pairs, on both sides."""
+    """Without ``item``, the item is ``segment/system``; for pairs, on both sides.
+
+    Where no segment is mapped either, the systems of a pair are compared as such.
+    """
     for item, system in (("item", "system"), ("item_a", "system_a"), ("item_b", "system_b")):
-        if item not in fields and system in fields and "segment" in fields:
+        if item in fields or system not in fields:
+            continue
+        if "segment" in fields:
             fields[item] = pc.binary_join_element_wise(
                 _escaped(fields["segment"]), _escaped(fields[system]), "/"
             )
+        elif item != "item":
+            fields[item] = fields[system]
 
 
 def _escaped(array: pa.Array) -> pa.Array:
@@ -201,13 +213,30 @@ def _escaped(array: pa.Array) -> pa.Array:
 
 def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
     """Who and what must be said, and at least one answer given."""
-    reasons = [_blank(fields[name], name) for name in WHO_AND_WHAT if name in fields]
+    reasons = [_blank(fields[name], name) for name in WHO if name in fields]
     mapped = [names for names in ANSWERS if names[0] in fields]
     incomplete = [reduce(pc.or_, (_is_blank(fields[n]) for n in names)) for names in mapped]
     unanswered = reduce(pc.and_, incomplete)
     asked = " and ".join(name for names in mapped for name in names)
     verb = "is" if len(mapped) == len(mapped[0]) == 1 else "are"
-    return [*reasons, _reason_where(unanswered, f"{asked} {verb} blank")]
+    return [*reasons, *_what(fields), _reason_where(unanswered, f"{asked} {verb} blank")]
+
+
+def _what(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
+    """An item must be named, or two different ones, whichever of them the source maps."""
+    if "item_a" not in fields:
+        return [_blank(fields["item"], "item")] if "item" in fields else []
+    blank = [_is_blank(fields[name]) for name in PAIR]
+    if "item" in fields:  # single items and pairs in one export: either will do
+        single = pc.invert(_is_blank(fields["item"]))
+        none = pc.and_(_is_blank(fields["item"]), pc.and_(*blank))
+        reasons = [_reason_where(none, "item, item_a and item_b are blank")]
+        blank = [pc.and_(one, pc.invert(pc.or_(single, none))) for one in blank]
+    else:
+        reasons = []
+    reasons += [_reason_where(b, f"{n} is blank") for b, n in zip(blank, PAIR, strict=True)]
+    same = pc.fill_null(pc.equal(fields["item_a"], fields["item_b"]), False)
+    return [*reasons, _reason_where(same, "item_a and item_b are the same")]
 
 
 def _blank(array: pa.Array, field: str) -> pa.Array | None:

@@ -32,6 +32,9 @@ TASKS = pa.schema(
         ("assumed_low", REAL),
         ("assumed_high", REAL),
         ("criteria", pa.list_(CRITERION)),
+        ("references", pa.list_(TEXT)),
+        ("adequacy_task", TEXT),
+        ("adequate", pa.list_(TEXT)),
     ]
 )
 
@@ -109,6 +112,9 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
                     {"criterion": name, "reverse": criterion.reverse, "quality": criterion.quality}
                     for name, criterion in (found.criteria if found else {}).items()
                 ],
+                "references": list(found.references) if found else [],
+                "adequacy_task": found.adequacy.task if found and found.adequacy else None,
+                "adequate": list(found.adequacy.adequate) if found and found.adequacy else [],
             }
         )
     return pa.Table.from_pylist(rows, TASKS), ambiguous

@@ -21,10 +21,10 @@ from annot_pipeline.methods.zscores import ZScores, z_scores
 from annot_pipeline.steps.indexing import index, index_pairs, names_of
 from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 NAMES = (
     "task", "item", "segment", "system", "criterion", "judge", "judge_id", "control",
-    "hit", "submitted_at", "judgment_id",
+    "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds", "hit_seconds",
 )  # fmt: skip
 COUNTED = ("used", "control", "judge_failed")
 ORDINARY = ("none", "ask_again")
@@ -54,8 +54,8 @@ def standardize_scores(
     Parameters
     ----------
     judgments
-        The columns ``NAMES``, ``score``, ``fate``, and what tells the order in which a judge
-        worked: ``native_id``, ``position``.
+        The columns ``NAMES``, ``score``, ``fate``, and ``native_id``, which with ``position``
+        tells the order in which a judge worked.
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
     items
@@ -89,7 +89,7 @@ def standardize_scores(
         counts=None if settings.controls == "include" else ordinary,
         arithmetic=settings.arithmetic,
     )
-    standardized = _described(rows.select(NAMES), items)
+    standardized = described(rows.select(NAMES), items)
     standardized = standardized.append_column(
         "kept", pc.not_equal(rows["fate"].cast(TEXT), "judge_failed")
     )
@@ -121,7 +121,7 @@ def standardize_scores(
     return {"standardized": standardized, "judge_scores": table}, facts
 
 
-def _described(rows: pa.Table, items: pa.Table) -> pa.Table:
+def described(rows: pa.Table, items: pa.Table) -> pa.Table:
     """Rows with the segments and systems that item tables give their items."""
     if not items.num_rows:
         return rows

@@ -1,12 +1,16 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
 -- used the scale, and what the label model says.
--- Inputs: judgments, judge_tests, judge_scores, judge_figures.
+-- Inputs: judgments, judge_tests, judge_scores, judge_figures, judge_contradictions (by the
+-- judge's own name).
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
 -- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
+-- Seconds of a ranking stand in the record of each of its outputs: they share them.
 WITH timed AS (
     SELECT
-        task, judge_id, control, fate, seconds, hit_seconds, hit,
+        task, judge_id, control, fate, hit_seconds, hit,
+        seconds / CASE WHEN "rank" IS NULL OR ranking IS NULL THEN 1 ELSE count(*) OVER (
+            PARTITION BY task, judge_id, segment, ranking) END AS seconds,
         CASE
             WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id
         END AS assignment
@@ -38,6 +42,9 @@ counts AS (
         ON c.judge_id = h.judge_id AND c.hit IS NOT DISTINCT FROM h.hit
         AND c.assignment IS NOT DISTINCT FROM h.assignment AND c.seconds IS NULL
     GROUP BY c.task, c.judge_id
+),
+judge_ids AS (
+    SELECT DISTINCT judge, judge_id FROM judgments WHERE judge IS NOT NULL
 )
 SELECT
     c.task,
@@ -50,6 +57,7 @@ SELECT
     s.mean, s.sd, s.mean_ordinary, s.mean_good_reference, s.mean_bad_reference, s.no_z_reason,
     CAST(c.seconds AS DOUBLE) / nullif(c.n_timed, 0) AS seconds_per_judgment,
     s.longest_constant_run, s.share_at_ends,
+    g.n_graphs, g.n_graphs_with_contradictions AS n_graphs_in_contradiction, g.consistency,
     f.accuracy,
     f.mean_class_accuracy,
     f.mean_met_class_accuracy,
@@ -61,4 +69,6 @@ FROM counts AS c
 JOIN judge_tests AS t ON c.task = t.task AND c.judge_id = t.judge
 LEFT JOIN judge_scores AS s ON c.task = s.task AND c.judge_id = s.judge
 LEFT JOIN judge_figures AS f ON c.task = f.task AND c.judge_id = f.judge
+LEFT JOIN judge_ids AS i ON c.judge_id = i.judge_id
+LEFT JOIN judge_contradictions AS g ON c.task = g.task AND i.judge = g.judge
 ORDER BY c.task, c.judge_id

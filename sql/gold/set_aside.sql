@@ -1,6 +1,7 @@
 -- One row is a judgment that counts, but that a calculation could not take, and why.
 -- Inputs: judgments, tasks (task, kind), item_rows (item, system, place), control_pairs,
--- known_answers, judge_scores.
+-- known_answers, judge_scores, not_compared (task, item, judge_id, judgment_id, left_out_of,
+-- reason).
 -- Parameters: salt, pseudonymize: as in lineage.sql; paired_controls: kinds of controls that
 -- judge control compares with their ordinary judgments; without one they are left out of it.
 WITH listed AS (
@@ -43,6 +44,8 @@ found AS (
     FROM counted AS c
     JOIN judge_scores AS s
         ON c.task = s.task AND c.judge_id = s.judge AND s.no_z_reason IS NOT NULL
+    UNION ALL
+    SELECT task, item, judge_id, judgment_id, left_out_of, reason FROM not_compared
     UNION ALL
     SELECT task, item, judge_id, judgment_id, 'system_rankings', 'no system is named'
     FROM counted

@@ -25,8 +25,14 @@ judged AS (
                 WHEN t.kind = 'scalar' AND r.score IS NULL THEN 'score is blank'
                 WHEN t.kind = 'pairwise' AND r.preference IS NULL AND r.rank_a IS NULL
                     THEN 'preference is blank'
+                WHEN t.kind = 'pairwise' AND r.item_a IS NULL
+                    THEN 'item_a is blank: a preference is between two items'
                 WHEN t.kind = 'ranking' AND r.rank IS NULL AND r.score IS NULL
+                    AND r.preference IS NULL AND r.rank_a IS NULL
                     THEN 'rank is blank'
+                WHEN r.item IS NULL
+                    AND (t.kind IN ('categorical', 'scalar') OR t.kind = 'ranking' AND r.item_a IS NULL)
+                    THEN 'item is blank'
                 WHEN t.kind = 'scalar' AND NOT r.score BETWEEN t.scale_low AND t.scale_high
                     THEN 'score is outside the scale: ' || r.score
                 WHEN t.kind = 'scalar' AND len(t.criteria) > 0 AND r.criterion IS NULL

@@ -109,6 +109,7 @@ def test_mturk(tmp_path: Path) -> None:
     assert first == {
         "row": 1, "cell": "Answer.score_1", "reason": None, "task": "t", "judge": "w1",
         "item": "a", "system": "x", "segment": "s", "criterion": None, "score": "10",
+        **dict.fromkeys(("label", "preference", "item_a", "item_b", "system_a", "system_b")),
         "hit": "00000000000000a1", "position": "1", "control": "none", "native_id": "as1",
         "status": "Submitted", "submitted_at": "2026-11-21T04:45:23-08:00", "hit_seconds": "60",
     }  # fmt: skip
@@ -480,7 +481,8 @@ def test_empty_results_are_no_error(content: str, tmp_path: Path) -> None:
 def test_columns_of_the_file_are_offered(tmp_path: Path) -> None:
     columns = MTURK | {"Answer.comments": "fine", "task": "not ours"}
     export = opened(tmp_path / "r.csv", mturk({}, columns=columns), None)
-    assert set(export.columns) == {*HITS_FIELDS, "scale", "criteria", *columns}
+    bookkept = {"ask", "scale", "criteria", "labels"}
+    assert set(export.columns) == {*HITS_FIELDS, *bookkept, *columns}
     (chunk,) = export.chunks
     assert list(chunk.columns) == export.columns
     assert chunk.columns["Answer.comments"].to_pylist() == ["fine"] * 3

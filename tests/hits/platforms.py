@@ -82,6 +82,28 @@ def read_csv(path: Path, delimiter: str = ",") -> list[list[str]]:
         return list(csv.reader(file, delimiter=delimiter))
 
 
+FIELDS = {"compare": "preference", "label": "label"}
+
+
+def choices_of(hit: Row) -> list[str]:
+    """What the form offers, as it says it."""
+    if hit["ask"] == "compare":
+        return ["a", "tie", "b"]
+    return [str(n) for n in range(1, len(hit["labels"]) + 1)]
+
+
+def form_value(hit: Row, chosen: float | str) -> float | str:
+    """Labels are numbers on forms."""
+    labels = hit.get("labels", ())
+    return str(labels.index(chosen) + 1) if chosen in labels else chosen
+
+
+def radio_buttons(hit: Row, given: Row) -> Row:
+    """What an MTurk form makes of radio buttons: true and false for each of them."""
+    return {name: {choice: choice == value for choice in choices_of(hit)}
+            for name, value in given.items()}  # fmt: skip
+
+
 @dataclass
 class Worked:
     """Who worked, what they gave, and what went with it."""
@@ -91,7 +113,13 @@ class Worked:
     extra: Callable[[str, Row], Row] = field(default=lambda _judge, _hit: {})
 
     def given(self, judge: str, hit: Row) -> dict[str, float | str]:
-        """Name of the answer on the form to what was given."""
+        """Name of the answer on the form to what was given; of choices, as forms say it."""
+        if "ask" in hit:
+            return {
+                f"{FIELDS[hit['ask']]}_{number}": form_value(hit, chosen)
+                for number in range(1, len(hit["slots"]) + 1)
+                if (chosen := self.scores(judge, hit, number, None)) is not None
+            }
         places: list[int | None] = [*range(1, len(hit["criteria"]) + 1)] or [None]
         found = {}
         for number in range(1, len(hit["slots"]) + 1):
@@ -111,10 +139,17 @@ def mturk_results(uploaded: Path, worked: Worked, *, packed: bool = False) -> st
     for row in rows:
         hit = json.loads(row[0])
         for judge in worked.judges:
-            given = {f"Answer.{n}": str(v) for n, v in worked.given(judge, hit).items()}
+            plain = {name: str(value) for name, value in worked.given(judge, hit).items()}
+            buttons = radio_buttons(hit, plain) if "ask" in hit else {}
+            given = {f"Answer.{name}": value for name, value in plain.items()}
+            if buttons:
+                given = {
+                    f"Answer.{name}.{choice}": json.dumps(is_chosen)
+                    for name, choices in buttons.items()
+                    for choice, is_chosen in choices.items()
+                }
             if packed:
-                plain = {name.removeprefix("Answer."): value for name, value in given.items()}
-                given = {"Answer.taskAnswers": json.dumps([plain])}
+                given = {"Answer.taskAnswers": json.dumps([buttons or plain])}
             cells = {
                 "HITId": f"3{hit['hit'].upper()}", "HITTypeId": "3TYPE", "Title": "Score texts",
                 "Description": "Score, please", "Keywords": "text", "Reward": "$0.05",
@@ -146,15 +181,8 @@ def label_studio_results(uploaded: Path, worked: Worked) -> str:
         annotations = []
         for judge in worked.judges:
             results = [
-                {
-                    "id": f"r{name}",
-                    "type": "number",
-                    "value": {"number": score},
-                    "origin": "manual",
-                    "to_name": f"text_{name.split('_')[1]}",
-                    "from_name": name,
-                }
-                for name, score in worked.given(judge, hit).items()
+                _chosen(name, given) if "ask" in hit else _number(name, given)
+                for name, given in worked.given(judge, hit).items()
             ]
             annotation = {
                 "id": 32408071 + 1000 * number + len(annotations),
@@ -195,21 +223,47 @@ def label_studio_results(uploaded: Path, worked: Worked) -> str:
     return json.dumps(exported, ensure_ascii=False)
 
 
+def _number(name: str, score: float | str) -> Row:
+    return {
+        "id": f"r{name}",
+        "type": "number",
+        "value": {"number": score},
+        "origin": "manual",
+        "to_name": f"text_{name.split('_')[1]}",
+        "from_name": name,
+    }
+
+
+def _chosen(name: str, choice: float | str) -> Row:
+    """Of a repeated card; Label Studio numbers these from 0."""
+    kind, number = name.split("_")
+    return {
+        "id": f"r{name}",
+        "type": "choices",
+        "value": {"choices": [choice]},
+        "origin": "manual",
+        "to_name": f"text_at_{int(number) - 1}",
+        "from_name": f"{kind}_at_{int(number) - 1}",
+    }
+
+
 def json_lines_results(uploaded: Path, worked: Worked) -> str:
     """The lines of a batch, with the scores of each judge."""
     lines = []
     for line in uploaded.read_text(encoding="utf-8").rstrip("\n").split("\n"):
         hit = json.loads(line)["annot_hit"]
         for judge in worked.judges:
-            given = worked.given(judge, hit)
             slots = range(1, len(hit["slots"]) + 1)
+            given = worked.given(judge, hit)
             scores: list[Any] = [given.get(f"score_{n}") for n in slots]
-            if hit["criteria"]:
+            if hit.get("criteria"):
                 places = range(1, len(hit["criteria"]) + 1)
                 scores = [[given.get(f"score_{n}_{place}") for place in places] for n in slots]
+            if "ask" in hit:
+                scores = [worked.scores(judge, hit, n, None) for n in slots]
             answer = {
                 "judge": judge,
-                "scores": scores,
+                "answers" if "ask" in hit else "scores": scores,
                 "submitted_at": "2026-11-21T12:45:23Z",
                 "seconds": 12.5,
                 "assignment": f"{judge}-{hit['hit']}",

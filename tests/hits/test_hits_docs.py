@@ -12,9 +12,11 @@ import pytest
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
+from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
-from annot_pipeline.hits.mturk_layout import AT_ONCE
+from annot_pipeline.hits.mturk_layout import AT_ONCE, PAIRS_AT_ONCE
+from annot_pipeline.steps.hit_plan import Question
 from tests.conftest import build_file
 from tests.hits.platforms import files, plan, question, slot, write
 
@@ -27,7 +29,7 @@ def blocks(language: str) -> list[str]:
 
 
 def test_the_campaign_is_complete_and_short(tmp_path: Path) -> None:
-    (block,) = blocks("yaml")
+    block = blocks("yaml")[0]
     (tmp_path / "campaign.yaml").write_text(block)
     settings = load_campaign(tmp_path).settings
     assert {*settings.sources[0].fields} == {*HITS_FIELDS}
@@ -39,7 +41,7 @@ def test_the_judge_of_the_page_judges(
     criteria: tuple[str, ...], sourced: bool, tmp_path: Path
 ) -> None:
     """The script, the campaign and the log of the page, one after the other."""
-    script, log = blocks("python")
+    script, log = blocks("python")[0], blocks("python")[-1]
     assert len([line for line in script.splitlines() if line.strip()]) <= 15
     source = "s" if sourced else None
     hits = [
@@ -83,10 +85,43 @@ def test_the_judge_sees_texts_and_sources_only() -> None:
     assert set(re.findall(r'\["annot_hit"\]\["(\w+)"\]', script)) == {"scale", "criteria"}
 
 
+@pytest.mark.parametrize("sourced", [True, False])
+def test_the_judge_of_the_page_chooses(sourced: bool, tmp_path: Path) -> None:
+    script = blocks("python")[1]
+    assert len([line for line in script.splitlines() if line.strip()]) <= 16
+    more = {"source": "s"} if sourced else {}
+    pairs = [("short", "long " * 10), ("long " * 10, "short"), ("same", "same")]
+    compared = [[slot(f"{n}a", item_b=f"{n}b", text=a, text_b=b, **more)
+                 for n, (a, b) in enumerate(pairs)]]  # fmt: skip
+    labelled = [[slot("a", text="long " * 10, **more)], [slot("b", text="", **more)]]
+    table = plan(("adequate", labelled), ("which", compared))
+    questions = [Question("which", ask="compare"),
+                 Question("adequate", ask="label", labels=("yes", "no"))]  # fmt: skip
+    document = write(table, questions, tmp_path / "hits", "jsonl")
+    (tmp_path / "judge.py").write_text(script)
+    (tmp_path / "results").mkdir()
+    read: dict[str, list[tuple[str | None, ...]]] = {"which": [], "adequate": []}
+    for task, given in files(document, ".jsonl").items():
+        path = tmp_path / "results" / f"{task}.jsonl"
+        run([sys.executable, "judge.py", str(given), str(path)], tmp_path)
+        chunks = READERS["hits"](Opening(path, path.name)).chunks
+        for chunk in chunks:
+            assert chunk.problem.null_count == len(chunk)
+            names = ("item_a", "preference", "item", "label")
+            columns = (chunk.columns[name].to_pylist() for name in names)
+            read[task] += zip(*columns, strict=True)
+    assert read["which"] == [("0a", "b", None, None), ("1a", "a", None, None),
+                             ("2a", "tie", None, None)]  # fmt: skip
+    assert sorted(read["adequate"], key=str) == [(None, None, "a", "yes"), (None, None, "b", "no")]
+
+
 def test_the_bookkeeping_is_bookkeeping() -> None:
-    (block,) = blocks("json")
-    hit = parse_hit(block)
-    assert hit.document() == json.loads(block)
+    asked = []
+    for block in blocks("json"):
+        hit = parse_hit(block)
+        assert hit.document() == json.loads(block)
+        asked.append(hit.ask)
+    assert asked == ["score", "compare", "label"]
 
 
 def test_files_and_limits_are_those_of_the_code() -> None:
@@ -97,6 +132,8 @@ def test_files_and_limits_are_those_of_the_code() -> None:
     assert f"{mturk_file.LARGEST_QUESTION:,} bytes" in TEXT
     assert AT_ONCE == 10
     assert "Up to ten slots" in TEXT
+    assert PAIRS_AT_ONCE == 3
+    assert "up to three pairs" in TEXT
 
 
 def test_every_field_is_in_the_table() -> None:
@@ -115,6 +152,7 @@ def test_every_reason_is_one_that_the_code_gives() -> None:
     said = [r for line in table.splitlines()[2:] for r in re.findall("`([^`]+)`", line)]
     assert len(said) > 10
     for reason in said:
-        filled_in = r"annot_hit|Answer\.score_6|\d+|: \.\.\.|^judge|^score(?= )"
-        words = max(re.split(filled_in, reason), key=len).strip()
+        filled_in = r"annot_hit|Answer\.score_6|\d+|:? ?\.\.\.|^(judge|scores?|preference|label) "
+        filled_in += r"|(?<=one of )a, b, tie"
+        words = max(filter(None, re.split(filled_in, reason)), key=len).strip()
         assert words in re.sub(r"\{[^{}]*\}", "", code), reason

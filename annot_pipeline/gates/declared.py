@@ -1,101 +1,12 @@
-"""Gates: figures that decide whether a release is published.
-
-Each gate looks at what a stage found and gives one figure; above ``warn`` it warns, above
-``error`` nothing is published. A new check is one entry in `GATES` (and, if no stage counts
-it yet, one fact in that stage, annot_pipeline.stages). What does not belong here: reading
-tables, Dagster.
-"""
+"""All gates, each with its question, its levels, and what to do when it fails."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
 
-from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import ConfigError, Problem, first_of
-
-LINE = 100
-Facts = Mapping[str, Any]
-Level = Literal["pass", "warn", "error"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What a gate measured: the figure, and what stands behind it."""
-
-    value: float
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Gate:
-    """One gate.
-
-    Parameters
-    ----------
-    name
-        As in ``gates`` of campaign.yaml.
-    stage, table
-        Stage whose facts it looks at; table that the check is shown on.
-    question
-        What the figure is.
-    do
-        What to do when it fails.
-    measure
-        The figure, from the stage's facts.
-    warn, error
-        Default levels; None: never.
-    """
-
-    name: str
-    stage: str
-    table: str
-    question: str
-    do: str
-    measure: Callable[[Facts], Finding]
-    warn: float | None = None
-    error: float | None = None
-
-
-@dataclass(frozen=True)
-class GateResult:
-    """How a gate went; `document` is what the manifest holds."""
-
-    name: str
-    stage: str
-    table: str
-    level: Level
-    value: float
-    warn: float | None
-    error: float | None
-    question: str
-    detail: str
-    do: str
-
-    def document(self) -> dict[str, Any]:
-        """As the manifest holds it."""
-        return asdict(self)
-
-    @property
-    def headline(self) -> str:
-        """The figure and its limit, without what stands behind it."""
-        limit = self.error if self.level == "error" else self.warn
-        text = f"{self.name}: {self.question} is {_figure(self.value, self.question)}"
-        if limit is not None and self.level != "pass":
-            text += f", allowed is {_figure(limit, self.question)}"
-        return text
-
-    @property
-    def short(self) -> str:
-        """The same in a line or so, with the first of what stands behind it."""
-        detail = f"{self.detail[:LINE]}…" if len(self.detail) > LINE else self.detail
-        return self.headline + (f"; {detail}" if detail else "")
-
-    def __str__(self) -> str:
-        return self.headline + (f"; {self.detail}" if self.detail else "")
+from annot_pipeline.errors import first_of
+from annot_pipeline.gates.gate import Facts, Finding, Gate
 
 
 def _named(names: Sequence[str]) -> Finding:
@@ -147,8 +58,22 @@ def _violations_of(table: str) -> Callable[[Facts], Finding]:
     return lambda facts: _named(facts.get("violations", {}).get(table, []))
 
 
-MODELLED = ("categorical", "scalar")
-"""Kinds of tasks that a method scores."""
+def _worst(shares: Mapping[str, float]) -> Finding:
+    """The largest share of any task, and the tasks by it."""
+    order = sorted(shares, key=lambda task: (-shares[task], task))
+    named = first_of([f"{task} {shares[task]:.1%}" for task in order if shares[task]])
+    return Finding(shares[order[0]] if order else 0.0, named)
+
+
+def _in_contradiction(facts: Facts) -> Finding:
+    graphs = facts["segment_graphs"].items()
+    return _worst({t: g["outputs_in_contradiction"] / max(g["outputs"], 1) for t, g in graphs})
+
+
+def _in_parts(facts: Facts) -> Finding:
+    graphs = facts["segment_graphs"].items()
+    return _worst({t: g["segments_in_parts"] / max(g["segments"], 1) for t, g in graphs})
+
 
 GATES: tuple[Gate, ...] = (
     Gate(
@@ -205,12 +130,6 @@ GATES: tuple[Gate, ...] = (
         "number of entries under tasks that no task takes its settings from",
         "mend their names: a glob on the task's name; the first match wins",
         lambda f: _named(f["unused_task_settings"]), warn=0,
-    ),
-    Gate(
-        "unmodelled_tasks", "settle_judgments", "settled",
-        "number of tasks of a kind that has no method yet: kept and traced, but not scored",
-        "wait for the release that has it, or map labels",
-        lambda f: _named([t for t, k in f["kinds"].items() if k not in MODELLED]), warn=0,
     ),
     Gate(
         "look_alikes", "settle_judgments", "settled",
@@ -281,6 +200,44 @@ GATES: tuple[Gate, ...] = (
         ), warn=0.01,
     ),
     Gate(
+        "tasks_without_comparisons", "break_into_comparisons", "comparisons",
+        "number of tasks of kind pairwise or ranking without any comparison",
+        "look at set_aside: rankings of one output; map ranking, or hit, and segment",
+        lambda f: _named(f["without_comparisons"]), warn=0,
+    ),
+    Gate(
+        "not_compared", "break_into_comparisons", "comparisons",
+        "share of the ranked outputs that are in no comparison",
+        "look at set_aside; map what was ranked at once: ranking, or hit, and segment",
+        lambda f: Finding(f["left_out"] / max(f["ranked"], 1)), warn=0.05,
+    ),
+    Gate(
+        "repeated_outputs", "break_into_comparisons", "comparisons",
+        "number of outputs that stand twice in a ranking with different ranks",
+        "their mean counts; map ranking, so that two rankings of one segment stay apart",
+        lambda f: _named(f["repeated_outputs"]), warn=0,
+    ),
+    Gate(
+        "contradictions", "rank_segments", "segment_ranks",
+        "share of outputs in a contradiction, in the worst task",
+        "judges disagree, or contradict themselves: see in_contradiction in segment_ranks, and "
+        "n_graphs_in_contradiction in judges",
+        _in_contradiction, warn=0.5,
+    ),
+    Gate(
+        "segments_in_parts", "rank_segments", "segment_ranks",
+        "share of segments whose outputs no chain of comparisons connects, in the worst task",
+        "parts are ranked apart; annot hits with next_hits.design: tournament asks what connects "
+        "them",
+        _in_parts, warn=0.1,
+    ),
+    Gate(
+        "adequacy_without_labels", "rank_segments", "segment_ranks",
+        "number of tasks whose adequacy names a task without labels",
+        "mend tasks.adequacy.task; or ask: annot hits with next_hits.design: adequacy",
+        lambda f: _named(f["adequacy_without_labels"]), warn=0,
+    ),
+    Gate(
         "agreement_fall", "compare_agreement", "agreement_changes",
         "largest fall of a kappa, alpha or Spearman since the newest release",
         "look at the judges and exports that are new; if guidelines changed, this may be right",
@@ -322,79 +279,3 @@ GATES: tuple[Gate, ...] = (
     ),
 )  # fmt: skip
 """All gates; those of a contract belong to whichever stage makes the table."""
-
-
-def gates_of(stage: str, tables: Sequence[str]) -> list[Gate]:
-    """Gates that look at a stage which makes these tables."""
-    return [g for g in GATES if g.stage == stage or (not g.stage and g.table in tables)]
-
-
-def can_measure(stage: str, tables: Sequence[str], facts: Facts) -> bool:
-    """Whether the facts are there; those of older code may lack what a new gate looks at."""
-    try:
-        for gate in gates_of(stage, tables):
-            gate.measure(facts)
-    except KeyError:
-        return False
-    return True
-
-
-def run_gates(
-    stage: str, tables: Sequence[str], facts: Facts, thresholds: Mapping[str, Threshold]
-) -> list[GateResult]:
-    """Hold a stage's facts against the levels of the campaign."""
-    results = []
-    for gate in gates_of(stage, tables):
-        given = thresholds.get(gate.name)
-        warn = given.warn if given and "warn" in given.model_fields_set else gate.warn
-        error = given.error if given and "error" in given.model_fields_set else gate.error
-        finding = gate.measure(facts)
-        level: Level = "pass"
-        if error is not None and finding.value > error:
-            level = "error"
-        elif warn is not None and finding.value > warn:
-            level = "warn"
-        results.append(
-            GateResult(
-                gate.name,
-                stage,
-                gate.table,
-                level,
-                float(finding.value),
-                warn,
-                error,
-                gate.question,
-                finding.detail,
-                "" if level == "pass" else gate.do,
-            )
-        )
-    return results
-
-
-def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
-    """Refuse levels for gates that do not exist.
-
-    Raises
-    ------
-    ConfigError
-        With the names that exist.
-    """
-    names = [gate.name for gate in GATES]
-    problems = [
-        Problem(
-            f"gates.{name}",
-            "unknown key",
-            ", ".join(names),
-            " or ".join(f"did you mean {n}?" for n in difflib.get_close_matches(name, names, 1)),
-        )
-        for name in thresholds
-        if name not in names
-    ]
-    if problems:
-        raise ConfigError("campaign.yaml: unknown gate", problems)
-
-
-def _figure(value: float, question: str) -> str:
-    if question.startswith("share"):
-        return f"{value:.2%}"
-    return f"{value:,.0f}" if value == int(value) else f"{value:.3f}"

@@ -1,0 +1,78 @@
+"""Tables of a campaign, built in a temporary folder: its own store and releases are not touched."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.pipeline import MAKER, STAGES, Build, Progress
+from annot_pipeline.storage.tables import read_table
+
+
+def temporary_build(
+    campaign: LoadedCampaign, wanted: Mapping[str, Sequence[str]], progress: Progress
+) -> tuple[dict[str, pa.Table], list[str]]:
+    """Run the stages that some tables need.
+
+    Parameters
+    ----------
+    campaign
+        What to build; nothing is drawn again, so rankings have no intervals.
+    wanted
+        Names of tables, and the columns wanted of each.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    tables, failed
+        The tables, whole in memory; and the gates of these stages that say error.
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read.
+    StoreError
+        The temporary folder cannot be written.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix="annot-simulate-") as store:
+            return _build(campaign, store, wanted, progress)
+    except OSError as error:
+        do = "free space there, or set TMPDIR"
+        problem = Problem(tempfile.gettempdir(), str(error.strerror), do=do)
+        raise StoreError("the temporary folder cannot be written", [problem]) from error
+
+
+def _build(
+    campaign: LoadedCampaign, store: str, wanted: Mapping[str, Sequence[str]], progress: Progress
+) -> tuple[dict[str, pa.Table], list[str]]:
+    ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
+    settings = campaign.settings.model_copy(update={"store": store, "ranking": ranking})
+    build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
+    needed = _needed(wanted)
+    runs = [build.run_stage(stage) for stage in STAGES if stage.name in needed]
+    files = {name: file for run in runs for name, file in run.result.tables.items()}
+    failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
+    tables = {
+        name: read_table(files[name].path, columns).combine_chunks()
+        for name, columns in wanted.items()
+    }
+    return tables, failed
+
+
+def _needed(tables: Mapping[str, Sequence[str]]) -> set[str]:
+    """Stages that make the tables, and those that make what these read."""
+    needed: set[str] = set()
+    open_ = [MAKER[table] for table in tables]
+    while open_:
+        stage = open_.pop()
+        if stage.name not in needed:
+            needed.add(stage.name)
+            open_ += [MAKER[table] for table in stage.inputs]
+    return needed

@@ -1,0 +1,81 @@
+"""Holds what stages found against the levels of a campaign."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+
+from annot_pipeline.config import Threshold
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.gates.declared import GATES
+from annot_pipeline.gates.gate import Facts, Gate, GateResult, Level
+
+
+def gates_of(stage: str, tables: Sequence[str]) -> list[Gate]:
+    """Gates that look at a stage which makes these tables."""
+    return [g for g in GATES if g.stage == stage or (not g.stage and g.table in tables)]
+
+
+def can_measure(stage: str, tables: Sequence[str], facts: Facts) -> bool:
+    """Whether the facts are there; those of older code may lack what a new gate looks at."""
+    try:
+        for gate in gates_of(stage, tables):
+            gate.measure(facts)
+    except KeyError:
+        return False
+    return True
+
+
+def run_gates(
+    stage: str, tables: Sequence[str], facts: Facts, thresholds: Mapping[str, Threshold]
+) -> list[GateResult]:
+    """Hold a stage's facts against the levels of the campaign."""
+    results = []
+    for gate in gates_of(stage, tables):
+        given = thresholds.get(gate.name)
+        warn = given.warn if given and "warn" in given.model_fields_set else gate.warn
+        error = given.error if given and "error" in given.model_fields_set else gate.error
+        finding = gate.measure(facts)
+        level: Level = "pass"
+        if error is not None and finding.value > error:
+            level = "error"
+        elif warn is not None and finding.value > warn:
+            level = "warn"
+        results.append(
+            GateResult(
+                gate.name,
+                stage,
+                gate.table,
+                level,
+                float(finding.value),
+                warn,
+                error,
+                gate.question,
+                finding.detail,
+                "" if level == "pass" else gate.do,
+            )
+        )
+    return results
+
+
+def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
+    """Refuse levels for gates that do not exist.
+
+    Raises
+    ------
+    ConfigError
+        With the names that exist.
+    """
+    names = [gate.name for gate in GATES]
+    problems = [
+        Problem(
+            f"gates.{name}",
+            "unknown key",
+            ", ".join(names),
+            " or ".join(f"did you mean {n}?" for n in difflib.get_close_matches(name, names, 1)),
+        )
+        for name in thresholds
+        if name not in names
+    ]
+    if problems:
+        raise ConfigError("campaign.yaml: unknown gate", problems)

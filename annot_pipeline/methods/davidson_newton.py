@@ -1,0 +1,199 @@
+"""Newton's method for Bradley-Terry with Davidson's ties, for many rounds of counts at once.
+
+With d = theta_i - theta_j and nu = exp(delta) the outcomes i, tie, j have probabilities in the
+proportion exp(d / 2) : nu : exp(-d / 2) (Davidson 1970, eq. 2.6); nu = 0 is Bradley-Terry. It is
+an exponential family: all that a round says is each pair's number of comparisons, each system's
+surplus of wins, and the number of ties. So the likelihood is concave, and a step of Newton that
+is halved until it does not fall finds the maximum, if there is one. Whether there is one is not
+decided here (bradley_terry).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.win_shares import sums_by_system
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+DECREMENT = 1e-14
+"""Twice what a step promises to gain, in nats: the one below it is the last.
+
+Steps double the digits here, so after it only rounding is left.
+"""
+_ROUNDING = 1e-13  # by which a likelihood may fall, as a share of it
+_HALVINGS = 60
+_RIDGE = 1e-13  # of the largest curvature: keeps a step solvable, moves no maximum
+
+
+@dataclass(frozen=True, eq=False)
+class Rounds:
+    """Counts of rounds; pairs are distinct.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_pairs,)`` codes of systems.
+    n
+        ``(n_rounds, n_pairs)`` comparisons, >= 0.
+    surplus
+        ``(n_rounds, n_systems)`` half of wins minus losses.
+    ties
+        ``(n_rounds,)`` ties; where 0, nu is 0. Fewer than the comparisons.
+    group
+        ``(n_systems,)`` codes: scores sum to zero in each; no pair joins two.
+    """
+
+    first: Codes
+    second: Codes
+    n: Floats
+    surplus: Floats
+    ties: Floats
+    group: Codes
+
+    def take(self, rounds: Flags | Codes) -> Rounds:
+        """Some of the rounds."""
+        return Rounds(
+            self.first, self.second, self.n[rounds], self.surplus[rounds], self.ties[rounds],
+            self.group,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Parameters of each round: theta ``(n_rounds, n_systems)``, delta ``(n_rounds,)``.
+
+    Parameters
+    ----------
+    converged, iterations
+        ``(n_rounds,)``.
+    """
+
+    theta: Floats
+    delta: Floats
+    converged: Flags
+    iterations: Codes
+
+
+def maximise(rounds: Rounds, *, max_iterations: int) -> Maximum:
+    """Find the maximum of each round, from equal scores."""
+    theta = np.zeros_like(rounds.surplus)
+    delta = np.full(len(theta), -np.inf)
+    some = rounds.ties > 0
+    decided = rounds.n.sum(axis=1)[some] - rounds.ties[some]
+    delta[some] = np.log(2 * rounds.ties[some] / decided)  # as if all systems were equal
+    iterations = np.zeros(len(theta), np.int64)
+    open_rounds = np.arange(len(theta))
+    for _ in range(max_iterations):
+        if not open_rounds.size:
+            break
+        of = rounds.take(open_rounds)
+        x, tie = theta[open_rounds], delta[open_rounds]
+        step, tie_step, decrement = _newton_step(of, x, tie)
+        theta[open_rounds], delta[open_rounds] = _risen(of, x, tie, step, tie_step)
+        iterations[open_rounds] += 1
+        open_rounds = open_rounds[decrement > DECREMENT]
+    converged = np.ones(len(theta), np.bool_)
+    converged[open_rounds] = False
+    return Maximum(theta, delta, converged, iterations)
+
+
+def log_likelihood(rounds: Rounds, theta: Floats, delta: Floats) -> Floats:
+    """Log-likelihood of each round in nats ``(n_rounds,)``."""
+    apart, near, nu_near = _distances(rounds, theta, delta)
+    spread = rounds.n * (apart / 2 + np.log1p(near * near + nu_near))
+    tied = np.where(rounds.ties > 0, rounds.ties * np.where(rounds.ties > 0, delta, 0.0), 0.0)
+    gained: Floats = (rounds.surplus * theta).sum(axis=1) + tied - spread.sum(axis=1)
+    return gained
+
+
+def information(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:
+    """Minus the second derivatives: of theta, of theta and delta, of delta.
+
+    Returns
+    -------
+    of_theta
+        ``(n_rounds, n_systems, n_systems)``; its null space is a constant in each group.
+    mixed
+        ``(n_rounds, n_systems)``
+    of_delta
+        ``(n_rounds,)``
+    """
+    half_gap, tie = _expected(rounds, theta, delta)
+    weight = rounds.n * ((1 - tie) / 4 - half_gap**2)
+    of_theta = np.zeros((*theta.shape, theta.shape[1]))
+    of_theta[:, rounds.first, rounds.second] = -weight
+    of_theta[:, rounds.second, rounds.first] = -weight
+    diagonal = np.arange(theta.shape[1])
+    of_theta[:, diagonal, diagonal] = -of_theta.sum(axis=2)
+    mixed = _by_system(rounds, -rounds.n * half_gap * tie)
+    return of_theta, mixed, (rounds.n * tie * (1 - tie)).sum(axis=1)
+
+
+def anchored(of_theta: Floats, group: Codes) -> Floats:
+    """The matrix with the constants of groups added, so that it can be inverted."""
+    scale = np.maximum(of_theta.diagonal(axis1=1, axis2=2).max(axis=1, initial=0.0), 1e-300)
+    same = (group[:, None] == group) + _RIDGE * np.eye(group.size)
+    whole: Floats = of_theta + scale[:, None, None] * same
+    return whole
+
+
+def _newton_step(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:
+    """Steps in theta and delta, and the Newton decrement squared."""
+    half_gap, tie = _expected(rounds, theta, delta)
+    gradient = rounds.surplus - _by_system(rounds, rounds.n * half_gap)
+    tie_gradient = rounds.ties - (rounds.n * tie).sum(axis=1)
+    of_theta, mixed, of_delta = information(rounds, theta, delta)
+    solved = np.linalg.solve(anchored(of_theta, rounds.group), np.stack([gradient, mixed], axis=2))
+    by_gradient, by_mixed = solved[..., 0], solved[..., 1]
+    left = of_delta - (mixed * by_mixed).sum(axis=1)  # > 0 unless nu is fixed
+    free = (rounds.ties > 0) & (left > 0)
+    tie_step = np.zeros_like(delta)
+    rest = tie_gradient - (mixed * by_gradient).sum(axis=1)
+    tie_step[free] = rest[free] / left[free]
+    step = by_gradient - by_mixed * tie_step[:, None]
+    decrement = (gradient * step).sum(axis=1) + tie_gradient * tie_step
+    return step, tie_step, decrement
+
+
+def _risen(
+    rounds: Rounds, theta: Floats, delta: Floats, step: Floats, tie_step: Floats
+) -> tuple[Floats, Floats]:
+    """Go as far as the likelihood does not fall."""
+    before = log_likelihood(rounds, theta, delta)
+    floor = before - _ROUNDING * (1 + np.abs(before))
+    size = np.ones(len(theta))
+    for _ in range(_HALVINGS):
+        reached, tie_reached = theta + size[:, None] * step, delta + size * tie_step
+        low = log_likelihood(rounds, reached, tie_reached) < floor
+        if not low.any():
+            break
+        size[low] /= 2
+    return reached, tie_reached
+
+
+def _expected(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats]:
+    """Half of P(first wins) - P(second wins), and P(tie); ``(n_rounds, n_pairs)``."""
+    apart, near, nu_near = _distances(rounds, theta, delta)
+    total = 1 + near * near + nu_near
+    sign = np.sign(theta[:, rounds.first] - theta[:, rounds.second])
+    return sign * -np.expm1(-apart) / total / 2, nu_near / total
+
+
+def _distances(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:
+    """|d|, exp(-|d| / 2) and nu times that: chances of outcomes relative to the likeliest win."""
+    apart = np.abs(theta[:, rounds.first] - theta[:, rounds.second])
+    return apart, np.exp(-apart / 2), np.exp(delta[:, None] - apart / 2)
+
+
+def _by_system(rounds: Rounds, values: Floats) -> Floats:
+    """Sum over the pairs of a system, with the sign of its side."""
+    n_systems = rounds.surplus.shape[1]
+    return sums_by_system(rounds.first, values, n_systems) - sums_by_system(
+        rounds.second, values, n_systems
+    )

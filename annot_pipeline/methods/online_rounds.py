@@ -1,0 +1,249 @@
+"""TrueSkill and bounded ranking aggregation in many rounds at once, each with its own order.
+
+Online methods depend on the order of comparisons, which says nothing about systems. So they are
+run again, in rounds of three kinds:
+
+- ``permuted``: all rankings once, in random order;
+- ``drawn``: a bootstrap draw of units (rankings, judges, segments), rankings in their own order;
+- ``drawn_permuted``: such a draw in random order, as WMT15 made its ranges of ranks.
+
+Comparisons of one ranking stay together and in their order. A round takes one comparison after
+the other, but all rounds take theirs side by side, in one step on arrays. A round holds its
+sequence of rankings (4 bytes each); comparisons are looked up ``STEPS`` at a time.
+
+Source: Sakaguchi & Van Durme 2018, section 3; one round is what `trueskill` and `bounded_ra` do,
+to the last bit. Systems that are equal and only tie stay equal in every round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.beta_scores import FRESH, beta_mode, beta_variance
+from annot_pipeline.methods.bounded_ra import _EQUAL, BoundedRaParams, outcome_probabilities
+from annot_pipeline.methods.trueskill import (
+    TrueSkillParams,
+    surprisal_of_tie,
+    surprisal_of_win,
+)
+from annot_pipeline.methods.waves import winners_first
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Round = Literal["permuted", "drawn", "drawn_permuted"]
+
+STEPS = 4_096
+"""Comparisons of each round that are looked up at once."""
+
+SEQUENCES = 2**26
+"""Rankings in the sequences of the rounds that run side by side: 256 MB."""
+
+_OPPOSITE = np.array([[1.0], [-1.0]])  # what the winner gains the loser loses
+
+
+@dataclass(frozen=True, eq=False)
+class _Rankings:
+    """Comparisons, winner above loser, and the rankings that they belong to.
+
+    The last comparison is none: two systems more, that no one asked for, tie in it. Rounds that
+    have no comparison left go on with it.
+    """
+
+    pairs: Codes  # (2, n_comparisons + 1)
+    tie: Flags  # (n_comparisons + 1,)
+    start: Codes  # (n_rankings,) first comparison
+    size: Codes  # (n_rankings,)
+    unit: Codes  # (n_rankings,)
+    n_units: int
+    n_systems: int  # with the two more
+
+
+def online_rounds(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    outcome: npt.ArrayLike,
+    ranking: npt.ArrayLike,
+    unit: npt.ArrayLike,
+    *,
+    n_systems: int,
+    rounds: Sequence[Round],
+    params: TrueSkillParams | BoundedRaParams,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None = None,
+) -> Floats:
+    """Score systems in each round: TrueSkill's mean, or the score of bounded aggregation.
+
+    Parameters
+    ----------
+    first, second
+        ``(n_comparisons,)`` codes of systems from 0, in their order.
+    outcome
+        ``(n_comparisons,)``: 1 the first wins, 0 tie, -1 the second wins.
+    ranking
+        ``(n_comparisons,)`` whole numbers; comparisons of one ranking stand together.
+    unit
+        ``(n_comparisons,)`` whole numbers: what is drawn together. Where a ranking has several
+        units it is cut.
+    n_systems
+        Size of the code range.
+    rounds
+        Kind of each round.
+    params
+        Of the method, which they choose.
+    rng
+        Each round has a stream of its own, whatever the number of rounds.
+    progress
+        Told how many of how many comparisons are done.
+
+    Returns
+    -------
+    ``(n_rounds, n_systems)``; NaN for a system without comparisons in the round.
+
+    Raises
+    ------
+    ValueError
+        A code or an outcome outside its range, a system against itself.
+    """
+    table = _rankings(first, second, outcome, ranking, unit, n_systems)
+    seeds = rng.integers(2**63, size=len(rounds))
+    side_by_side = max(1, SEQUENCES // max(table.start.size, 1))
+    found = np.full((len(rounds), n_systems), np.nan)
+    for start in range(0, len(rounds), side_by_side):
+        some = slice(start, start + side_by_side)
+        kinds = zip(rounds[some], seeds[some], strict=True)
+        sequences = [_sequence(table, kind, seed) for kind, seed in kinds]
+        steps, shape = _steps(table, sequences, progress), (len(sequences), table.n_systems)
+        if isinstance(params, TrueSkillParams):
+            score = _trueskill(steps, shape, params)
+        else:
+            score = _bounded_ra(steps, shape, params)
+        met = np.stack([_met(table, sequence) for sequence in sequences])
+        found[some] = np.where(met, score, np.nan)[:, :n_systems]
+    return found
+
+
+def _rankings(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    outcome: npt.ArrayLike,
+    ranking: npt.ArrayLike,
+    unit: npt.ArrayLike,
+    n_systems: int,
+) -> _Rankings:
+    pairs, tie = winners_first(first, second, outcome, n_items=n_systems)
+    ranking, names = np.asarray(ranking), np.asarray(unit)
+    n = tie.size
+    starts = np.ones(n, np.bool_)
+    starts[1:] = (ranking[1:] != ranking[:-1]) | (names[1:] != names[:-1])
+    start = np.flatnonzero(starts)
+    distinct, units = np.unique(names[start], return_inverse=True)
+    return _Rankings(
+        np.concatenate([pairs, [[n_systems], [n_systems + 1]]], axis=1),
+        np.append(tie, True),
+        start,
+        np.diff(start, append=n),
+        units.reshape(-1),
+        distinct.size,
+        n_systems + 2,
+    )
+
+
+def _sequence(table: _Rankings, kind: Round, seed: np.int64) -> npt.NDArray[np.int32]:
+    """Rankings of one round, in order."""
+    rng = np.random.default_rng(int(seed))
+    sequence = np.arange(table.start.size, dtype=np.int32)
+    if kind != "permuted" and table.n_units:
+        drawn = np.bincount(
+            rng.integers(table.n_units, size=table.n_units), minlength=table.n_units
+        )
+        sequence = np.repeat(sequence, drawn[table.unit])
+    if kind != "drawn":
+        rng.shuffle(sequence)
+    return sequence
+
+
+def _met(table: _Rankings, sequence: npt.NDArray[np.int32]) -> Flags:
+    """``(n_systems,)`` which systems occur in a round."""
+    in_round = np.zeros(table.start.size, np.bool_)
+    in_round[sequence] = True
+    met = np.zeros(table.n_systems, np.bool_)
+    met[table.pairs[:, :-1][:, np.repeat(in_round, table.size)]] = True
+    return met
+
+
+def _steps(
+    table: _Rankings,
+    sequences: list[npt.NDArray[np.int32]],
+    progress: Callable[[int, int], None] | None,
+) -> Iterator[tuple[Codes, Flags]]:
+    """Winners and losers ``(2, n_rounds)`` as places in the state, and ties, step by step."""
+    n_rounds = len(sequences)
+    left = max((int(table.size[sequence].sum()) for sequence in sequences), default=0)
+    total, none = left, table.tie.size - 1
+    place, offset = [0] * n_rounds, [0] * n_rounds
+    shift = np.arange(n_rounds) * table.n_systems
+    while left > 0:
+        n = min(STEPS, left)
+        comparison = np.full((n, n_rounds), none)
+        for r, sequence in enumerate(sequences):
+            rankings = sequence[place[r] : place[r] + n + 1]
+            ends = np.cumsum(table.size[rankings])
+            ahead = int(np.searchsorted(ends, offset[r] + n)) + 1
+            size = table.size[rankings[:ahead]]
+            found = np.repeat(table.start[rankings[:ahead]] - (ends[:ahead] - size), size)
+            found = (found + np.arange(found.size))[offset[r] : offset[r] + n]
+            comparison[: found.size, r] = found
+            done = int(np.searchsorted(ends, offset[r] + n, side="right"))
+            offset[r] += n - (int(ends[done - 1]) if done else 0)
+            place[r] += done
+        pairs, tie = table.pairs[:, comparison].transpose(1, 0, 2) + shift, table.tie[comparison]
+        yield from zip(pairs, tie, strict=True)
+        left -= n
+        if progress:
+            progress(total - left, total)
+
+
+def _trueskill(
+    steps: Iterator[tuple[Codes, Flags]], shape: tuple[int, int], params: TrueSkillParams
+) -> Floats:
+    """Means after all steps, of `trueskill` (eqs. 3, 4, 7, 8)."""
+    n = shape[0] * shape[1]
+    mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
+    noise = 2 * params.gamma**2
+    for pair, tied in steps:
+        own_mean, own_sd = mean[pair], sd[pair]
+        variance = own_sd * own_sd
+        c2 = (variance[0] + variance[1]) + noise
+        c = np.sqrt(c2)
+        t, epsilon = (own_mean[0] - own_mean[1]) / c, params.epsilon / c
+        v, w = surprisal_of_win(t, epsilon)
+        if tied.any():
+            v[tied], w[tied] = surprisal_of_tie(t[tied], epsilon[tied])
+        mean[pair] = own_mean + _OPPOSITE * (variance / c * v)
+        sd[pair] = own_sd * np.sqrt((variance * (1 - w) + variance[::-1] + noise) / c2)
+    return mean.reshape(shape)
+
+
+def _bounded_ra(
+    steps: Iterator[tuple[Codes, Flags]], shape: tuple[int, int], params: BoundedRaParams
+) -> Floats:
+    """Scores after all steps, of `bounded_ra` (eqs. 12 to 22)."""
+    alpha, beta = np.full((2, shape[0] * shape[1]), FRESH)
+    noise, margin = 2 * params.gamma**2, params.epsilon + _EQUAL
+    for pair, tied in steps:
+        a, b = alpha[pair], beta[pair]
+        score, variance = beta_mode(a, b), beta_variance(a, b)
+        c = np.sqrt((variance[0] + variance[1]) + noise)
+        p_win, _, p_tie = outcome_probabilities(score[0], score[1], params.epsilon)
+        size = variance / c * (1 - np.where(tied, p_tie, p_win))
+        gap = score[0] - score[1]
+        speaks_for = np.stack([~(tied & (gap > margin)), tied & (gap >= -margin)])
+        alpha[pair] = a + size * speaks_for
+        beta[pair] = b + size * speaks_for[::-1]
+    return beta_mode(alpha, beta).reshape(shape)

@@ -1,0 +1,24 @@
+"""Rounds of a bootstrap, with a stream of random numbers for each statistic of a task."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class BootstrapRounds:
+    """How many rounds; a statistic's draws depend on no other statistic."""
+
+    task: str
+    rounds: int
+    seed: int
+
+    def of(self, statistic: str) -> dict[str, Any]:
+        """``rounds`` and ``rng``, as the methods take them."""
+        name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
+        rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])
+        return {"rounds": self.rounds, "rng": rng}

@@ -1,0 +1,84 @@
+"""What item tables say of the items of each task."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections import ChainMap
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign, TaskSettings
+
+Row = dict[str, Any]
+
+NOWHERE = (
+    "listed items left out, for there are several tasks and their table does not map task: {:,}"
+)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Rows of the item tables by item: those that name a task, and those that name none.
+
+    The first row of an item wins. Where there is only one task, the latter are its own; a task
+    that only says whether outputs of others are adequate is none of its own.
+    """
+
+    of: dict[str, dict[str, Row]]
+    common: dict[str, Row]
+    n_homes: int
+
+    def rows(self, *tasks: str) -> Mapping[str, Row]:
+        """What is said of an item: for the first of the tasks that lists it, else for any."""
+        own = [self.of[task] for task in tasks if task in self.of]
+        return ChainMap[str, Row](*own, self.common)
+
+    def homeless(self, judged: set[str]) -> int:
+        """Listed items that are of no task, for there are several and nobody judged them."""
+        if self.n_homes < 2:
+            return 0
+        own = {item for rows in self.of.values() for item in rows}
+        return len(self.common.keys() - judged - own)
+
+
+def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed:
+    """The rows of the item tables by task and item.
+
+    Parameters
+    ----------
+    items
+        Rows of the item tables, in order of precedence.
+    tasks
+        As `resolve_tasks` gives it; without judgments those of the item tables are added.
+    settings
+        ``campaign``: the task of exports that map none; ``tasks``.
+    """
+    rows = items.to_pylist()
+    judged = set(tasks["task"].to_pylist())
+    named = {row["task"] for row in rows}
+    if None in named and not judged:
+        named.add(settings.campaign)
+    of: dict[str, dict[str, Row]] = {task: {} for task in judged | named - {None}}
+    common: dict[str, Row] = {}
+    for row in rows:
+        (common if row["task"] is None else of[row["task"]]).setdefault(row["item"], row)
+    homes = of.keys() - labelled_by(of, settings).values() or of.keys()
+    if len(homes) == 1:
+        only = of[next(iter(homes))]
+        only |= {item: row for item, row in common.items() if item not in only}
+    return Listed(of, common, len(homes))
+
+
+def labelled_by(tasks: Iterable[str], settings: Campaign) -> dict[str, str]:
+    """Of each task that declares adequacy, by name, the task that labels its outputs."""
+    given = {name: declared(name, settings).adequacy for name in sorted(tasks)}
+    return {name: of.task for name, of in given.items() if of and of.task != name}
+
+
+def declared(task: str, settings: Campaign) -> TaskSettings:
+    """What campaign.yaml says of a task: the first pattern that matches its name."""
+    none = TaskSettings(name=task)
+    return next((s for s in settings.tasks if fnmatch.fnmatchcase(task, s.name)), none)

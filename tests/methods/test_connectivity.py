@@ -1,0 +1,99 @@
+"""Parts and components of comparison graphs, held against paths found one by one."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from annot_pipeline.methods.connectivity import connectivity
+
+
+def of(n_systems: int, *comparisons: tuple[int, int, int]):
+    first, second, outcome = np.array(comparisons).reshape(-1, 3).T
+    return connectivity(first, second, outcome, n_systems=n_systems)
+
+
+def test_a_chain_has_one_order():
+    found = of(3, (2, 1, 1), (0, 1, -1))  # 2 > 1 > 0
+    assert found.component.tolist() == [2, 1, 0]
+    assert found.part.tolist() == [0, 0, 0]
+    assert found.total.tolist() == [True]
+    assert found.strong.tolist() == [False]
+
+
+def test_two_losers_that_never_met_have_none():
+    found = of(3, (0, 1, 1), (0, 2, 1))
+    assert found.component.tolist() == [0, 1, 2]
+    assert found.total.tolist() == [False]
+
+
+def test_two_winners_that_never_met_have_none():
+    found = of(3, (0, 2, 1), (1, 2, 1))
+    assert found.component.tolist() == [0, 1, 2]
+    assert found.total.tolist() == [False]
+
+
+def test_ties_and_cycles_make_components():
+    """0 = 1, both above the cycle 2 > 3 > 4 > 2; 5 and 6 are elsewhere; 7 is alone."""
+    found = of(8, (0, 1, 0), (1, 2, 1), (2, 3, 1), (3, 4, 1), (2, 4, -1), (6, 5, 1))
+    assert found.part.tolist() == [0, 0, 0, 0, 0, 1, 1, 2]
+    assert found.component.tolist() == [0, 0, 1, 1, 1, 3, 2, 4]
+    assert found.total.tolist() == [True, True, True]
+    assert found.strong.tolist() == [False, False, True]
+    assert (found.n_parts, found.n_components) == (3, 5)
+
+
+def test_none():
+    found = of(0)
+    assert (found.n_parts, found.n_components) == (0, 0)
+    assert found.strong.size == 0
+
+
+def test_a_system_against_itself_is_refused():
+    with pytest.raises(ValueError, match="with itself"):
+        of(2, (1, 1, 0))
+
+
+GRAPHS = st.integers(1, 6).flatmap(
+    lambda n: st.tuples(
+        st.just(n),
+        st.lists(
+            st.tuples(st.integers(0, n - 1), st.integers(0, n - 1), st.integers(-1, 1)).filter(
+                lambda c: c[0] != c[1]
+            ),
+            max_size=8,
+        ),
+    )
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(GRAPHS)
+def test_as_by_paths(graph):
+    n, comparisons = graph
+    beats = np.eye(n, dtype=bool)
+    for a, b, outcome in comparisons:
+        beats[a, b] |= outcome >= 0
+        beats[b, a] |= outcome <= 0
+    reach, joined = beats.copy(), beats | beats.T
+    for k in range(n):
+        reach |= reach[:, [k]] & reach[[k], :]
+        joined |= joined[:, [k]] & joined[[k], :]
+    found = of(n, *comparisons)
+    same = found.component[:, None] == found.component
+    assert (same == (reach & reach.T)).all()
+    assert ((found.part[:, None] == found.part) == joined).all()
+    up = found.component[:, None] < found.component
+    assert not (reach & ~same & ~up).any()  # the better component comes first
+    for part in range(found.n_parts):
+        members = np.flatnonzero(found.part == part)
+        chains = sum(
+            all(reach[x, y] or not reach[y, x] for x, y in itertools.combinations(order, 2))
+            for order in itertools.permutations([m for m in members if (found.component[:m] !=
+                                                found.component[m]).all()])
+        )  # fmt: skip
+        assert found.total[part] == (chains == 1)
