@@ -452,6 +452,8 @@ def count_rows(path: Path, source: Source) -> int:
         return sum(bool(line.strip()) for line in text.split("\n"))
     if source.format == "label_studio":
         return sum(len(task["annotations"]) for task in json.loads(text))
+    if source.format == "wmt_ranking":
+        return len(re.findall(r"<ranking-result\b", text))
     csv.field_size_limit(sys.maxsize)
     lines, delimiter = io.StringIO(text, newline=""), source.options.delimiter or ","
     if source.options.quote:

@@ -64,7 +64,11 @@ def _only_candidate(
         given = any(
             choice.sheet.determines(other.name, column.name) for other in (judge, item) if other
         )
-        answer = None if given or names.roles(column.name) else answer_in(column, truth)
+        answer = (
+            None
+            if given or names.roles(column.name).keys() - {"rank"}
+            else answer_in(column, truth)
+        )
         if answer:
             found.append((column, answer))
     return found if len(found) == 1 else []

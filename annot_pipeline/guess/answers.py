@@ -1,4 +1,4 @@
-"""What was answered: a label, a score, or which of two is better; and on which scale."""
+"""What was answered: a label or a score, and on which scale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annot_pipeline.guess import names
-from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.columns import Column
 from annot_pipeline.storage.archive import natural_key
 
 MOST_LABELS = 20
@@ -24,15 +24,6 @@ SCALES: tuple[tuple[float, float], ...] = (
     (-100, 100),
 )  # fmt: skip
 """Usual scales; the first that holds all values is taken."""
-
-SIDES: dict[str, frozenset[str]] = {
-    "a": frozenset({"a", "left", "1", "first", "modela", "systema", "model1", "system1"}),
-    "b": frozenset({"b", "right", "2", "second", "modelb", "systemb", "model2", "system2"}),
-    "tie": frozenset(
-        {"tie", "tied", "draw", "equal", "same", "both", "neither", "none", "0", "tiebothbad"}
-    ),
-}
-"""How a preference is written."""
 
 
 class NoJudgmentsError(Exception):
@@ -65,6 +56,8 @@ class Answer:
         Names of the columns used.
     scale, labels
         What the task's values are.
+    notes
+        What people should know.
     """
 
     kind: str
@@ -72,6 +65,7 @@ class Answer:
     columns: list[str]
     scale: tuple[float, float] | None = None
     labels: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def kind_of(column: Column, truth: Column | None) -> str | None:
@@ -116,66 +110,3 @@ def labels_seen(column: Column) -> str:
 def scale_of(column: Column) -> tuple[float, float] | None:
     """The usual scale that holds all numbers; None if no usual one does."""
     return next((s for s in SCALES if s[0] <= column.low and column.high <= s[1]), None)
-
-
-def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
-    """Which of two was better, or both their ranks; None if rows compare nothing.
-
-    Raises
-    ------
-    NoJudgmentsError
-        They compare, but in a way that no expression can say.
-    """
-    by_name = {names.bare(name): name for name in reversed(choice.left)}
-    pairs = [[by_name[n] for n in pair] for pair in names.PAIRS if set(pair) <= by_name.keys()]
-    if not pairs:
-        return None
-    for ranks in names.RANK_PAIRS:
-        if set(ranks) <= by_name.keys():
-            columns = [by_name[name] for name in ranks]
-            seen = f"whole numbers, {sheet[columns[0]].low:g} is best"
-            if all(sheet[c].is_whole for c in columns):
-                fields = [("rank_a", columns[0], seen), ("rank_b", columns[1], "")]
-                return _between(sheet, pairs[0], fields, columns)
-    named = {value for pair in pairs for name in pair for value in sheet[name].counts}
-    for column in choice.of("preference"):
-        sides = {value: _side(value) for value in column.counts}
-        if {"a", "b"} <= set(sides.values()) and None not in sides.values():
-            written = {names.plain(value) for value in sides}
-            pair = next((p for p in pairs if {names.bare(n) for n in p} <= written), pairs[0])
-            return _between(
-                sheet, pair, [("preference", _mapped(column, sides), _seen(column))], [column.name]
-            )
-        if column.numeric_share < 1 and {v for v, s in sides.items() if s != "tie"} <= named:
-            raise NoJudgmentsError(
-                f"{column.name} names what won; campaign.yaml needs which side won: "
-                "a column that holds a, b or tie"
-            )
-    return None
-
-
-def _mapped(column: Column, values: Mapping[str, str | None]) -> dict[str, Any]:
-    """The column's expression with a map."""
-    inner = column.expression
-    return (inner if isinstance(inner, dict) else {"column": inner}) | {"map": dict(values)}
-
-
-def _seen(column: Column) -> str:
-    return ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
-
-
-def _side(value: str) -> str | None:
-    written = "".join(c for c in value.casefold() if c.isalnum())
-    return next((side for side, spellings in SIDES.items() if written in spellings), None)
-
-
-def _between(
-    sheet: Sheet, pair: list[str], answer: list[tuple[str, Any, str]], columns: list[str]
-) -> Answer:
-    """The two sides: systems that worked on a segment, or simply two items."""
-    thing = "item" if names.bare(pair[0]).startswith("item") else "system"
-    sides = [
-        (f"{thing}_{side}", sheet[name].expression, f"{sheet[name].n_distinct:,} different")
-        for side, name in zip("ab", pair, strict=True)
-    ]
-    return Answer("pairwise", [*sides, *answer], [*pair, *columns])

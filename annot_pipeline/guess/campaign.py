@@ -19,7 +19,7 @@ from annot_pipeline.guess.sources import SourceGuess, guess_sources
 from annot_pipeline.guess.task_names import name_tasks
 from annot_pipeline.storage.archive import natural_key
 
-ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet")
+ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
 """Of the files that a folder is searched for, also with .gz."""
 
 ROWS_IN_ALL = 4_000_000
@@ -146,6 +146,7 @@ def _look_at(seen: Mapping[Path, Sample | str], root: Path) -> _Found:
             found.sources += guess_sources(group)
         except NoJudgmentsError as error:
             others.append((group, error))
+    _leave_out_derived(found, root)
     for group, missing in others:
         table = guess_item_table(group, found.sources) if found.sources else None
         if isinstance(table, ItemTable):
@@ -155,6 +156,18 @@ def _look_at(seen: Mapping[Path, Sample | str], root: Path) -> _Found:
         columns = group.first.table.column_names
         _leave_out(found, _shown(group.paths, root), why, columns, missing.looked_for)
     return found
+
+
+def _leave_out_derived(found: _Found, root: Path) -> None:
+    """Of comparisons that stand beside rankings of the same tasks: they were made of these."""
+    rankings = [s for s in found.sources if s.group.first.format == "wmt_ranking"]
+    names = {task.name for source in rankings for task in source.tasks} - {None}
+    for source in list(found.sources):
+        kinds = {task.kind for task in source.tasks}
+        if kinds == {"pairwise"} and {task.name for task in source.tasks} <= names:
+            found.sources.remove(source)
+            why = f"tasks that {_shown(rankings[0].group.paths, root)} holds, too, as rankings"
+            _leave_out(found, _shown(source.group.paths, root), f"compares pairs of {why}")
 
 
 def _leave_out(
@@ -189,6 +202,6 @@ def _campaign_name(exports: Sequence[Path]) -> str:
     named = first if len(exports) == 1 or not first.is_file() else first.parent
     stem = named.name.lower()
     if named.is_file():
-        stem = re.sub(r"(\.(gz|txt|csv|tsv|tab|jsonl|ndjson|json|parquet))+$", "", stem)
+        stem = re.sub(r"(\.(gz|txt|csv|tsv|tab|jsonl|ndjson|json|parquet|xml))+$", "", stem)
     name = re.sub(r"[^a-z0-9]+", "_", stem).strip("_").lstrip("0123456789_")
     return name or "campaign"

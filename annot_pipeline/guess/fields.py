@@ -11,8 +11,8 @@ from annot_pipeline.guess.objects import Line
 
 ORDER = (
     "task", "judge", "item", "item_a", "item_b", "system", "system_a", "system_b", "segment",
-    "label", "score", "preference", "rank_a", "rank_b", "ranking", "truth", "control", "hit",
-    "position", "native_id", "status", "submitted_at", "seconds", "hit_seconds",
+    "label", "score", "preference", "rank", "rank_a", "rank_b", "ranking", "truth", "control",
+    "hit", "position", "native_id", "status", "submitted_at", "seconds", "hit_seconds",
 )  # fmt: skip
 """In which lines are written."""
 
@@ -35,6 +35,8 @@ class Mapping:
         Names of tasks; empty where no column says them.
     notes
         What people should know.
+    without_judge
+        Whether nothing in the file says who judged, so that it is taken for one judge's.
     """
 
     lines: list[Line]
@@ -44,6 +46,7 @@ class Mapping:
     each: dict[str, Any] = field(default_factory=dict)
     tasks: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    without_judge: bool = False
 
     def has(self, name: str) -> bool:
         """Whether a field is mapped."""

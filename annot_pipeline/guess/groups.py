@@ -20,6 +20,7 @@ SHARED_ITEMS = 0.5
 """Files of which more than this share of items is in other files, too, number items anew."""
 
 LARGEST_LOCAL_JUDGE = 10_000
+_ENDINGS = re.compile(r"(\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet|xml|gz))+$")
 
 
 @dataclass(frozen=True)
@@ -101,6 +102,11 @@ def _common_start(texts: Sequence[str]) -> str:
     first, last = min(texts), max(texts)
     same = (place for place, c in enumerate(first) if last[place : place + 1] != c)
     return first[: next(same, len(first))]
+
+
+def stem_of(path: Path) -> str:
+    """A file's name without its endings."""
+    return _ENDINGS.sub("", path.name.lower())
 
 
 def words_in_names(paths: Sequence[Path]) -> list[str] | None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from annot_pipeline.guess import names, row_shapes
-from annot_pipeline.guess.answers import NoJudgmentsError, comparison
+from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.comparisons import comparison
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.headerless import by_contents
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.optional_fields import optional_lines
+from annot_pipeline.guess.rankings import long_ranking
 
 SHOWN_COLUMNS = 40
+ONE_JUDGE = "judge"
+"""Stands for the judge of a file that names none; `sources` names it after the file."""
 
 
 def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
@@ -24,12 +30,12 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     choice = Choice(sheet)
     if format_ == "label_studio":
         return row_shapes.label_studio(choice)
-    if format_ == "appraise":
-        mapping = row_shapes.appraise(choice)
+    if format_ in OWN_COLUMNS:
+        mapping = OWN_COLUMNS[format_](choice)
         mapping.notes += _left_over(choice)
         return mapping
     meant = by_contents(sheet) if _is_nameless(sheet) else {}
-    judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice)
+    judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice, format_)
     in_columns = not meant and format_ != "mturk" and not choice.of("answer")
     if compared := comparison(sheet, choice):
         mapping = row_shapes.compared(choice, judge, compared)
@@ -37,6 +43,8 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         mapping = row_shapes.as_meant(choice, judge, meant)
     elif row := numbered_row(sheet, choice) if in_columns else None:
         mapping = row_shapes.numbered(choice, judge, row)
+    elif ranks := long_ranking(sheet, choice, judge):
+        mapping = row_shapes.ranked(choice, judge, *ranks)
     else:
         mapping = row_shapes.ordinary(choice, judge, format_)
     took = ["hit_seconds"] if mapping.each else ["seconds"]
@@ -50,19 +58,28 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         for field, expression, why in lines
         for name in (took if field == "seconds" else [field])
     ]
-    mapping.notes += _left_over(choice)
+    mapping.notes += [*mapping.answer.notes, *_left_over(choice)]
+    mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
+
+
+OWN_COLUMNS = {"appraise": row_shapes.appraise, "wmt_ranking": row_shapes.wmt_ranking}
+"""Formats whose columns are the reader's own."""
 
 
 def _is_nameless(sheet: Sheet) -> bool:
     return all(name == f"c{place}" for place, name in enumerate(sheet.names, start=1))
 
 
-def _judge(choice: Choice) -> Column:
+def _judge(choice: Choice, format_: str) -> Column:
+    """Who judged; of comparisons that name nobody, as those of one model do not, one judge."""
     judge = choice.take("judge", lambda c: not c.is_unique) or choice.take("judge")
-    if judge is None:
+    if judge is not None:
+        return judge
+    if format_ == "mturk" or not comparison(choice.sheet, choice):
         raise NoJudgmentsError("no column says who judged", names.ROLES["judge"])
-    return judge
+    rows = pa.chunked_array([pa.repeat(ONE_JUDGE, len(choice.sheet))])
+    return Column("", {"value": ONE_JUDGE}, rows)
 
 
 def _left_over(choice: Choice) -> list[str]:

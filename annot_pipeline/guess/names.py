@@ -63,7 +63,8 @@ ROLES: dict[str, tuple[str, ...]] = {
         "preference", "preferred", "winner", "better", "best", "choice", "label", "answer",
         "response", "vote", "judgment", "judgement", "verdict", "decision", "result",
     ),
-    "ranking": ("ranking", "rankingid"),
+    "ranking": ("rankingid", "ranking"),
+    "rank": ("rank", "ranking", "placement"),
     "text": (
         "text", "sentence", "sent", "content", "headline", "output", "hypothesis", "translation",
         "body", "comment", "tweet", "title",
@@ -72,16 +73,6 @@ ROLES: dict[str, tuple[str, ...]] = {
     "reference": ("reference", "ref", "referencetext"),
 }  # fmt: skip
 """Canonical field (or other role) to names, the likeliest first; letters and digits only."""
-
-PAIRS: tuple[tuple[str, str], ...] = (
-    ("itema", "itemb"), ("item1", "item2"), ("systema", "systemb"), ("system1", "system2"),
-    ("modela", "modelb"), ("model1", "model2"), ("left", "right"), ("optiona", "optionb"),
-    ("candidatea", "candidateb"), ("responsea", "responseb"), ("outputa", "outputb"),
-    ("modelx", "modely"), ("systemx", "systemy"),
-)  # fmt: skip
-"""Names of the two sides of a comparison."""
-
-RANK_PAIRS = (("system1rank", "system2rank"), ("ranka", "rankb"), ("rank1", "rank2"))
 
 SCALAR_NAMES = frozenset({"score", "rawscore", "points", "slider"})
 """An answer of such a name is a number on a scale, however few different ones there are."""
@@ -115,7 +106,7 @@ def plain(name: str) -> str:
 
 def bare(name: str) -> str:
     """The same without ``id`` and the like at the end."""
-    return "".join(_without_id(words(name)))
+    return "".join(without_id(words(name)))
 
 
 @lru_cache(maxsize=4096)
@@ -126,7 +117,7 @@ def roles(name: str) -> dict[str, int]:
     first that says anything counts, so that ``task_id`` is an item although ``task`` is a task.
     """
     found = words(name)
-    shorter = _without_id(found)
+    shorter = without_id(found)
     singular = [*found[:-1], "id"] if found[-1:] == ["ids"] else found
     for tier, spelling in enumerate([*_spellings(singular), *_spellings(shorter)]):
         matches = {
@@ -139,7 +130,8 @@ def roles(name: str) -> dict[str, int]:
     return {}
 
 
-def _without_id(parts: list[str]) -> list[str]:
+def without_id(parts: list[str]) -> list[str]:
+    """Words of a name without ``id`` and the like at the end."""
     parts = list(parts)
     while len(parts) > 1 and parts[-1] in ID_ENDINGS:
         parts.pop()

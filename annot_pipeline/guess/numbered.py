@@ -10,6 +10,7 @@ import pyarrow as pa
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import Answer, answer_in
 from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.rankings import rank_answer, ranks_in_rows
 
 _NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
 Numbers = tuple[int, ...]
@@ -67,7 +68,11 @@ def numbered_row(sheet: Sheet, choice: Choice) -> NumberedRow | None:
 
 
 def _answer(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
-    """The family that answers: one so named, else scores, else labels."""
+    """The family that answers: one of ranks, else one so named, else scores, else labels."""
+    for stem in stems:
+        named = [f"{stem}{i}" for i in numbers]
+        if "rank" in names.roles(stem) and ranks_in_rows(sheet.table, named):
+            return rank_answer(_family(sheet, stem, numbers), [stem])
     ranked: list[tuple[bool, bool, int]] = []
     answers: list[Answer] = []
     for stem in stems:

@@ -16,6 +16,8 @@ from annot_pipeline.guess.samples import Sample, read_rows
 
 FORMAT = "hits"
 NESTED = ("jsonl", "label_studio")
+KINDS = {"score": "scalar", "compare": "pairwise", "label": "categorical"}
+TOLD = ("task", "ask", "scale", "criteria", "labels")
 
 
 @dataclass(frozen=True)
@@ -23,8 +25,10 @@ class PlannedTask:
     """A task as its HITs say it."""
 
     name: str
-    scale: tuple[float, float]
+    kind: str
+    scale: tuple[float, float] | None
     criteria: tuple[str, ...]
+    labels: tuple[str, ...]
 
 
 def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) -> Sample | None:
@@ -57,21 +61,24 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
     NoJudgmentsError
         Nobody is said to have judged.
     """
-    judge, item = sheet["judge"], sheet["item"]
+    judge = sheet["judge"]
+    item = sheet["item_a" if not sheet["item"].counts else "item"]
     if not judge.counts:
         raise NoJudgmentsError("no row says who judged")
     found: dict[str, PlannedTask] = {}
     apart: list[str] = []
-    for name, scale, criteria in _told(sheet):
-        task = PlannedTask(name, scale, criteria)
-        if found.setdefault(name, task) != task and name not in apart:
-            apart.append(name)
+    for task in _told(sheet):
+        if found.setdefault(task.name, task) != task and task.name not in apart:
+            apart.append(task.name)
+    told = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
     n_items = sheet.combinations("task", "item")
-    met = rounded(sheet.combinations("task", "item", "judge") / max(n_items, 1))
-    notes = [
-        f"no fields are needed: the HITs say them; {sheet['hit'].n_distinct:,} HITs, "
-        f"{judge.n_distinct:,} judges, {n_items:,} items with {met} judges each"
-    ]
+    if n_items:
+        met = rounded(sheet.combinations("task", "item", "judge") / n_items)
+        told += f", {n_items:,} items with {met} judges each"
+    n_pairs = sheet.combinations("task", "item_a", "item_b")
+    if n_pairs:
+        told += f", {n_pairs:,} pairs compared"
+    notes = [f"no fields are needed: the HITs say them; {told}"]
     if apart:
         shown = first_of(list(map(shorten, apart)))
         notes.append(f"HITs of one task differ in scale or criteria: {shown}; the first is taken")
@@ -81,12 +88,17 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
     ]
 
 
-def _told(sheet: Sheet) -> list[tuple[str, tuple[float, float], tuple[str, ...]]]:
+def _told(sheet: Sheet) -> list[PlannedTask]:
     """What HITs say of their tasks, each once, in the order of the files."""
-    columns = sheet.table.select(["task", "scale", "criteria"])
+    columns = sheet.table.select(TOLD)
     rows = columns.group_by(columns.column_names, use_threads=False).aggregate([]).to_pylist()
-    told = []
-    for row in rows:
-        low, high = json.loads(row["scale"])
-        told.append((row["task"], (low, high), tuple(json.loads(row["criteria"]))))
-    return told
+    return [
+        PlannedTask(
+            row["task"],
+            KINDS[row["ask"]],
+            (scale[0], scale[1]) if (scale := json.loads(row["scale"] or "null")) else None,
+            tuple(json.loads(row["criteria"] or "[]")),
+            tuple(json.loads(row["labels"] or "[]")),
+        )
+        for row in rows
+    ]

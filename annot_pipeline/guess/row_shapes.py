@@ -1,7 +1,8 @@
 """The shapes that rows of judgments have, each with the lines that say who judged what.
 
-A row compares two things, holds several judgments in numbered columns, holds one (or one of
-each question), or is what the readers of Label Studio and Appraise make of an answer.
+A row compares two things, holds several judgments in numbered columns, ranks one output among
+others, holds one judgment (or one of each question), or is what the readers of Label Studio, of
+Appraise and of its rankings make of an answer.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.numbered import NumberedRow
 from annot_pipeline.guess.objects import Line, find_item, find_task, what_was_judged
 from annot_pipeline.guess.optional_fields import time_lines
+from annot_pipeline.guess.rankings import rank_answer
 
 
 def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
@@ -40,6 +42,25 @@ def compared(choice: Choice, judge: Column, answer: Answer) -> Mapping:
     if ranking:
         lines.append(("ranking", ranking.expression, f"{ranking.n_distinct:,} different"))
     return Mapping([*task, *lines], answer, judge, tasks=tasks)
+
+
+def ranked(choice: Choice, judge: Column, answer: Answer, together: Column | None) -> Mapping:
+    """Rows of one ranked output each."""
+    for name in answer.columns:
+        choice.claim(choice.sheet[name])
+    if together:
+        choice.claim(together)
+    lines = what_was_judged(choice.sheet, choice, judge)
+    if not lines:
+        raise NoJudgmentsError("no column says what was ranked", names.ROLES["system"])
+    task, tasks = find_task(choice)
+    notes = []
+    if together:
+        seen = f"{together.n_distinct:,} different"
+        lines.append(("ranking", together.expression, seen))
+    else:
+        notes = ["no ranking: what a judge says of one segment, or in one HIT, is one ranking"]
+    return Mapping([*task, *lines], answer, judge, tasks=tasks, notes=notes)
 
 
 def as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
@@ -70,7 +91,13 @@ def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
             )
         lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
     task, tasks = find_task(choice)
-    return Mapping([*task, *lines], row.answer, judge, each=row.each, tasks=tasks)
+    own = next((c for c in choice.of("native_id") if choice.sheet.is_unique(c.name)), None)
+    if own:
+        lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
+    notes = []
+    if row.answer.kind == "scalar" and row.answer.scale is None:
+        notes = ["if scores mean no more than their order in a row: kind: ranking, under tasks"]
+    return Mapping([*task, *lines], row.answer, judge, each=row.each, tasks=tasks, notes=notes)
 
 
 def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
@@ -158,6 +185,35 @@ def appraise(choice: Choice) -> Mapping:
         batch = choice.claim(sheet["batchNo"])
         lines.append(("hit", batch.expression, f"{batch.n_distinct:,} different"))
     choice.left[:] = [name for name in choice.left if name not in APPRAISE_INPUTS]
+    mapping = Mapping(lines, answer, judge, tasks=tasks)
+    return mapping.with_lines(judge_line(judge), *answer.fields)
+
+
+def wmt_ranking(choice: Choice) -> Mapping:
+    """The reader's own columns."""
+    sheet = choice.sheet
+    judge, ranking, segment, system, rank = (
+        choice.claim(sheet[name]) for name in ("user", "ranking", "segment", "system", "rank")
+    )
+    if not rank.numbers:
+        raise NoJudgmentsError("no ranking ranks anything")
+    if not judge.counts:
+        raise NoJudgmentsError("no ranking says who judged (user)")
+    answer = rank_answer(rank, [])
+    task, tasks = find_task(choice)
+    lines: list[Line] = [*task]
+    for field, column in (
+        ("ranking", ranking),
+        ("segment", segment),
+        ("position", choice.claim(sheet["position"])),
+        ("system", system),
+        ("hit", choice.claim(sheet["hit_id"])),
+    ):
+        if column.counts:
+            seen = f"{column.n_distinct:,} different"
+            lines.append((field, column.expression, seen))
+    lines += time_lines(choice.among(lambda name: name == "duration"))
+    choice.left[:] = [name for name in choice.left if sheet[name].n_distinct > 1]
     mapping = Mapping(lines, answer, judge, tasks=tasks)
     return mapping.with_lines(judge_line(judge), *answer.fields)
 

@@ -31,6 +31,10 @@ BYTES_TRIED = 8 << 20
 """Bytes that format and encoding are found with."""
 
 
+RANKING_TASK = b"<ranking-task"
+"""What tells the rankings of Appraise from other XML."""
+
+
 class UnusableError(Exception):
     """A file that no reader makes rows of; the text says why."""
 
@@ -91,7 +95,9 @@ def _format(path: Path, head: bytes) -> str:
         if start[:1] == b"[":
             return "label_studio"
         if start[:1] == b"<":
-            raise UnusableError("is XML or HTML")
+            if RANKING_TASK not in head:
+                raise UnusableError("is XML or HTML, and no ranking-task stands in it")
+            return "wmt_ranking"
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise UnusableError("is not text")
     return "csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping as Dict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,13 +17,14 @@ from annot_pipeline.guess.groups import (
     contents_clash,
     items_restart,
     judges_restart,
+    stem_of,
     words_in_names,
 )
 from annot_pipeline.guess.mapping import guess_mapping
 from annot_pipeline.guess.nested import unfold
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.planned import FORMAT, planned_mapping
-from annot_pipeline.guess.samples import sheet_of
+from annot_pipeline.guess.samples import Sample, sheet_of
 
 ROWS_A_LABEL = 5
 """Few different numbers are labels only if there are this many rows for each."""
@@ -80,6 +82,8 @@ def guess_sources(group: Group) -> list[SourceGuess]:
         return _planned(group)
     sheet = _sheet(group)
     mapping = guess_mapping(sheet, group.first.format)
+    if mapping.without_judge:
+        return _judge_a_file(group, mapping)
     if len(group.samples) == 1:
         return [_source(group, mapping)]
     words = words_in_names(group.paths)
@@ -103,11 +107,49 @@ def _planned(group: Group) -> list[SourceGuess]:
     """One source, or one a file; the tasks are those of all."""
     mapping, planned = planned_mapping(sheet_of(group.samples))
     tasks = [
-        Task(task.name, "scalar", task.scale, {}, task.criteria, is_planned=True)
+        Task(task.name, task.kind, task.scale, {}, task.criteria, is_planned=True)
         for task in planned
     ]
     groups = [group] if group.pattern is not None else group.split()
     return [_source(part, mapping, tasks) for part in groups]
+
+
+def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
+    """Files that name no judge, as those of one model do not: one judge each, named after it.
+
+    A file all of whose rows stand in another one is left out: it would be another judge.
+    """
+    held = _held_in_others(group.samples)
+    sources = []
+    for place, single in enumerate(group.split()):
+        if place in held:
+            continue
+        why = "no column says who: taken for one judge, named after the file"
+        line = ("judge", {"value": stem_of(single.paths[0])}, why)
+        found = _mapping(single, mapping.answer.kind).with_lines(line)
+        found.notes += [
+            f"left out: {group.paths[part].name}, all of whose rows stand here, too"
+            for part, whole in held.items()
+            if whole == place
+        ]
+        sources.append(replace(_source(single, found), tasks=_tasks(mapping)))
+    return sources
+
+
+def _held_in_others(samples: Sequence[Sample]) -> dict[int, int]:
+    """Place of a file to that of the largest which holds all its rows, where there is one."""
+    rows = {
+        place: Counter(zip(*sample.table.to_pydict().values(), strict=True))
+        for place, sample in enumerate(samples)
+        if sample.is_whole and len(samples) > 1
+    }
+    by_size = sorted(rows, key=lambda place: (-samples[place].table.num_rows, place))
+    held: dict[int, int] = {}
+    for n, place in enumerate(by_size):
+        whole = next((other for other in by_size[:n] if rows[place] <= rows[other]), None)
+        if whole is not None:
+            held[place] = whole
+    return held
 
 
 def _can_be_split(mapping: Mapping) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
+from annot_pipeline.guess.groups import stem_of
 from annot_pipeline.guess.sources import SourceGuess
 
 
@@ -13,13 +14,13 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
     """The sources, with a task of their own where one task would mix different answers."""
     unnamed = [source for source in sources if source.tasks[0].name is None]
     apart = any(_differ(unnamed[0], other) for other in unnamed)
-    stems = Counter(_stem(source) for source in unnamed)
+    stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
     named: list[SourceGuess] = []
     for place, source in enumerate(sources, start=1):
         if source.tasks[0].name is None:
             name, mapping = campaign, source.mapping
             if apart:
-                stem = _stem(source)
+                stem = stem_of(source.group.paths[0])
                 name = stem if stems[stem] == 1 else f"{stem}_{place}"
                 line = ("task", {"value": name}, "the other files answer something else")
                 mapping = mapping.with_lines(line)
@@ -36,11 +37,12 @@ def _differ(source: SourceGuess, other: SourceGuess) -> bool:
         return True
     if task.kind == "categorical":
         return not task.labels.keys() & other_task.labels.keys()
-    asked, other_asked = (s.mapping.answer.fields[-1][1] for s in (source, other))
-    return bool(task.scale != other_task.scale or asked != other_asked)
+    return task.scale != other_task.scale or _asked(source) != _asked(other)
 
 
-def _stem(source: SourceGuess) -> str:
-    """The first file's name without its endings."""
-    name = source.group.paths[0].name.lower()
-    return re.sub(r"(\.(csv|tsv|tab|txt|jsonl|ndjson|json|parquet|gz))+$", "", name)
+def _asked(source: SourceGuess) -> Any:
+    """Where a source's answers stand; what they are spelled like does not matter."""
+    expression = source.mapping.answer.fields[-1][1]
+    if isinstance(expression, dict):
+        return {key: told for key, told in expression.items() if key != "map"}
+    return {"column": expression}

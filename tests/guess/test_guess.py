@@ -5,89 +5,19 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.config import Campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
 from annot_pipeline.guess.document import comment, scalar
 from annot_pipeline.guess.names import roles
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.storage.tables import read_table
-
-FIRST_STAGES = 3
-"""archive_exports, read_records, settle_judgments."""
-
-
-@dataclass
-class Guess:
-    """A guessed campaign, loaded and read."""
-
-    text: str
-    settings: Campaign
-    facts: dict[str, Any]
-    judgments: pa.Table = field(repr=False)
-
-    @property
-    def notes(self) -> str:
-        """The comments on one line."""
-        return " ".join(line.strip(" #") for line in self.text.splitlines() if "#" in line)
-
-    def fields(self, place: int = 0) -> dict[str, Any]:
-        """Field to expression of a source, plain columns by name alone."""
-        fields: dict[str, Any] = {}
-        for name, expression in self.settings.sources[place].fields.items():
-            document = expression.model_dump(by_alias=True, exclude_none=True)
-            fields[name] = document["column"] if set(document) == {"column"} else document
-        return fields
-
-    @property
-    def task_kinds(self) -> dict[str, str | None]:
-        return {task.name: task.kind for task in self.settings.tasks}
-
-    def used(self, *columns: str) -> set[tuple[Any, ...]]:
-        used = self.judgments.filter(pc.equal(self.judgments["fate"], "used"))
-        texts = pa.table({column: used[column].cast(pa.string()) for column in columns})
-        rows = texts.group_by(list(columns)).aggregate([]).to_pylist()
-        return {tuple(row[column] for column in columns) for row in rows}
-
-
-@pytest.fixture
-def guess(tmp_path: Path) -> Callable[..., Guess]:
-    """Guesses a campaign, writes it to a folder of its own, and reads the exports with it."""
-
-    def run(*exports: Path, rejected: int = 0) -> Guess:
-        folder = tmp_path / "campaign folder"
-        text = guess_campaign(list(exports), folder)
-        folder.mkdir()
-        (folder / "campaign.yaml").write_text(text, encoding="utf-8")
-        campaign = load_campaign(folder)
-        build = Build(campaign)
-        runs = [build.run_stage(stage) for stage in STAGES[:FIRST_STAGES]]
-        facts = dict(runs[-1].result.facts)
-        assert facts["fates"]["rejected"] == rejected, facts["rejections"]
-        for file in facts["files"]:
-            assert (file["rows"], file["records"]) == (file["rows_read"], file["records_read"])
-        judgments = read_table(runs[-1].result.tables["settled"].path)
-        return Guess(text, campaign.settings, facts, judgments)
-
-    return run
-
-
-def write_csv(path: Path, rows: Iterable[Sequence[object]], delimiter: str = ",") -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [delimiter.join(map(str, row)) for row in rows]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+from tests.guess.conftest import Guess, write_csv
 
 
 def crossed(
@@ -866,15 +796,15 @@ MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
         ("dog-4class", 8_070, 0, {"judge", "item", "label"}),
         ("face-sentiment", 5_242, 0, {"judge", "item", "label"}),
         ("labelstudio-leoka", 32_801, 9, set(LABEL_STUDIO_FIELDS)),
-        ("llmfao", 8_931, 0, {"judge", "segment", "system_a", "system_b", "preference"}),
+        ("llmfao", 15_403, 0, {"judge", "segment", "system_a", "system_b", "preference"}),
         (
-            "wmt15-ranking/data", 94_041, 0,
-            {"task", "judge", "segment", "system_a", "system_b", "rank_a", "rank_b", "ranking"},
+            "wmt15-ranking/data", 179_098, 764,
+            {"task", "judge", "hit", "ranking", "segment", "position", "system", "rank", "seconds"},
         ),
         (
             "e2e-nlg", 36_090, 0,
             {"task", "judge", "system", "segment", "score", "position", "native_id"}
-            | {"submitted_at"},
+            | {"submitted_at", "ranking"},
         ),
         (
             "wmt22-appraise/scores", 6_528, 0,

@@ -1,0 +1,133 @@
+"""Rows that compare two: which columns name the sides, and which say what came out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow.compute as pc
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.answers import Answer, NoJudgmentsError
+from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.guess.outcomes import is_outcome, mapped, placed, unplaced
+from annot_pipeline.guess.sides import WON_AND_LOST, Pair, pairs_among
+
+NAMED_SHARE = 0.9
+"""Share of the rows with a winner whose winner must stand in one of the columns compared, for
+the winner to be told by name."""
+
+LONGEST_NAME = 200
+"""Mean number of characters; beyond it stand whole texts, which name nothing."""
+
+Line = tuple[str, Any, str]
+
+
+def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
+    """Which of two was better, or both their ranks; None if rows compare nothing.
+
+    Raises
+    ------
+    NoJudgmentsError
+        They compare, but in a way that no expression can say.
+    """
+    if won := _won_and_lost(sheet, choice):
+        return won
+    pairs = pairs_among(choice.left)
+    likely = [(pair.likelihood, pair) for pair in pairs if pair.likelihood is not None]
+    things = [pair for _, pair in sorted(likely, key=lambda found: found[0])]
+    if not things:
+        return None
+    for ranks in (pair for pair in pairs if pair.is_rank):
+        columns = [sheet[ranks.first], sheet[ranks.second]]
+        if all(column.is_whole for column in columns):
+            seen = f"whole numbers, {min(c.low for c in columns):g} is best"
+            fields: list[Line] = [
+                ("rank_a", columns[0].expression, seen),
+                ("rank_b", columns[1].expression, ""),
+            ]
+            return _between(sheet, things[0], fields, [ranks.first, ranks.second])
+    compared = {name for pair in things for name in (pair.first, pair.second)}
+    for column in _outcomes(choice):
+        if column.name not in compared and (found := _preference(sheet, things, column)):
+            return found
+    return None
+
+
+def _outcomes(choice: Choice) -> list[Column]:
+    """Columns that may say what came out, the likeliest first."""
+    told = [c for c in choice.offered() if is_outcome(c.name) and len(c.filled) > c.n_blank]
+    return [*told, *(c for c in choice.of("preference") if c not in told)]
+
+
+def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
+    """The answer that a column holds, if it holds sides."""
+    if column.numeric_share < 1 and (named := _named(sheet, things, column)):
+        raise NoJudgmentsError(
+            f"{column.name} names what won (as {named.first} and {named.second} do); "
+            "campaign.yaml needs which side won: a column that holds a, b or tie"
+        )
+    is_told = is_outcome(column.name)
+    if column.numeric_share == 1 and not is_told and things[0].are_outputs:
+        return None  # numbers beside two texts are classes of the pair as often as sides
+    written = {names.bare(value) for value in column.counts}
+    best = next((p for p in things if {names.bare(p.first), names.bare(p.second)} <= written), None)
+    pair = best or things[0]
+    sides, unknown = placed(column, pair)
+    n_placed = sum(column.counts[value] for value in sides)
+    both = {"a", "b"} <= {*sides.values()} and 2 * n_placed > len(column.filled)
+    one = is_told and not unknown and {"a", "b"} & {*sides.values()} and column.numeric_share < 1
+    if not both and not one:
+        return None
+    seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
+    fields: list[Line] = [("preference", mapped(column, sides), seen)]
+    return _between(sheet, pair, fields, [column.name], unplaced(column, unknown))
+
+
+def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
+    """The columns of which one holds, in each row, what this column says; None if none do."""
+    winner = sheet.table.column(column.name)
+    for pair in things:
+        ours, theirs = (sheet.table.column(name) for name in (pair.first, pair.second))
+        said = pc.or_(
+            pc.fill_null(pc.equal(winner, ours), False),
+            pc.fill_null(pc.equal(winner, theirs), False),
+        )
+        sides, _ = placed(column, pair)
+        ties = {value for value, side in sides.items() if side == "tie"}
+        n_won = len(column.filled) - sum(column.counts[value] for value in ties)
+        if n_won and pc.sum(said).as_py() >= NAMED_SHARE * n_won:
+            return pair
+    return None
+
+
+def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
+    """Rows of which one column names what won, another what lost."""
+    by_name = {names.bare(name): name for name in reversed(choice.left)}
+    for pair in WON_AND_LOST:
+        if {*pair} <= by_name.keys():
+            won, lost = (by_name[name] for name in pair)
+            if max(sheet[won].mean_length, sheet[lost].mean_length) > LONGEST_NAME:
+                continue
+            fields: list[Line] = [("preference", {"value": "a"}, f"{won} is what won")]
+            return _between(sheet, Pair(0, "", won, lost), fields, [])
+    return None
+
+
+def _between(
+    sheet: Sheet, pair: Pair, answer: list[Line], columns: list[str], notes: list[str] | None = None
+) -> Answer:
+    """The two sides: systems that worked on a segment, or simply two items."""
+    sides = [sheet[pair.first], sheet[pair.second]]
+    long = [column.name for column in sides if column.mean_length > LONGEST_NAME]
+    if long:
+        raise NoJudgmentsError(
+            f"{' and '.join(long)} hold whole texts: no column names what was compared"
+        )
+    thing = "item" if pair.are_outputs or "item" in pair.stem.split("_") else "system"
+    lines = [
+        (f"{thing}_{side}", column.expression, f"{column.n_distinct:,} different")
+        for side, column in zip("ab", sides, strict=True)
+    ]
+    return Answer(
+        "pairwise", [*lines, *answer], [pair.first, pair.second, *columns], notes=tuple(notes or ())
+    )

@@ -1,0 +1,105 @@
+"""The words in which people and models say which of two was better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from annot_pipeline.guess import names
+from annot_pipeline.guess.columns import Column
+from annot_pipeline.guess.sides import SIDE_WORDS, X_AND_Y, Pair
+from annot_pipeline.steps.read_records import NUMBER
+
+EITHER: dict[str, frozenset[str]] = {
+    "a": frozenset({"a", "1", "left", "first", "modela", "systema", "model1", "system1"}),
+    "b": frozenset({"b", "2", "right", "second", "modelb", "systemb", "model2", "system2"}),
+    "tie": frozenset({"tie", "tied", "ties", "draw", "drawn", "equal", "same", "0"}),
+}
+"""Whole values, letters and digits only."""
+
+TIE_WORDS = frozenset(
+    {"tie", "tied", "draw", "drawn", "equal", "equally", "same", "both", "neither", "none"}
+)
+TURNED = frozenset({"not", "no", "worse", "worst", "loses", "lost", "loser", "rejected", "bad"})
+"""Words beside a side that may turn it round: what they mean is for people to say."""
+
+OUTCOME_WORDS = frozenset(
+    {"preference", "preferred", "prefer", "winner", "better", "best", "outcome", "won", "win"}
+)
+"""One of them in a column's name: it says what came out."""
+
+SHOWN_WORDS = 20
+_ARROW = re.compile(r"(?:a|1)?(?P<sign>>+|<+|=+)(?:b|2)?")
+_TURNED_ARROW = re.compile(r"(?:b|2)(?P<sign>>+|<+|=+)(?:a|1)")
+_WHOLE = re.compile(r"\s*(-?\d+)(\.0*)?\s*")
+
+
+def is_outcome(name: str) -> bool:
+    """Whether a column's name says that it holds what came out."""
+    return bool(OUTCOME_WORDS & {*names.words(name)})
+
+
+def placed(column: Column, pair: Pair) -> tuple[dict[str, str], list[str]]:
+    """What each value says (``a``, ``b`` or ``tie``), and the values that say nothing known."""
+    found = {value: side_of(value, pair) for value in column.counts}
+    known = {value: side for value, side in found.items() if side}
+    return known, [value for value, side in found.items() if not side]
+
+
+def side_of(value: str, pair: Pair) -> str | None:
+    """``a``, ``b`` or ``tie``, where a value says one of them without a doubt."""
+    if NUMBER.fullmatch(value):  # -1 and 1.5 are no 1
+        whole = _WHOLE.fullmatch(value)
+        return next((s for s, told in EITHER.items() if whole and whole[1] in told), None)
+    for side, name in (("a", pair.first), ("b", pair.second)):
+        if value.strip().lower() == name.lower() or names.bare(value) == names.bare(name):
+            return side
+    written = "".join(c for c in value.casefold() if c.isalnum())
+    exact = next((side for side, told in EITHER.items() if written in told), None)
+    if exact or {*value} & {*"<>="}:
+        return exact or _by_arrow(value)
+    return _by_words(names.words(value), pair)
+
+
+def _by_arrow(value: str) -> str | None:
+    """``A>B``, ``>>``, ``B<A``, ``=``: also in the brackets of a model's verdict, ``[[A>B]]``."""
+    bare = "".join(value.casefold().split()).strip("[]()")
+    for pattern, greater in ((_ARROW, "a"), (_TURNED_ARROW, "b")):
+        if match := pattern.fullmatch(bare):
+            smaller = "b" if greater == "a" else "a"
+            return {">": greater, "<": smaller}.get(match["sign"][0], "tie")
+    return None
+
+
+def _by_words(words: Sequence[str], pair: Pair) -> str | None:
+    said = {*words}
+    if said & TIE_WORDS:
+        return "tie"
+    kinds = {*range(X_AND_Y), pair.kind}  # x and y are sides only where columns are named so
+    others = {word for kind in kinds for word in SIDE_WORDS[kind][2:]}
+    if said & (TURNED | others):
+        return None
+    sides = [{SIDE_WORDS[kind][place] for kind in kinds} for place in (0, 1)]
+    first, second = (bool(said & spellings) for spellings in sides)
+    if first == second:
+        return None
+    return "a" if first else "b"
+
+
+def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:
+    """The column's expression with a map."""
+    inner = column.expression
+    return (inner if isinstance(inner, dict) else {"column": inner}) | {"map": dict(values)}
+
+
+def unplaced(column: Column, values: Sequence[str]) -> list[str]:
+    """What to know about values that nothing maps."""
+    if not values:
+        return []
+    shown = ", ".join(f"{value} ({column.counts[value]:,})" for value in values[:SHOWN_WORDS])
+    more = len(values) - SHOWN_WORDS
+    shown += f" and {more} more" if more > 0 else ""
+    return [
+        f"{column.name} also holds {shown}: nothing says which side is meant, so these rows are "
+        "rejected; add what they mean to map, as a, b or tie"
+    ]

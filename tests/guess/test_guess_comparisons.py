@@ -1,0 +1,257 @@
+"""Comparisons of two outputs, whatever their columns are called and their outcomes spelled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.guess import guess_campaign
+from annot_pipeline.guess.outcomes import side_of
+from annot_pipeline.guess.sides import Pair, pairs_among
+from tests.guess.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+SYSTEMS = ("alpaca", "bard", "claude", "dolly")
+
+
+def battles(
+    header: Sequence[str], outcomes: Sequence[object], n: int = 60
+) -> list[tuple[object, ...]]:
+    """Rows of judge, segment, two systems and an outcome, under such a header."""
+    rows = [
+        (
+            f"j{k % 5}",
+            f"p{k % 7}",
+            SYSTEMS[k % 4],
+            SYSTEMS[(k + 1 + k // 4 % 3) % 4],
+            outcomes[k % len(outcomes)],
+        )
+        for k in range(n)
+    ]
+    return [header, *rows]
+
+
+# --- the columns ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("header", "outcomes", "expected"),
+    [
+        (("judge", "question_id", "model_a", "model_b", "winner"),
+         ("model_a", "model_b", "tie", "tie (bothbad)"), {"system_a": "model_a"}),
+        (("worker", "prompt", "a", "b", "preference"), ("a", "b", "tie"), {"system_a": "a"}),
+        (("worker", "segment", "A", "B", "Preferred"), ("A", "B", "Tie"), {"system_a": "A"}),
+        (("rater", "src_id", "item_a", "item_b", "preferred"), ("item_a", "item_b", "equal"),
+         {"item_a": "item_a"}),
+        (("annotator", "doc_id", "system1Id", "system2Id", "better"), ("1", "2", "0"),
+         {"system_a": "system1Id"}),
+        (("user", "input", "leftModel", "rightModel", "vote"), ("left", "right", "both"),
+         {"system_a": "leftModel"}),
+        (("rater", "sid", "sys_first", "sys_second", "outcome"),
+         ("First is better", "Second is better", "No preference: same"), {"system_a": "sys_first"}),
+        (("rater", "sid", "player1", "player2", "result"), ("1.0", "2.0", "0.0"),
+         {"system_a": "player1"}),
+        (("evaluator", "prompt", "model_x", "model_y", "verdict"), ("X", "Y", "draw"),
+         {"system_a": "model_x"}),
+        (("judge", "prompt", "modela", "modelb", "verdict"), ("[[A>>B]]", "[[B>A]]", "[[A=B]]"),
+         {"system_a": "modela"}),
+        (("judge", "prompt", "output_1", "output_2", "label"), ("Output 1", "Output 2", "neither"),
+         {"item_a": "output_1"}),
+    ],
+)  # fmt: skip
+def test_pairs_of_any_naming(
+    header: Sequence[str],
+    outcomes: Sequence[str],
+    expected: dict[str, str],
+    tmp_path: Path,
+    guess: Guesses,
+) -> None:
+    found = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)))
+    fields = found.fields()
+    assert expected.items() <= fields.items()
+    assert fields["judge"] == header[0]
+    assert fields["preference"]["column"] == header[4]
+    sides = {outcome: ("a", "b", "tie", "tie")[n] for n, outcome in enumerate(outcomes)}
+    assert fields["preference"]["map"] == sides
+    assert found.task_kinds == {"*": "pairwise"}
+    assert found.facts["fates"]["used"] == 60
+    assert found.used("preference") == {("a",), ("b",), ("tie",)}
+
+
+def test_json_lines_of_an_arena(tmp_path: Path, guess: Guesses) -> None:
+    header = ("judge", "question_id", "model_a", "model_b", "winner")
+    rows = [
+        dict(zip(header, row, strict=True))
+        | {"turn": 1, "tstamp": 1682351591.5 + n, "anony": True}
+        | {f"conversation_{side}": [{"role": "user", "content": f"hi {n}"}] for side in "ab"}
+        for n, row in enumerate(battles(header, ("model_a", "model_b", "tie (bothbad)"))[1:])
+    ]
+    path = tmp_path / "arena.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    fields = guess(path).fields()
+    assert (fields["system_a"], fields["system_b"]) == ("model_a", "model_b")
+    assert fields["segment"] == "question_id"
+    assert fields["submitted_at"] == "tstamp"
+
+
+@pytest.mark.parametrize(
+    "ranks", [("system1rank", "system2rank"), ("rank_a", "rank_b"), ("left_rank", "right_rank")]
+)
+def test_ranks_of_both(ranks: tuple[str, str], tmp_path: Path, guess: Guesses) -> None:
+    rows = [
+        (*row[:4], k % 5 + 1, (k * k) % 5 + 1, k // 6)
+        for k, row in enumerate(battles([], [""])[1:])
+    ]
+    header = ("judgeID", "segmentId", "system1Id", "system2Id", *ranks, "rankingID")
+    fields = guess(write_csv(tmp_path / "v.csv", [header, *rows])).fields()
+    assert (fields["rank_a"], fields["rank_b"]) == ranks
+    assert (fields["system_a"], fields["system_b"]) == ("system1Id", "system2Id")
+    assert fields["ranking"] == "rankingID"
+
+
+def test_what_won_and_what_lost(tmp_path: Path, guess: Guesses) -> None:
+    rows = [row[:4] for row in battles([], [""])[1:]]
+    path = write_csv(tmp_path / "v.csv", [("worker", "prompt", "winner", "loser"), *rows])
+    found = guess(path)
+    assert found.fields()["system_a"] == "winner"
+    assert found.used("preference") == {("a",)}
+
+
+def test_a_third_column_makes_them_no_two(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(f"j{k % 5}", f"p{k // 5}", *SYSTEMS[:3], 1, 2 + k % 2, 3 - k % 2) for k in range(40)]
+    header = ("worker", "segment", "sys1", "sys2", "sys3", "rank1", "rank2", "rank3")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.task_kinds == {"*": "ranking"}
+    assert pairs_among(["sys1", "sys2", "sys3"]) == []
+    assert pairs_among(["model_0", "model_1", "model_2"]) == []
+
+
+# --- outcomes ------------------------------------------------------------------------------
+
+PAIR = Pair(0, "model", "model_a", "model_b")
+
+
+@pytest.mark.parametrize(
+    ("value", "side"),
+    [
+        ("model_a", "a"), ("MODEL_B", "b"), ("Model A", "a"), (" a ", "a"), ("left", "a"),
+        ("Response 2 is better", "b"), ("second", "b"), ("A is slightly better", "a"),
+        ("tie", "tie"), ("tie (bothbad)", "tie"), ("Both are bad", "tie"), ("neither", "tie"),
+        ("about the same", "tie"), ("A>B", "a"), ("[[B>>A]]", "b"), ("a < b", "b"), ("B<A", "a"),
+        ("A=B", "tie"), (">", "a"), ("<<", "b"), ("1", "a"), ("2.0", "b"), ("0", "tie"),
+        ("-1", None), ("3", None), ("1.5", None), ("A is worse", None), ("not A", None),
+        ("a or b", None), ("c", None), ("x", None), ("skip", None), ("", None), ("yes", None),
+        ("?", None), ("alpaca", None), ("no answer", None), ("a>c", None), ("><", None),
+    ],
+)  # fmt: skip
+def test_words_for_an_outcome(value: str, side: str | None) -> None:
+    assert side_of(value, PAIR) == side
+
+
+def test_x_and_y_are_sides_where_the_columns_are_named_so() -> None:
+    axes = Pair(4, "model", "model_x", "model_y")
+    assert [side_of(v, axes) for v in ("x", "Model Y", "y wins")] == ["a", "b", "b"]
+
+
+def test_an_unknown_word_is_told(tmp_path: Path, guess: Guesses) -> None:
+    outcomes = ("left", "right", "tie", "left", "right", "skip?")
+    header = ("worker", "prompt", "left", "right", "winner")
+    found = guess(write_csv(tmp_path / "v.csv", battles(header, outcomes)), rejected=10)
+    assert found.fields()["preference"]["map"] == {"left": "a", "right": "b", "tie": "tie"}
+    assert "winner also holds skip? (10): nothing says which side is meant" in found.notes
+    [(reason, n)] = [(r["reason"], r["records"]) for r in found.facts["rejections"]] or [("", 0)]
+    assert "skip?" in reason
+    assert n == 10
+
+
+@pytest.mark.parametrize(
+    "outcomes",
+    [("0", "1"), ("-1", "0", "1"), ("good", "bad"), ("a", "c", "d"), ("A is worse", "b")],
+)
+def test_outcomes_that_name_no_two_sides_are_no_preference(
+    outcomes: Sequence[str], tmp_path: Path
+) -> None:
+    header = ("worker", "prompt", "left", "right", "choice")
+    text = guess_campaign([write_csv(tmp_path / "v.csv", battles(header, outcomes))], tmp_path)
+    assert "preference" not in text
+    assert "kind: categorical" in text
+
+
+def test_classes_of_two_sentences_are_no_preference(tmp_path: Path, guess: Guesses) -> None:
+    """0, 1, 2 beside two texts are entailment, neutral, contradiction."""
+    rows = [
+        (f"w{k % 5}", f"i{k // 5}", f"text {k // 5}", f"other {k // 5}", k % 3) for k in range(60)
+    ]
+    header = ("worker", "item_id", "text_a", "text_b", "label")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.task_kinds == {"*": "categorical"}
+    assert found.fields()["label"] == "label"
+
+
+@pytest.mark.parametrize("tie", ["tie", "draw"])
+def test_a_winner_by_name_is_refused(tie: str, tmp_path: Path) -> None:
+    """Also where systems are called as sides are."""
+    for names in (SYSTEMS, ("A", "B", "C", "D")):
+        rows = []
+        for k in range(60):
+            left, right = names[k % 4], names[(k + 1 + k // 4 % 3) % 4]
+            rows.append((f"j{k % 5}", f"p{k % 7}", left, right, (left, right, tie)[k % 3]))
+        path = write_csv(
+            tmp_path / "v.csv", [("worker", "prompt", "left", "right", "winner"), *rows]
+        )
+        with pytest.raises(ConfigError, match="winner names what won"):
+            guess_campaign([path], tmp_path)
+
+
+def test_whole_texts_name_nothing(tmp_path: Path) -> None:
+    rows = [
+        (f"j{k % 5}", f"p{k % 7}", f"once {k} " * 60, f"twice {k} " * 60, "ab"[k % 2])
+        for k in range(30)
+    ]
+    header = ("worker", "prompt", "response_a", "response_b", "preferred")
+    path = write_csv(tmp_path / "v.csv", [header, *rows])
+    with pytest.raises(ConfigError, match="hold whole texts: no column names what was compared"):
+        guess_campaign([path], tmp_path)
+
+
+# --- nobody is named -----------------------------------------------------------------------
+
+HEADER = ("id", "prompt", "left", "right", "winner")
+
+
+def anonymous(seed: int, n: int = 60) -> list[tuple[Any, ...]]:
+    rows = battles(HEADER, ("left", "right", "tie"), n)
+    return [
+        HEADER,
+        *((k, *row[1:4], ("left", "right")[(k * seed) % 3 % 2]) for k, row in enumerate(rows[1:])),
+    ]
+
+
+def test_comparisons_without_a_judge_are_one_judges(tmp_path: Path, guess: Guesses) -> None:
+    found = guess(write_csv(tmp_path / "gpt-4.csv", anonymous(1)))
+    assert found.fields()["judge"] == {"value": "gpt-4"}
+    assert "taken for one judge, named after the file" in found.notes
+    assert found.used("judge") == {("gpt-4",)}
+
+
+def test_each_file_without_a_judge_is_a_judge(tmp_path: Path, guess: Guesses) -> None:
+    """But for a file whose rows all stand in another one."""
+    write_csv(tmp_path / "in/gpt-3.csv", anonymous(1))
+    write_csv(tmp_path / "in/gpt-4.csv", anonymous(2))
+    write_csv(tmp_path / "in/gpt-4-some.csv", anonymous(2)[:20])
+    found = guess(tmp_path / "in")
+    assert found.used("judge") == {("gpt-3",), ("gpt-4",)}
+    assert found.facts["fates"]["used"] == 120
+    assert "left out: gpt-4-some.csv, all of whose rows stand here, too" in found.notes
+    assert found.task_kinds == {"*": "pairwise"}
+
+
+def test_other_answers_still_need_a_judge(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "v.csv", [("item", "label"), *((k, "ab"[k % 2]) for k in range(9))])
+    with pytest.raises(ConfigError, match="no column says who judged"):
+        guess_campaign([path], tmp_path)

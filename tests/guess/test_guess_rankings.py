@@ -1,0 +1,237 @@
+"""Rankings of several outputs: as XML, in rows of one output each, and side by side in a row."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.guess import guess_campaign
+from tests.guess.conftest import Guess, write_csv
+
+Guesses = Callable[..., Guess]
+SYSTEMS = ("alpha", "beta", "gamma", "delta")
+RANKS = ((1, 2, 3, 4), (2, 2, 1, 4), (3, 1, 3, 2), (4, 4, 2, 2), (1, 1, 1, 1))
+"""One has no rank 1: judges leave places out."""
+
+# --- XML -----------------------------------------------------------------------------------
+
+
+def ranking_xml(languages: tuple[tuple[str, str], ...] = (("eng", "fin"),), n: int = 12) -> str:
+    hits = []
+    for source, target in languages:
+        for k in range(n):
+            outputs = "".join(
+                f'<translation system="{system}" rank="{rank}" />'
+                for system, rank in zip(SYSTEMS, RANKS[k % 5], strict=True)
+            )
+            outputs = outputs.replace('"beta"', '"beta,epsilon"')
+            hits.append(
+                f'<HIT hit-id="{target}{k // 3}" source-language="{source}" block-id="-1" '
+                f'target-language="{target}"><ranking-task id="{k}">'
+                f'<ranking-result user="j{k % 3}" duration="00:00:{10 + k}">{outputs}'
+                "</ranking-result></ranking-task></HIT>"
+            )
+    return f"<WMT15-results>{''.join(hits)}</WMT15-results>"
+
+
+XML_FIELDS = {
+    "task": {"join": ({"column": "source_language"}, {"column": "target_language"}), "sep": "-"},
+    "judge": "user", "ranking": "ranking", "segment": "segment", "position": "position",
+    "system": "system", "rank": "rank", "seconds": "duration", "hit": "hit_id",
+}  # fmt: skip
+
+
+def fields_of(found: Guess) -> dict[str, object]:
+    """Fields of the first source, joined columns by name alone."""
+    return {
+        n: {**e, "join": tuple({"column": c["column"]} for c in e["join"])} if "join" in e else e
+        for n, e in found.fields().items()
+    }
+
+
+@pytest.mark.parametrize("name", ["rankings.xml", "rankings.xml.gz", "rankings.txt"])
+def test_ranking_xml(name: str, tmp_path: Path, guess: Guesses) -> None:
+    data = ranking_xml((("eng", "fin"), ("fin", "eng"))).encode()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    found = guess(path)
+    assert found.settings.campaign == "rankings"
+    assert found.settings.sources[0].format == "wmt_ranking"
+    assert fields_of(found) == XML_FIELDS
+    assert found.task_kinds == {"*": "ranking"}
+    assert found.used("task") == {("eng-fin",), ("fin-eng",)}
+    assert found.facts["fates"]["used"] == 2 * 12 * 5
+
+
+def test_ranking_xml_without_languages_or_hits(tmp_path: Path, guess: Guesses) -> None:
+    bare = ranking_xml()
+    for name in ("hit-id", "source-language", "target-language"):
+        bare = bare.replace(f" {name}=", f" no-{name}=")
+    path = tmp_path / "w.xml"
+    path.write_text(bare, encoding="utf-8")
+    assert set(guess(path).fields()) == {*XML_FIELDS} - {"task", "hit"}
+
+
+def test_several_ranking_xml_are_one_source(tmp_path: Path, guess: Guesses) -> None:
+    (tmp_path / "in").mkdir()
+    for target in ("fin", "ces"):
+        path = tmp_path / f"in/wmt-{target}.xml"
+        path.write_text(ranking_xml((("eng", target),)), encoding="utf-8")
+    found = guess(tmp_path / "in")
+    [source] = found.settings.sources
+    assert source.path.endswith("in/wmt-*.xml")
+    assert found.used("task") == {("eng-fin",), ("eng-ces",)}
+
+
+def test_pairs_made_of_the_same_rankings_are_left_out(tmp_path: Path, guess: Guesses) -> None:
+    """As WMT published them: XML, and the pairs of it as a table."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in/all.xml").write_text(ranking_xml(), encoding="utf-8")
+    header = ("srclang", "trglang", "segmentId", "judgeID", "system1Id", "system1rank",
+              "system2Id", "system2rank", "rankingID")  # fmt: skip
+    rows = [("eng", "fin", k, f"judge{k % 3}", "alpha", 1, "beta", 2, k) for k in range(12)]
+    write_csv(tmp_path / "in/eng-fin.csv", [header, *rows])
+    others = [("eng", "deu", *row[2:]) for row in rows]
+    write_csv(tmp_path / "in/eng-deu/eng-deu.csv", [header, *others])
+    found = guess(tmp_path / "in")
+    assert [s.format for s in found.settings.sources] == ["wmt_ranking"]
+    assert "eng-fin.csv: compares pairs of tasks that" in found.notes
+    apart = guess_campaign([tmp_path / "in/all.xml", tmp_path / "in/eng-deu"], tmp_path / "other")
+    assert "format: csv" in apart
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("<html></html>", "is XML or HTML, and no ranking-task stands in it"),
+        ("<r><ranking-task id='1'></r>", "the XML is damaged or cut short"),
+        ("<!DOCTYPE r><r><ranking-task id='1'/></r>", "has a document type"),
+        ("<r><ranking-task id='1'/></r>", "holds no rows"),
+        (ranking_xml().replace(" user=", " who="), "no ranking says who judged"),
+        (ranking_xml().replace(" rank=", " place="), "no ranking ranks anything"),
+    ],
+)
+def test_other_xml_is_refused(content: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "w.xml"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(ConfigError, match=says):
+        guess_campaign([path], tmp_path)
+
+
+# --- rows of one ranked output each --------------------------------------------------------
+
+Row = tuple[object, ...]
+
+
+def long_rows(n: int = 30) -> list[Row]:
+    """Judge, segment, ranking, system, rank."""
+    return [
+        (f"j{k % 3}", f"s{k % 10}", f"r{k}", system, rank)
+        for k in range(n)
+        for system, rank in zip(SYSTEMS, RANKS[k % 5], strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    "together", ["ranking_id", "rankingId", "HITId", "assignment_id", "ranking"]
+)
+def test_long_rankings(together: str, tmp_path: Path, guess: Guesses) -> None:
+    header = ("judge", "segment", together, "system", "rank")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *long_rows()]))
+    assert found.fields() == {
+        "judge": "judge", "segment": "segment", "ranking": together, "system": "system",
+        "rank": "rank",
+    }  # fmt: skip
+    assert found.task_kinds == {"*": "ranking"}
+    assert found.facts["fates"]["used"] == 120
+
+
+def test_long_rankings_that_nothing_numbers(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(judge, segment, system, rank) for judge, segment, _, system, rank in long_rows()]
+    header = ("worker_id", "prompt_id", "model", "rank")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.fields() == {
+        "judge": "worker_id", "segment": "prompt_id", "system": "model", "rank": "rank"
+    }  # fmt: skip
+    assert "what a judge says of one segment, or in one HIT, is one ranking" in found.notes
+
+
+def test_outputs_that_were_not_ranked_are_told(tmp_path: Path, guess: Guesses) -> None:
+    rows = long_rows()
+    rows[2] = (*rows[2][:4], -1)
+    header = ("judge", "segment", "ranking_id", "system", "rank")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]), rejected=1)
+    assert "-1 is not ranked and will be rejected" in found.text
+
+
+@pytest.mark.parametrize("ranks", [(7, 8, 9, 10), (0, 1, 2, 3), (5, 40, 90, 1)])
+def test_numbers_that_rank_nothing_are_no_ranks(
+    ranks: tuple[int, ...], tmp_path: Path, guess: Guesses
+) -> None:
+    """Above the number of outputs, or from 0 where lower may be worse."""
+    rows = [(*row[:4], ranks[n % 4]) for n, row in enumerate(long_rows())]
+    header = ("judge", "segment", "ranking_id", "system", "rank")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.task_kinds != {"*": "ranking"}
+
+
+def test_a_score_beside_ranks_is_the_answer(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(*row, 100 - 7 * int(str(row[4]))) for row in long_rows()]
+    header = ("judge", "segment", "ranking_id", "system", "rank", "score")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.fields()["score"] == "score"
+    assert found.task_kinds == {"*": "scalar"}
+
+
+# --- side by side --------------------------------------------------------------------------
+
+
+def wide_rows(answers: tuple[tuple[object, ...], ...]) -> list[Row]:
+    return [
+        (f"as{k}", f"j{k % 5}", f"s{k % 8}", *SYSTEMS, *answers[k % len(answers)])
+        for k in range(40)
+    ]
+
+
+def wide_header(system: str, answer: str) -> Row:
+    numbers = range(1, 5)
+    return (
+        "assignment_id", "worker_id", "segment_id",
+        *(f"{system}{n}" for n in numbers), *(f"{answer}{n}" for n in numbers),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("system", "rank"), [("system", "rank"), ("sys_", "rank_"), ("model", "ranking")]
+)
+def test_wide_rankings(system: str, rank: str, tmp_path: Path, guess: Guesses) -> None:
+    path = write_csv(tmp_path / "v.csv", [wide_header(system, rank), *wide_rows(RANKS)])
+    found = guess(path)
+    assert found.settings.sources[0].each == {"i": ("1", "2", "3", "4")}
+    assert found.fields() == {
+        "judge": "worker_id", "segment": "segment_id", "system": f"{system}{{i}}",
+        "rank": f"{rank}{{i}}", "ranking": "assignment_id", "native_id": "assignment_id",
+        "position": {"value": "{i}"},
+    }  # fmt: skip
+    assert found.task_kinds == {"*": "ranking"}
+    assert found.facts["fates"]["used"] == 160
+
+
+def test_scores_side_by_side(tmp_path: Path, guess: Guesses) -> None:
+    """Magnitudes without bounds, as of RankME: said so, and what a row holds stays together."""
+    scores = tuple((100, 90 + k, 250 - 3 * k, 11 * k) for k in range(40))
+    path = write_csv(tmp_path / "v.csv", [wide_header("sys", "quality"), *wide_rows(scores)])
+    found = guess(path)
+    assert found.fields()["score"] == "quality{i}"
+    assert found.fields()["ranking"] == "assignment_id"
+    assert found.task_kinds == {"*": "scalar"}
+    assert "if scores mean no more than their order in a row: kind: ranking" in found.notes
+
+
+def test_wide_rows_without_an_id_have_no_ranking(tmp_path: Path, guess: Guesses) -> None:
+    rows = [row[1:] for row in [wide_header("sys", "rank"), *wide_rows(RANKS)]]
+    assert "ranking" not in guess(write_csv(tmp_path / "v.csv", rows)).fields()
