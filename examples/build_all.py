@@ -12,22 +12,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from annot_pipeline import cli
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import simulate_labels
+from annot_pipeline.simulate.preference_exports import write_preference_campaign
+from annot_pipeline.simulate.preferences import SimulatedPreferences, simulate_preferences
 from annot_pipeline.simulate.score_exports import write_score_campaign
 from annot_pipeline.simulate.scores import SimulatedScores, simulate_scores
 from annot_pipeline.storage.keys import judge_key, pseudonym
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-CAMPAIGNS = ("anaesthetists", "simulated", "direct_assessment")
+CAMPAIGNS = ("anaesthetists", "simulated", "direct_assessment", "preferences")
 
 PUBLISHED_PREVALENCE = {"1": 0.40, "2": 0.42, "3": 0.11, "4": 0.07}
 """Dawid & Skene 1979, share of the patients in each class of fitness."""
+
+PUBLISHED_EFFORT = (11_292, 3_630)
+"""Pighin, Formiga & Marquez 2012, Table 2: outputs, and how many of them were asked about."""
 
 
 def main() -> int:
@@ -36,6 +42,8 @@ def main() -> int:
     write_label_campaign(simulate_labels(), BUILD / "simulated")
     scores = simulate_scores()
     write_score_campaign(scores, BUILD / "direct_assessment", dirty=2)
+    preferences = simulate_preferences()
+    write_preference_campaign(preferences, BUILD / "preferences")
     before = {name: latest_release(BUILD / name / "gold") for name in CAMPAIGNS}
     for name in CAMPAIGNS:
         campaign = _shown(ROOT / "examples" / name)
@@ -53,6 +61,8 @@ def main() -> int:
     print("\n".join(["", *accuracy_lines(releases["simulated"])]))
     print("\n".join(["", *ranking_lines(releases["direct_assessment"], scores)]))
     print("\n".join(judge_lines(releases["direct_assessment"], scores)))
+    print("\n".join(["", *preference_lines(releases["preferences"], preferences)]))
+    print("\n".join(["", *adequacy_lines(releases["preferences"], preferences)]))
     print("\n".join(["", *_next_steps()]))
     return 0
 
@@ -116,7 +126,7 @@ def ranking_lines(release: Path, simulated: SimulatedScores) -> list[str]:
             rows = [r for r in ranked if (r["task"], r["method"]) == (pair, method)]
             rows.sort(key=lambda row: row["system"])  # as the true qualities are
             found = np.array([row["score"] for row in rows])
-            rho = np.corrcoef(found.argsort().argsort(), quality.argsort().argsort())[0, 1]
+            rho = _spearman(found, quality)
             cells.append(f"{rho:8.3f} ({max(row['cluster'] for row in rows)})")
         lines.append(f"  {name:<56}{''.join(f'{cell:>12}' for cell in cells)}")
     return lines
@@ -137,6 +147,56 @@ def judge_lines(release: Path, simulated: SimulatedScores) -> list[str]:
     ]
 
 
+def preference_lines(release: Path, simulated: SimulatedPreferences) -> list[str]:
+    """How well each method that there is agrees with the true order; clusters found."""
+    quality = dict(zip(simulated.systems, simulated.quality.tolist(), strict=True))
+    ranked = pq.read_table(release / "system_rankings.parquet").to_pylist()
+    ranked = [row for row in ranked if row["task"] == "preference"]
+    lines = ["preferences, Spearman with the true order (clusters)"]
+    for method in sorted({row["method"] for row in ranked}):
+        rows = [row for row in ranked if row["method"] == method]
+        found = np.array([row["score"] for row in rows], np.float64)  # null: NaN
+        rho = _spearman(found, np.array([quality[row["system"]] for row in rows]))
+        n_clusters = max(row["cluster"] or 0 for row in rows)
+        cell = "     n/a" if np.isnan(rho) else f"{rho:8.3f}"
+        lines.append(f"  {method:<37}{cell}{f' ({n_clusters})' if n_clusters else ''}")
+    return lines
+
+
+def adequacy_lines(release: Path, simulated: SimulatedPreferences) -> list[str]:
+    """How many outputs had to be asked about, and how many labels are right."""
+    truth = {
+        (segment, system): bool(simulated.adequate[i, j])
+        for i, segment in enumerate(simulated.segments)
+        for j, system in enumerate(simulated.systems)
+    }
+    columns = ["segment", "system", "adequate", "adequacy_source"]
+    rows = pq.read_table(release / "segment_ranks.parquet", columns=columns).to_pylist()
+    asked = [row for row in rows if row["adequacy_source"] == "asked"]
+    inferred = [row for row in rows if row["adequacy_source"] in ("reference", "spread")]
+    title = "preferences, good enough or not"
+    lines = [f"{title:<37}{'outputs':>10}{'asked':>8}{'saved':>8}"]
+    for name, n_outputs, n_asked in (
+        ("this build", len(rows), len(asked)),
+        ("Pighin et al. 2012, other data", *PUBLISHED_EFFORT),
+    ):
+        lines.append(f"  {name:<35}{n_outputs:>10,}{n_asked:>8,}{1 - n_asked / n_outputs:>8.1%}")
+    for name, known in (("asked", asked), ("inferred", inferred)):
+        right = sum(row["adequate"] == truth[row["segment"], row["system"]] for row in known)
+        share = f"{right / len(known):8.4f}" if known else "     n/a"
+        lines.append(f"  {f'right of {len(known):,} {name}':<37}{share}")
+    return lines
+
+
+def _spearman(found: npt.NDArray[np.float64], quality: npt.NDArray[np.float64]) -> float:
+    """Rank correlation with mean ranks for ties; NaN if a score is missing or all are alike."""
+    from scipy.stats import rankdata
+
+    if np.isnan(found).any() or np.ptp(found) == 0:
+        return np.nan
+    return float(np.corrcoef(rankdata(found), rankdata(quality))[0, 1])
+
+
 def _column_by_item(path: Path, column: str) -> dict[str, Any]:
     table = pq.read_table(path, columns=["item", column])
     return dict(zip(table["item"].to_pylist(), table[column].to_pylist(), strict=True))
@@ -154,7 +214,7 @@ def _next_steps() -> list[str]:
     simulated = _shown(ROOT / "examples" / "simulated")
     reports = [
         latest_release(BUILD / name / "gold") or BUILD
-        for name in ("simulated", "direct_assessment")
+        for name in ("simulated", "direct_assessment", "preferences")
     ]
     return [
         "next:",

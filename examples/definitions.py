@@ -12,4 +12,5 @@ defs = dg.Definitions.merge(
     build_definitions(HERE / "anaesthetists"),
     build_definitions(HERE / "simulated"),
     build_definitions(HERE / "direct_assessment"),
+    build_definitions(HERE / "preferences"),
 )

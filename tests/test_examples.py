@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from scipy.stats import spearmanr
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import MAKER, STAGES, Build
 from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import LabelSimulation, SimulatedLabels, simulate_labels
+from annot_pipeline.simulate.preference_exports import write_preference_campaign
+from annot_pipeline.simulate.preferences import SimulatedPreferences, simulate_preferences
 from annot_pipeline.simulate.score_exports import write_score_campaign
 from annot_pipeline.simulate.scores import simulate_scores
 from annot_pipeline.storage.tables import read_table
@@ -109,6 +112,125 @@ def test_direct_assessment_finds_the_true_order_and_the_careless_judges(tmp_path
                       if row["left_out_of"] == "judge_control")  # fmt: skip
     assert reasons["no ordinary judgment of the same output"] == 2
     assert sum(reasons.values()) == 2 + 2 * 2  # and two controls that stand twice
+
+
+# --- preferences ---------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def preferences() -> SimulatedPreferences:
+    return simulate_preferences()
+
+
+@pytest.fixture(scope="module")
+def preference_tables(
+    preferences: SimulatedPreferences, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, pa.Table]:
+    folder = tmp_path_factory.mktemp("preferences")
+    write_preference_campaign(preferences, folder)
+    return build(
+        "preferences",
+        folder,
+        f"sources.0.path={folder / 'exports/preferences-*.csv'}",
+        f"sources.1.path={folder / 'exports/preferences-*.jsonl'}",
+        f"sources.2.path={folder / 'exports/answers-*.csv'}",
+        f"items.0.path={folder / 'items.csv'}",
+    )
+
+
+def test_every_intact_preference_is_one_comparison(
+    preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
+) -> None:
+    rows = preferences.rows.take((preferences.rows.damage == "") & ~preferences.rows.repeat)
+    expected = Counter()
+    for place in range(len(rows)):
+        a, b = (preferences.systems[codes[place]] for codes in (rows.first, rows.second))
+        outcome = int(rows.outcome[place])
+        segment = preferences.segments[rows.segment[place]]
+        expected[segment, min(a, b), max(a, b), outcome if a < b else -outcome] += 1
+    names = ("segment", "system_a", "system_b", "outcome")
+    found = preference_tables["comparisons"].to_pylist()
+    assert Counter(tuple(row[name] for name in names) for row in found) == expected
+    assert len({row["ranking"] for row in found}) == len(set(rows.hit.tolist())) == 210
+
+
+def test_dominance_finds_the_true_order(
+    preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
+) -> None:
+    dominance: dict[str, list[int]] = defaultdict(list)
+    for row in preference_tables["segment_ranks"].to_pylist():
+        dominance[row["system"]].append(row["dominance"])
+    means = [np.mean(dominance[system]) for system in preferences.systems]
+    assert spearmanr(means, preferences.quality).statistic > 0.95
+
+
+COMPARED = {
+    "bounded_ra", "bradley_terry", "dominance", "trueskill", "trueskill_permuted", "wins",
+    "wins_ties_half",
+}  # fmt: skip
+
+
+def test_every_method_finds_the_true_order(
+    preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
+) -> None:
+    scores: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in preference_tables["system_rankings"].to_pylist():
+        scores[row["method"]][row["system"]] = row["score"]
+    assert scores.keys() == COMPARED
+    for found in scores.values():
+        in_order = [found[system] for system in preferences.systems]
+        assert spearmanr(in_order, preferences.quality).statistic > 0.95
+
+
+def test_outputs_equal_but_for_case_are_ranked_though_nobody_compared_them(
+    preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
+) -> None:
+    found = {row["item"]: row for row in preference_tables["segment_ranks"].to_pylist()}
+    n_settled = 0
+    for segment, same in zip(preferences.segments, preferences.same_as.tolist(), strict=True):
+        for system, original in enumerate(same):
+            row = found.get(f"{segment}/{preferences.systems[system]}")
+            twin = found.get(f"{segment}/{preferences.systems[original]}")
+            if row is not None and twin is not None and system != original:
+                assert row["component"] == twin["component"]
+                assert row["rank"] == twin["rank"]
+                n_settled += row["n_comparisons"] == 0
+    assert n_settled == sum(row["n_comparisons"] == 0 for row in found.values()) > 90
+
+
+def test_most_outputs_are_called_good_enough_or_not_without_asking(
+    preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
+) -> None:
+    rows = preference_tables["segment_ranks"].to_pylist()
+    truth = {
+        f"{segment}/{system}": bool(adequate)
+        for segment, row in zip(preferences.segments, preferences.adequate, strict=True)
+        for system, adequate in zip(preferences.systems, row, strict=True)
+    }
+    by_source = defaultdict(list)
+    for row in rows:
+        by_source[row["adequacy_source"]].append(row["adequate"] == truth[row["item"]])
+        if row["system"] == "human":
+            assert (row["adequacy_source"], row["adequate"]) == ("reference", True)
+    answers = preferences.answers
+    asked = set(zip(answers.segment.tolist(), answers.system.tolist(), strict=True))
+    assert len(by_source["asked"]) == len(asked)
+    assert len(asked) < 0.45 * len(rows)
+    assert len(by_source["unknown"]) <= 5  # a label that the model does not share with the majority
+    for source in ("asked", "reference", "spread"):
+        assert np.mean(by_source[source]) > 0.85, source
+
+
+def test_what_damaged_rows_lost_is_seen(
+    preferences: SimulatedPreferences, preference_tables: dict[str, pa.Table]
+) -> None:
+    ranked = preference_tables["segment_ranks"].to_pylist()
+    parts = Counter(row["segment"] for row in ranked if row["part"] > 1)
+    rows = preferences.rows
+    damaged = {preferences.segments[s] for s in rows.segment[rows.damage != ""].tolist()}
+    assert set(parts) <= damaged
+    assert len(parts) >= 1
+    assert len({(row["segment"], row["part"]) for row in ranked if row["part"] == 1}) == 150
 
 
 # --- simulated -----------------------------------------------------------------------------
@@ -259,6 +381,11 @@ def test_build_all_says_what_is_known(
     assert re.search(r"raw mean, all judges +1\.000 \(8\) +1\.000 \(8\)\n", first)
     assert re.search(r"z, judges kept +-1\.000 \(8\) +-1\.000 \(8\)\n", first)
     assert "careless judges caught     0 of 10\n" in first
+    assert re.search(r"  bradley_terry +n/a\n  dominance +1\.000 \(9\)\n  wins +-1\.000\n", first)
+    assert re.search(r"  this build +3 +1 +66\.7%\n", first)
+    assert re.search(r"  Pighin et al\. 2012, other data +11,292 +3,630 +67\.9%\n", first)
+    assert figures["right of 1 asked"] == "0.0000"
+    assert figures["right of 1 inferred"] == "1.0000"
     for step in ("status", "releases", "validate"):
         assert f"annot {step} examples/simulated\n" in first
     assert "dagster dev -w workspace.yaml\n" in first
@@ -273,6 +400,21 @@ def _rankings() -> list[tuple[str, str, str, float, int]]:
         for method, sign in (("raw_mean", 1), ("filtered_mean", 1), ("z_mean", -1))
         for place, (system, quality) in enumerate(
             zip(simulated.systems, qualities.tolist(), strict=True)
+        )
+    ]
+
+
+def _preference_rankings() -> list[tuple[str, str, str, float | None, int | None]]:
+    """Dominance in the true order, wins in the opposite one, one system without a score."""
+    simulated = simulate_preferences()
+    order = (-simulated.quality).argsort()
+    return [
+        ("preference", method, simulated.systems[code], score, cluster)
+        for place, code in enumerate(order.tolist())
+        for method, score, cluster in (
+            ("dominance", -float(place), 1 + place),
+            ("bradley_terry", None if place == 3 else -float(place), None),
+            ("wins", float(place), None),
         )
     ]
 
@@ -295,10 +437,24 @@ def _release(gold: Path) -> None:
             "certain": [True, True, False, False, True],
         },
         "system_rankings": {
-            name: [row[place] for row in _rankings()]
+            name: [row[place] for row in [*_rankings(), *_preference_rankings()]]
             for place, name in enumerate(("task", "method", "system", "score", "cluster"))
         },
         "judges": {"judge": ["j1"], "verdict": ["failed"]},
+        "segment_ranks": _labelled(),
     }
     for name, columns in tables.items():
         pq.write_table(pa.table(columns), folder / f"{name}.parquet")
+
+
+def _labelled() -> dict[str, list[Any]]:
+    """Three outputs of a segment: one asked and wrong, one inferred and right, one unknown."""
+    simulated = simulate_preferences()
+    asked, inferred, unknown = simulated.systems[:3]
+    right = simulated.adequate[0].tolist()
+    return {
+        "segment": [simulated.segments[0]] * 3,
+        "system": [asked, unknown, inferred],
+        "adequate": [not right[0], None, right[1]],
+        "adequacy_source": ["asked", "unknown", "spread"],
+    }

@@ -238,6 +238,18 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["adequacy_without_labels"]), warn=0,
     ),
     Gate(
+        "disconnected_systems", "rank_systems", "system_rankings",
+        "number of tasks whose systems no chain of comparisons connects",
+        "they are ranked in parts, see component; compare systems of different parts",
+        lambda f: _named(f["disconnected_tasks"]), warn=0,
+    ),
+    Gate(
+        "no_finite_scores", "rank_systems", "system_rankings",
+        "number of tasks in which Bradley-Terry has no finite scores",
+        "some systems never lose to others, see reason; compare more, or set ranking.regularize",
+        lambda f: _named(f["not_strongly_connected"]), warn=0,
+    ),
+    Gate(
         "agreement_fall", "compare_agreement", "agreement_changes",
         "largest fall of a kappa, alpha or Spearman since the newest release",
         "look at the judges and exports that are new; if guidelines changed, this may be right",

@@ -220,6 +220,7 @@ def bradley_terry_rounds(
     *,
     part: Codes,
     params: BradleyTerryParams | None = None,
+    start: Floats | None = None,
 ) -> BradleyTerryRounds:
     """Estimate the scores of many rounds at once.
 
@@ -233,6 +234,9 @@ def bradley_terry_rounds(
         ``(n_systems,)`` codes, from 0, of what is connected in the data that rounds are drawn of.
     params
         Settings; default `BradleyTerryParams`.
+    start
+        ``(n_systems,)`` finite scores to begin at, which sum to zero in each part: those of the
+        data save a third of the steps.
 
     Raises
     ------
@@ -246,9 +250,9 @@ def bradley_terry_rounds(
         raise ValueError("a pair joins two parts")
     pieces = []
     at_once = max(1, AT_ONCE // max(n_systems**2, one.size, 1))
-    for start in range(0, len(counts.wins), at_once):
-        some = counts.take(slice(start, start + at_once))
-        pieces.append(_some_rounds(one, other, some, part, params))
+    for place in range(0, len(counts.wins), at_once):
+        some = counts.take(slice(place, place + at_once))
+        pieces.append(_some_rounds(one, other, some, part, params, start))
     if not pieces:
         return BradleyTerryRounds(np.empty((0, n_systems)), *np.empty((2, 0), np.bool_))
     return BradleyTerryRounds(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
@@ -275,7 +279,12 @@ def _columns(counts: PairCounts, pairs: Flags) -> PairCounts:
 
 
 def _some_rounds(
-    first: Codes, second: Codes, counts: PairCounts, part: Codes, params: BradleyTerryParams
+    first: Codes,
+    second: Codes,
+    counts: PairCounts,
+    part: Codes,
+    params: BradleyTerryParams,
+    start: Floats | None,
 ) -> tuple[Floats, Flags, Flags]:
     weak = np.zeros(len(counts.wins), np.bool_)
     if not params.regularize:
@@ -287,7 +296,7 @@ def _some_rounds(
     for which, virtual in ((~weak, params.regularize), (weak, WEAK)):
         if which.any():
             problem = _problem(first, second, counts.take(which), part, params.ties, virtual)
-            found = maximise(problem, max_iterations=params.max_iterations)
+            found = maximise(problem, max_iterations=params.max_iterations, start=start)
             score[which], converged[which] = found.theta, found.converged
     met = sums_by_system(first, counts.n, part.size) + sums_by_system(second, counts.n, part.size)
     score[met == 0] = np.nan

@@ -80,9 +80,11 @@ class Maximum:
     iterations: Codes
 
 
-def maximise(rounds: Rounds, *, max_iterations: int) -> Maximum:
-    """Find the maximum of each round, from equal scores."""
+def maximise(rounds: Rounds, *, max_iterations: int, start: Floats | None = None) -> Maximum:
+    """Find the maximum of each round, from ``start`` ``(n_systems,)`` or from equal scores."""
     theta = np.zeros_like(rounds.surplus)
+    if start is not None:
+        theta += start
     delta = np.full(len(theta), -np.inf)
     some = rounds.ties > 0
     decided = rounds.n.sum(axis=1)[some] - rounds.ties[some]

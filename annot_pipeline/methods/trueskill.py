@@ -196,7 +196,7 @@ def _start(
     start: tuple[npt.ArrayLike, npt.ArrayLike] | None, n_items: int, params: TrueSkillParams
 ) -> tuple[Floats, Floats]:
     if start is None:
-        return np.full(n_items, params.mean), np.full(n_items, params.sd)
+        return np.full(n_items, params.mean, np.float64), np.full(n_items, params.sd, np.float64)
     mean, sd = (np.array(part, dtype=np.float64) for part in start)
     if mean.shape != (n_items,) or sd.shape != (n_items,):
         raise ValueError(f"start is of shapes {mean.shape} and {sd.shape}, not ({n_items},)")

@@ -19,6 +19,7 @@ from annot_pipeline.steps import (
     measure_agreement,
     measure_preference_agreement,
     plan_hits,
+    rank_by_comparisons,
     rank_segments,
     rank_systems,
     score_items,
@@ -215,17 +216,21 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "rank_systems",
-        "Ranks systems by raw, filtered and standardised means and EASL; tests pairs; clusters.",
+        "Ranks systems by mean scores and EASL, and by comparisons; tests pairs; clusters.",
         inputs={
             "standardized": (
                 "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
                 "score", "z",
             ),
             "tasks": ("task", *SCALE),
+            "comparisons": (), "segment_ranks": ("task", "segment", "system", "dominance"),
         },
         outputs=("system_rankings", "system_comparisons"),
-        settings=("ranking", "standardize", "seed"),
-        code_version=rank_systems.CODE_VERSION,
+        settings=(
+            "ranking", "standardize", "seed", "easl.gamma", "easl.epsilon", "easl.trueskill_mean",
+            "easl.trueskill_sd",
+        ),
+        code_version=f"{rank_systems.CODE_VERSION}.{rank_by_comparisons.CODE_VERSION}",
         work=gold.rank_systems_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -10,13 +10,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts import AGREEMENT
+from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.break_into_comparisons import break_into_comparisons
 from annot_pipeline.steps.infer_labels import infer_labels
 from annot_pipeline.steps.measure_agreement import measure_agreement
 from annot_pipeline.steps.measure_preference_agreement import measure_preference_agreement
 from annot_pipeline.steps.plan_hits import plan_hits
+from annot_pipeline.steps.rank_by_comparisons import rank_by_comparisons
 from annot_pipeline.steps.rank_segments import rank_segments
 from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.score_items import score_items
@@ -123,7 +124,7 @@ def plan_next_hits(context: StageContext) -> Made:
 
 
 def rank_systems_of_tasks(context: StageContext) -> Made:
-    """Rankings and comparisons of the systems of all scalar tasks."""
+    """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
     settings = context.campaign.settings
     tables, facts = rank_systems(
         context.read("standardized"),
@@ -133,7 +134,21 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         seed=settings.seed,
         progress=_now_and_then(context.progress),
     )
-    return Made(tables, facts | {"alpha": settings.ranking.alpha})
+    compared, compared_facts = rank_by_comparisons(
+        context.read("comparisons"),
+        ranking=settings.ranking,
+        easl=settings.easl,
+        seed=settings.seed,
+        segment_ranks=context.read("segment_ranks"),
+        progress=_now_and_then(context.progress),
+    )
+    whole = {
+        name: pa.concat_tables([table, compared[name]]).sort_by(
+            [(column, "ascending") for column in GOLD[name].key]
+        )
+        for name, table in tables.items()
+    }
+    return Made(whole, facts | compared_facts | {"alpha": settings.ranking.alpha})
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:

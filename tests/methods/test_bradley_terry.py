@@ -294,6 +294,9 @@ def test_rounds_are_single_estimates(ties, monkeypatch):
         np.testing.assert_allclose(row, one.score, atol=1e-9)
     assert not found.weak.any()
     assert found.converged.all()
+    start = found.score[3] * 2
+    near = bradley_terry_rounds(*rounds_of(tables), part=part, params=params, start=start)
+    np.testing.assert_allclose(near.score, found.score, atol=1e-9)
     monkeypatch.setattr(module, "AT_ONCE", 60)
     pieces = bradley_terry_rounds(*rounds_of(tables), part=part, params=params)
     np.testing.assert_allclose(pieces.score, found.score, atol=1e-12)
