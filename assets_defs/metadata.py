@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import StageRun
-from annot_pipeline.report.data_card import escape
 from annot_pipeline.report.comparison_figures import effort_figures, time_figures
+from annot_pipeline.report.data_card import escape
 from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.release_figures import (
     Drawn,

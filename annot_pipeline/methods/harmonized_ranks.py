@@ -120,9 +120,7 @@ def harmonized_ranks(
     return HarmonizedRanks(np.where(defined, number[step], 0), defined)
 
 
-def rank_shift(
-    graph: npt.ArrayLike, rank: npt.ArrayLike, harmonized: HarmonizedRanks
-) -> RankShift:
+def rank_shift(graph: npt.ArrayLike, rank: npt.ArrayLike, harmonized: HarmonizedRanks) -> RankShift:
     """Compare ranks before and after, over the graphs where harmonised ranks are defined.
 
     Parameters
