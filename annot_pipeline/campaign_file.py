@@ -35,6 +35,9 @@ SHAPES = {
 """What kinds of pydantic's errors say to somebody who writes YAML."""
 
 
+HALVES = r"write the character itself, or both of its halves, as \ud83d\ude00"
+
+
 def load_campaign(
     path: Path | str, *, sets: Iterable[str] = (), overrides: Mapping[str, Any] | None = None
 ) -> LoadedCampaign:
@@ -159,7 +162,9 @@ def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
         yield Problem(".".join(path[:3]), "is nested too deeply; does an alias hold itself?")
     elif isinstance(value, dict):
         for key, inner in value.items():
-            if not isinstance(key, str):
+            if isinstance(key, str) and _joined(key) is None:
+                yield Problem(".".join(path), "a key holds half a character", do=HALVES)
+            elif not isinstance(key, str):
                 yield Problem(
                     ".".join((*path, str(key))), "a key must be a string", do=f'write "{key}"'
                 )
@@ -168,15 +173,27 @@ def _not_plain(value: Any, path: tuple[str, ...]) -> Iterable[Problem]:
     elif isinstance(value, list):
         for place, inner in enumerate(value):
             yield from _not_plain(inner, (*path, str(place)))
+    elif isinstance(value, str) and _joined(value) is None:
+        yield Problem(".".join(path), "half a character", do=HALVES)
     elif not isinstance(value, str | int | float | bool | type(None)):
         yield Problem(".".join(path), f"{value} is a date here", do="put it in quotes")
+
+
+def _joined(text: str) -> str | None:
+    r"""Text with ``\ud83d\ude00``, as JSON writes it, as one character; None if half is missing."""
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        return None
 
 
 def _frozen(value: Any) -> Any:
     """Lists as tuples, which is what the strict models hold."""
     if isinstance(value, dict):
-        return {key: _frozen(inner) for key, inner in value.items()}
-    return tuple(_frozen(inner) for inner in value) if isinstance(value, list) else value
+        return {_joined(key): _frozen(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return tuple(_frozen(inner) for inner in value)
+    return _joined(value) if isinstance(value, str) else value
 
 
 def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:

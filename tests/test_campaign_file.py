@@ -159,3 +159,15 @@ def test_every_campaign_of_the_contract_is_read(shared_campaigns):
     assert len(paths) >= 9
     for path in paths:
         assert load_campaign(path).settings.sources
+
+
+def test_escapes_of_json_are_one_character(write):
+    text = MINIMAL + 'tasks: [{name: "\\ud83d\\ude00 a\\u00e9"}]\n'
+    assert load_campaign(write(text)).settings.tasks[0].name == "\U0001f600 a\u00e9"
+
+
+@pytest.mark.parametrize("text", ['owners: ["\\ud83d"]\n', 'owners: ["x\\ude00\\ud83d"]\n'])
+def test_half_a_character_is_refused(write, text):
+    with pytest.raises(ConfigError) as error:
+        load_campaign(write(MINIMAL + text))
+    assert "half a character" in str(error.value)

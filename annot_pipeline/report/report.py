@@ -109,6 +109,10 @@ def report_html(
             *effort_figures(manifest["facts"]["adequacy"]),
             *time_figures(internal["comparison_times"]),
         ])),
+        *_section("Seconds a ranking and a comparison", _rows(internal["comparison_times"], (
+            "task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks",
+            "mean_without_breaks", "mean_per_word",
+        ))),
         *_section("Scores of items", _figures(score_figures(tables["scores"]))),
         *_section("Judge control", _figures([
             *judge_figures(tables["judges"], quality["alpha"]),

@@ -36,6 +36,7 @@ def test_clusters_by_hand():
     assert rank_clusters(best, worst).tolist() == [1, 2, 2, 2, 3]
     assert rank_clusters(np.array([1, 2, 2]), np.array([3, 2, 3])).tolist() == [1, 1, 1]
     assert rank_clusters(np.array([1, 2, 1]), np.array([1, 2, 3])).tolist() == [1, 1, 1]
+    assert rank_clusters(np.array([1, 1, 3]), np.array([3, 2, 3])).tolist() == [1, 1, 1]
     assert rank_clusters(np.array([1]), np.array([1])).tolist() == [1]
     assert rank_clusters(np.array([], int), np.array([], int)).tolist() == []
 

@@ -268,3 +268,9 @@ def test_bad_input():
     for start in (([0, np.nan], [1, 1]), ([0, 0], [1, 0]), ([0, 0], [1, np.inf])):
         with pytest.raises(ValueError, match="start must be finite, with sd > 0"):
             trueskill([0], [1], [0], n_items=2, start=start)
+
+
+def test_whole_numbers_start_as_any_others_do():
+    whole = trueskill([0], [1], [1], n_items=2, params=TrueSkillParams(mean=0, sd=1))
+    assert (whole.mean == trueskill([0], [1], [1], n_items=2).mean).all()
+    assert whole.mean[0] > 0 > whole.mean[1]

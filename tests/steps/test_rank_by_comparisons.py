@@ -431,3 +431,20 @@ def test_rounds_that_lose_their_connection_are_counted_and_spoil_the_interval():
     assert row["reason"] == f"no finite interval: {weak} of 1,000 rounds have no finite estimate"
     assert (row["rank_low"], row["rank_high"]) == (1, 1)
     assert row["cluster"] == 1
+
+
+def test_the_level_of_all_systems_together_is_no_part_of_trueskills_interval():
+    """Of two systems one gains what the other loses, so their intervals mirror each other."""
+    found, _, _ = run(table(*rows_of(ab=12, ba=5, ab_=4)))
+    for method in ("trueskill", "trueskill_permuted"):
+        a, b = found[method].values()
+        assert a["ci_low"] + b["ci_high"] == pytest.approx(a["score"] + b["score"], abs=1e-9)
+    assert a["score"] == pytest.approx(-b["score"], abs=1e-9)  # the prior's mean
+
+
+def test_a_system_that_is_not_drawn_stays_where_it_is():
+    """c won its only two comparisons: one round in eight draws neither of them."""
+    found, _, _ = run(table(*rows_of(ab=12, ba=5, ca=2)))
+    for method in ("wins", "wins_ties_half"):
+        row = found[method]["c"]
+        assert (row["rank"], row["rank_low"], row["rank_high"]) == (1, 1, 1)
