@@ -21,7 +21,7 @@ from annot_pipeline.report.figures import (
     segment_graph_svg,
     win_matrix_svg,
 )
-from annot_pipeline.report.release_figures import Drawn, best_ranking, first_tasks
+from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, best_ranking, first_tasks
 from annot_pipeline.steps.indexing import index
 
 FEWEST, MOST = 4, 10
@@ -109,7 +109,7 @@ def win_figures(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
         ranked = best_ranking(rankings, task)
         if not named.num_rows or not ranked:
             continue
-        order = [row["system"] for row in ranked]
+        order = [row["system"] for row in ranked[:MOST_SYSTEMS]]
         place = {system: n for n, system in enumerate(order)}
         a, b = index(named["system_a"]), index(named["system_b"])
         known = np.array([place.get(name, -1) for name in (*a.names, *b.names)])
@@ -121,7 +121,8 @@ def win_figures(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
             np.add.at(wins, (of[which], to[which]), 1)
             tied = (outcome == 0) & (of >= 0) & (to >= 0) & (of != to)
             np.add.at(ties, (of[tied], to[tied]), 1)
-        drawn.append(Drawn(f"Share of wins, {task}", win_matrix_svg(order, wins, ties)))
+        more = f", the first {len(order)}" if len(ranked) > len(order) else ""
+        drawn.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
     return drawn
 
 

@@ -28,6 +28,8 @@ from annot_pipeline.report.figures import (
 MOST_TASKS = 6
 """Tasks whose figures are drawn; all of them are in the tables."""
 MOST_JUDGES = 4
+MOST_SYSTEMS = 100
+"""Systems of a ranking that are drawn, the best first."""
 METHODS = (
     "z_mean", "filtered_mean", "raw_mean", "bradley_terry", "trueskill_permuted", "trueskill",
     "wins_ties_half", "wins", "dominance",
@@ -164,9 +166,12 @@ def ranking_figures(rankings: pa.Table) -> list[Drawn]:
     """Systems with scores, intervals and clusters, by task."""
     drawn = []
     for task, _ in first_tasks(rankings):
-        ranked = best_ranking(rankings, task)
+        every = best_ranking(rankings, task)
+        ranked = every[:MOST_SYSTEMS]
         if not ranked:
             continue
+        more = len(every) > len(ranked)
+        left_out = f": the first {len(ranked)} of {len(every):,}" if more else ""
         svg = ranking_svg(
             [row["system"] for row in ranked],
             _numbers(ranked, "score"),
@@ -175,7 +180,7 @@ def ranking_figures(rankings: pa.Table) -> list[Drawn]:
             _numbers(ranked, "cluster"),
             ranked[0]["method"],
         )
-        drawn.append(Drawn(f"Ranking, {task}", svg))
+        drawn.append(Drawn(f"Ranking, {task}{left_out}", svg))
     return drawn
 
 

@@ -23,8 +23,8 @@ from annot_pipeline.methods.bradley_terry import (
 from annot_pipeline.methods.comparison_counts import PairCounts
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.win_shares import TiesOfShares, win_shares
-from annot_pipeline.steps.ranking_rows import Scored, ranks_within
-from annot_pipeline.steps.task_comparisons import MOST_SYSTEMS, TaskComparisons, no_rounds, scored
+from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored, ranks_within
+from annot_pipeline.steps.task_comparisons import TaskComparisons, no_rounds, scored
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,8 @@ def count_scores(
 ) -> tuple[list[Scored], dict[str, Any] | None]:
     """Bradley-Terry and shares of wins, from one draw of counts; and facts of the former's fit.
 
-    Tasks with more than `MOST_SYSTEMS` systems have shares of wins only, without rounds.
+    Tasks with more than `MOST_SYSTEMS` systems have shares of wins only, without rounds; rows of
+    Bradley-Terry say so.
     """
     small = task.n <= MOST_SYSTEMS
     fit = _fit(task, ranking) if small else None
@@ -65,7 +66,11 @@ def count_scores(
         for method, drawn in shares.items()
     ]
     if fit is None:
-        return found, None
+        unfitted = scored(
+            task, "bradley_terry", np.full(task.n, np.nan), np.empty((0, task.n)),
+            why_no_rounds=None, why_no_score=f"more than {MOST_SYSTEMS} systems: no Bradley-Terry",
+        )  # fmt: skip
+        return [unfitted, *found], None
     strength, facts = _bradley_terry(task, ranking, fit, strengths)
     return [strength, *found], facts
 

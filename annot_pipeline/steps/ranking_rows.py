@@ -16,13 +16,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.config import Ranking
-from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
+from annot_pipeline.contracts import INT, SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.methods.clusters import ranks
 from annot_pipeline.methods.multiplicity import adjust
 from annot_pipeline.methods.rank_ranges import rank_clusters, rank_ranges
 from annot_pipeline.steps.indexing import names_of
 
 TAILS = (0.025, 0.975)
+
+MOST_SYSTEMS = 200
+"""Of a task, for intervals, tests and Bradley-Terry: beyond, a matrix of them is too much."""
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -89,8 +92,10 @@ def ranked_rows(
     Returns
     -------
     system_rankings, system_comparisons
+        Of more than `MOST_SYSTEMS` systems there are no pairs.
     """
-    p_value = _p_values(scored)
+    many = len(names) > MOST_SYSTEMS
+    p_value = np.full((0, 0), np.nan) if many else _p_values(scored)
     p_adjusted = adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
     p_decisive = p_adjusted if ranking.correction == "holm" else p_value
     beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
@@ -111,13 +116,15 @@ def ranked_rows(
         "ci_high": _null_nan(high),
         "rank_low": pa.array(best, mask=~drawn),
         "rank_high": pa.array(worst, mask=~drawn),
-        "wins": pa.array(beats.sum(axis=1), mask=~drawn),
+        "wins": pa.array(np.zeros(len(names)) if many else beats.sum(axis=1), INT, mask=~drawn),
         "cluster": pa.array(cluster, mask=~drawn),
         "component": pa.array(scored.group + 1, mask=(scored.group < 0) | one_group),
         "n_segments": scored.n_segments,
         "n_judgments": scored.n_judgments,
         "reason": _reasons(scored, p_value, ranking),
     }
+    if many:
+        return SYSTEM_RANKINGS.of(rows), SYSTEM_COMPARISONS.empty()
     return SYSTEM_RANKINGS.of(rows), _pairs(task, names, scored, p_value, p_adjusted, beats)
 
 

@@ -14,14 +14,11 @@ import numpy.typing as npt
 from annot_pipeline.methods.comparison_counts import ComparisonCounts, count_comparisons
 from annot_pipeline.methods.connectivity import Connectivity, connectivity
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.steps.ranking_rows import Scored
+from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-
-MOST_SYSTEMS = 200
-"""Of a task, for intervals and for Bradley-Terry: beyond, a matrix of them a round is too much."""
 
 FEW = 5
 """Systems that a reason names."""

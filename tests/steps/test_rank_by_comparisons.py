@@ -12,8 +12,8 @@ import pytest
 from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.methods.bradley_terry import bradley_terry
-from annot_pipeline.methods.trueskill import trueskill
-from annot_pipeline.steps import online_scores, task_comparisons
+from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.steps import comparison_scores, online_scores, ranking_rows, task_comparisons
 from annot_pipeline.steps.comparisons import COMPARISONS
 from annot_pipeline.steps.rank_by_comparisons import rank_by_comparisons
 
@@ -359,15 +359,15 @@ def test_without_rounds():
 
 
 def test_too_many_systems_have_scores_only(monkeypatch):
-    for module in (task_comparisons, online_scores):
+    for module in (task_comparisons, online_scores, comparison_scores, ranking_rows):
         monkeypatch.setattr(module, "MOST_SYSTEMS", 2)
-    monkeypatch.setattr("annot_pipeline.steps.comparison_scores.MOST_SYSTEMS", 2)
     found, pairs, _ = run(table(*CLEAR))
-    assert list(found) == ["bounded_ra", "trueskill", "wins", "wins_ties_half"]
-    for method in found:
+    assert column(found, "bradley_terry", "rank") == [None] * 3
+    assert all("no Bradley-Terry" in r for r in column(found, "bradley_terry", "reason"))
+    for method in ("bounded_ra", "trueskill", "wins", "wins_ties_half"):
         assert column(found, method, "rank") == [1, 2, 3]
         assert all("systems: no interval" in r for r in column(found, method, "reason"))
-    assert all(r["p_value"] is None for r in pairs)
+    assert not pairs
 
 
 def test_a_large_task_gets_fewer_online_rounds(monkeypatch):
@@ -434,12 +434,26 @@ def test_rounds_that_lose_their_connection_are_counted_and_spoil_the_interval():
 
 
 def test_the_level_of_all_systems_together_is_no_part_of_trueskills_interval():
-    """Of two systems one gains what the other loses, so their intervals mirror each other."""
-    found, _, _ = run(table(*rows_of(ab=12, ba=5, ab_=4)))
-    for method in ("trueskill", "trueskill_permuted"):
-        a, b = found[method].values()
-        assert a["ci_low"] + b["ci_high"] == pytest.approx(a["score"] + b["score"], abs=1e-9)
-    assert a["score"] == pytest.approx(-b["score"], abs=1e-9)  # the prior's mean
+    """Every round has the mean of the score, part by part, over the systems that it draws."""
+    rows = rows_of(ab=12, ba=5, ab_=4, ac=9, de=4, ed=2)
+    codes = {"a": 0, "b": 1, "c": 2, "d": 3, "e": 4}
+    first, second, outcome = (
+        np.array([codes.get(x, x) for x in side]) for side in zip(*rows, strict=True)
+    )
+    alone = np.arange(len(rows))
+    task = task_comparisons.TaskComparisons(
+        names=list(codes), first=first, second=second, outcome=outcome, ranking=alone, unit=alone,
+        segment=alone, dominance=None, units="rankings", seed=[1],
+    )  # fmt: skip
+    for found in online_scores.trueskill_scores(
+        task, Ranking(online_rounds=40), TrueSkillParams(mean=0.5), lambda _: None
+    ):
+        for part in (slice(0, 3), slice(3, 5)):
+            gaps = found.rounds[:, part] - found.score[part]
+            assert np.nanmean(gaps, axis=1) == pytest.approx(np.zeros(40), abs=1e-9)
+            assert np.nanstd(gaps) > 0.01
+            if found.method == "trueskill_permuted":
+                assert found.score[part].mean() == pytest.approx(0.5)
 
 
 def test_a_system_that_is_not_drawn_stays_where_it_is():
