@@ -27,7 +27,7 @@ from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import TableFile, read_table, read_unharmed
 from annot_pipeline.version import __version__
 
 __all__ = [
@@ -175,7 +175,7 @@ class Build:
                 judge_key=lambda: self.key,
                 inputs=inputs,
                 progress=self.progress,
-                read=lambda name: read_table(inputs[name].path, stage.inputs[name] or None),
+                read=lambda name: read_unharmed(inputs[name], stage.inputs[name]),
             )
             made = stage.work(context)
             tables: dict[str, TableFile] = {}

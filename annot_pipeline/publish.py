@@ -18,7 +18,7 @@ from typing import Any
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import (
     NUMERIC_PACKAGES,
     STAGES,
@@ -38,7 +38,7 @@ from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
-from annot_pipeline.storage.tables import TableFile, read_table, write_table
+from annot_pipeline.storage.tables import TableFile, damaged, read_table, write_table
 from annot_pipeline.version import __version__
 
 
@@ -145,10 +145,7 @@ def _place(name: str, table: TableFile | None, folder: Path) -> TableFile:
         return write_table(target, GOLD[name].empty())
     shutil.copyfile(table.path, target)
     if file_sha256(target) != table.sha256:
-        raise StoreError(
-            f"{table.path}: not the bytes that were written",
-            [Problem("", "the store is damaged", do=f"delete {table.path.parent} and build again")],
-        )
+        raise damaged(table)
     return TableFile(target, table.sha256, table.rows)
 
 

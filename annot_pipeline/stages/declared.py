@@ -15,6 +15,7 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import (
     break_into_comparisons,
     control_judges,
+    describe_comparisons,
     infer_labels,
     measure_agreement,
     measure_preference_agreement,
@@ -243,11 +244,9 @@ STAGES: tuple[Stage, ...] = (
                 "task", "item", "criterion", "judge", "control", "kept", "score", "z",
             ),
             "control_pairs": (), "judge_tests": (), "judge_scores": (), "tasks": (),
-            "comparisons": (), "item_rows": ("task", "item", "segment", "source", "place"),
+            "comparisons": (),
         },
-        outputs=(
-            "agreement", "judge_contradictions", "segment_contradictions", "comparison_times",
-        ),
+        outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
         code_version=f"{measure_agreement.CODE_VERSION}.{measure_preference_agreement.CODE_VERSION}",
         work=gold.measure_agreement_of_tasks,
@@ -263,6 +262,18 @@ STAGES: tuple[Stage, ...] = (
         work=gold.compare_agreement,
         remembered=False,  # the newest release is looked at anew each time
         kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "describe_comparisons",
+        "Counts contradictions in comparisons by judge and segment; times comparisons.",
+        inputs={
+            "comparisons": (), "item_rows": ("task", "item", "segment", "source", "place"),
+        },
+        outputs=("judge_contradictions", "segment_contradictions", "comparison_times"),
+        settings=(),
+        code_version=describe_comparisons.CODE_VERSION,
+        work=gold.describe_comparisons_of_tasks,
+        kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
         "describe_judges",

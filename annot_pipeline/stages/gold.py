@@ -13,6 +13,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.break_into_comparisons import break_into_comparisons
+from annot_pipeline.steps.describe_comparisons import describe_comparisons
 from annot_pipeline.steps.infer_labels import infer_labels
 from annot_pipeline.steps.measure_agreement import measure_agreement
 from annot_pipeline.steps.measure_preference_agreement import measure_preference_agreement
@@ -162,9 +163,8 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
         seed=settings.seed,
         progress=_now_and_then(context.progress),
     )
-    rows, preference_facts, tables = measure_preference_agreement(
+    rows, preference_facts = measure_preference_agreement(
         context.read("comparisons"),
-        context.read("item_rows"),
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
         progress=_now_and_then(context.progress),
@@ -173,7 +173,7 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
     whole = pa.concat_tables([table, of_preferences])
     undefined = facts["undefined_statistics"] + preference_facts["undefined_statistics"]
     return Made(
-        {"agreement": whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), **tables},
+        {"agreement": whole.sort_by([(name, "ascending") for name in AGREEMENT.key])},
         facts | preference_facts | {"undefined_statistics": undefined},
     )
 
@@ -209,6 +209,11 @@ def set_judgments_aside(context: StageContext) -> Made:
     kinds = list(context.campaign.settings.quality.paired_controls)
     parameters = _published_ids(context) | {"paired_controls": kinds}
     return _by_query(context, "gold/set_aside", "set_aside", parameters)
+
+
+def describe_comparisons_of_tasks(context: StageContext) -> Made:
+    """Contradictions and times of all tasks that have comparisons."""
+    return Made(*describe_comparisons(context.read("comparisons"), context.read("item_rows")))
 
 
 def describe_judges(context: StageContext) -> Made:

@@ -46,41 +46,28 @@ from annot_pipeline.methods.rating_counts import n_distinct
 from annot_pipeline.methods.segment_ratio import segment_ratio
 from annot_pipeline.methods.ternary_agreement import Pairs, most_prolific_kappa, ternary_agreement
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.steps.judge_graphs import (
-    JUDGE_CONTRADICTIONS,
-    SEGMENT_CONTRADICTIONS,
-    JudgeGraphs,
-)
+from annot_pipeline.steps.judge_graphs import JudgeGraphs
 from annot_pipeline.steps.output_comparisons import UNKNOWN, Codes, OutputComparisons
-from annot_pipeline.steps.time_comparisons import COMPARISON_TIMES, time_comparisons
 
 CODE_VERSION = "1"
 UNFILTERED = "_unfiltered"
-TABLES = {
-    "judge_contradictions": JUDGE_CONTRADICTIONS,
-    "segment_contradictions": SEGMENT_CONTRADICTIONS,
-    "comparison_times": COMPARISON_TIMES,
-}
 
 Row = dict[str, Any]
 
 
 def measure_preference_agreement(
     comparisons: pa.Table,
-    item_rows: pa.Table,
     *,
     rounds: int,
     seed: int,
     progress: Callable[[str], None] | None = None,
-) -> tuple[list[Row], dict[str, Any], dict[str, pa.Table]]:
+) -> tuple[list[Row], dict[str, Any]]:
     """Measure every task that has comparisons.
 
     Parameters
     ----------
     comparisons
         As `COMPARISONS`.
-    item_rows
-        ``item``, ``task``, ``segment``, ``source``, ``place``; may be empty.
     rounds, seed
         Of the bootstrap over segments; each statistic has its own stream.
     progress
@@ -93,14 +80,10 @@ def measure_preference_agreement(
     facts
         ``preferences``: by task, of judges that count, ``graphs``, ``graphs_with_contradictions``,
         ``share_of_graphs_with_contradictions`` (None without a graph), pairs of judges left out
-        of the agreement of ranks, rankings without a time or a source text.
-        ``undefined_statistics``: task and name.
-    tables
-        ``judge_contradictions``, ``segment_contradictions``, ``comparison_times``.
+        of the agreement of ranks. ``undefined_statistics``: task and name.
     """
     rows: list[Row] = []
     facts: dict[str, dict[str, Any]] = {}
-    tables = {name: [schema.empty_table()] for name, schema in TABLES.items()}
     for everyone in OutputComparisons.by_task(comparisons):
         task = everyone.names.task
         if progress:
@@ -112,17 +95,9 @@ def measure_preference_agreement(
         if whole is not kept:
             bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
             rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
-        times, time_facts = time_comparisons(kept.expanded, item_rows)
-        tables["judge_contradictions"].append(whole.graphs.by_judge(whole.expanded))
-        tables["segment_contradictions"].append(kept.graphs.by_segment(kept.expanded))
-        tables["comparison_times"].append(times)
-        facts[task] = _facts(kept.graphs, ranks) | time_facts
+        facts[task] = _facts(kept.graphs, ranks)
     undefined = [f"{row['task']} {row['statistic']}" for row in rows if row["value"] is None]
-    return (
-        rows,
-        {"preferences": facts, "undefined_statistics": undefined},
-        {name: pa.concat_tables(parts) for name, parts in tables.items()},
-    )
+    return rows, {"preferences": facts, "undefined_statistics": undefined}
 
 
 def _facts(graphs: JudgeGraphs, ranks: RankAgreement) -> dict[str, Any]:

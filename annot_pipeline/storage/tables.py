@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import file_sha256
 
 ROW_GROUP = 1 << 20
@@ -62,4 +63,26 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         columns=wanted,
         read_dictionary=[t for t in texts if wanted is None or t in wanted],
         partitioning=None,
+    )
+
+
+def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
+    """Read a table of the store; some columns, or all.
+
+    Raises
+    ------
+    StoreError
+        The bytes are not those that were written.
+    """
+    if file_sha256(file.path) != file.sha256:
+        raise damaged(file)
+    return read_table(file.path, columns or None)
+
+
+def damaged(file: TableFile) -> StoreError:
+    """The error of a table whose bytes have changed."""
+    do = f"delete {file.path.parent} and build again"
+    return StoreError(
+        f"{file.path}: not the bytes that were written",
+        [Problem("", "the store is damaged", do=do)],
     )

@@ -11,6 +11,7 @@ import pytest
 
 from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.steps.comparisons import COMPARISONS
+from annot_pipeline.steps.describe_comparisons import describe_comparisons
 from annot_pipeline.steps.measure_preference_agreement import measure_preference_agreement
 
 NO_ITEMS = pa.schema(
@@ -60,7 +61,11 @@ class Export:
 
 
 def measured(export: Export, items: pa.Table = NO_ITEMS, *, rounds: int = 0):
-    return measure_preference_agreement(export.table(), items, rounds=rounds, seed=17)
+    rows, facts = measure_preference_agreement(export.table(), rounds=rounds, seed=17)
+    tables, described = describe_comparisons(export.table(), items)
+    for task, found in described["comparison_times"].items():
+        facts["preferences"][task] |= found
+    return rows, facts, tables
 
 
 def values(rows, task: str = "t") -> dict[str, float | None]:
