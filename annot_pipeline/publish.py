@@ -248,6 +248,7 @@ def _manifest(
                 ("break_into_comparisons", "comparisons"),
                 ("rank_segments", "segment_graphs"),
                 ("rank_segments", "adequacy"),
+                ("rank_systems", "systems_compared"),
                 ("measure_agreement", "preferences"),
                 ("infer_labels", "certain_share"),
                 ("infer_labels", "misnamed_classes"),

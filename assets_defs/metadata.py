@@ -116,7 +116,9 @@ FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
     "comparison_times": lambda run: time_figures(_read(run, "comparison_times")),
     "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
     "system_comparisons": lambda run: comparison_figures(
-        _read(run, "system_comparisons"), run.result.facts["alpha"]
+        _read(run, "system_comparisons"),
+        run.result.facts["alpha"],
+        _read(run, "system_rankings"),
     ),
 }
 """What is drawn of a table, from its stage's results alone."""

@@ -280,10 +280,10 @@ def test_judges_are_pooled_by_the_majority_of_each_pair(build_campaign):
     assert not any(ranks(built, "in_contradiction").values())
 
 
-def test_graphs_of_single_judges_add_up(build_campaign):
+def test_dominance_is_the_mean_over_the_graphs_of_single_judges(build_campaign):
     built = preferences(build_campaign, MAJORITY, "ranking.segment_graphs=judge")
     # u and v: x 1, y -1 each; w: y > x and y > z: y 2, x -1, z -1
-    assert ranks(built, "dominance") == {"s/x": 1, "s/y": 0, "s/z": -1}
+    assert ranks(built, "dominance") == {"s/x": pytest.approx(1 / 3), "s/y": 0, "s/z": -1}
     assert ranks(built, "n_dominates") == {"s/x": 2, "s/y": 2, "s/z": 0}
     assert ranks(built) == {"s/x": 1, "s/y": 2, "s/z": 3}
 
@@ -407,3 +407,118 @@ def test_an_adequacy_task_without_labels_is_said(build_campaign):
     tasks = [ADEQUACY[0] | {"adequacy": {"task": "goood", "adequate": ["yes"]}, "name": "small"}]
     built = preferences(build_campaign, FIGURE_1, tasks=tasks)
     assert built.facts("rank_segments")["adequacy_without_labels"] == ["small: goood"]
+
+
+def test_an_answer_counts_as_it_is_and_a_draw_is_none(build_campaign):
+    """One answer an output is what questions of adequacy often get: no model may turn it."""
+    text = "judge,segment,a,b,won\n" + "".join(f"w,s{n},x,y,left\n" for n in range(12))
+    labels = "judge,segment,system,label\n" + "".join(
+        f"j{n % 3},s{n},x,{'yes' if n % 3 else 'no'}\n" for n in range(12)
+    )
+    labels += "k,s1,x,no\n"
+    sources = [
+        *source(PREFERENCE | {"task": {"value": "pref"}}, "exports/a.csv"),
+        *source({"task": {"value": "good"}, "judge": "judge", "segment": "segment",
+                 "system": "system", "label": "label"}, "exports/b.csv"),
+    ]  # fmt: skip
+    built = build_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
+    found = {r["segment"]: r["adequate"] for r in built.rows("segment_ranks") if r["system"] == "x"}
+    expected: dict[str, bool | None] = {f"s{n}": n % 3 > 0 for n in range(12)}
+    assert found == expected | {"s1": None}
+
+
+def test_a_trial_of_several_outputs_is_no_position_of_one(build_campaign):
+    rows = ["w,s,x,1,1,7", "w,s,y,1,1,7", "w,s,z,1,2,7", "w,t,x,2,1,8", "w,t,y,2,1,8"]
+    built = rankings(build_campaign, rows, fields=RANKING | {"position": "extra"})
+    assert not any(r["same_output"] for r in built.rows("comparisons"))
+
+
+def test_a_counter_that_never_differs_within_a_ranking_is_no_position(build_campaign):
+    rows = ["w,s,x,1,1,7", "w,s,y,1,1,7", "w,t,x,2,3,8", "w,t,y,2,3,8"]
+    built = rankings(build_campaign, rows, fields=RANKING | {"position": "extra"})
+    assert [r["same_output"] for r in built.rows("comparisons")] == [False, False]
+
+
+def test_a_judge_more_is_no_merit(build_campaign):
+    text = "judge,segment,a,b,won\n" + "".join(
+        f"w0,s,{a},{b},left\n" for a, b in zip("XbcdY", "bcdY", strict=False)
+    )
+    text += "".join(f"w{k},s,Y,e{k},left\n" for k in range(1, 10))
+    built = preferences(build_campaign, text, "ranking.segment_graphs=judge")
+    found = ranks(built, "dominance")
+    assert found["s/X"] == 4
+    assert found["s/Y"] == (-4 + 9 * 1) / 10
+    assert ranks(built)["s/X"] == 1 < ranks(built)["s/Y"]
+    assert sum(found.values()) != 0  # means, not sums
+
+
+@pytest.mark.parametrize("graphs", ["pooled", "judge"])
+def test_votes_for_equal_outputs_are_votes_for_one(build_campaign, tmp_path, graphs):
+    text = "judge,segment,a,b,won\nv,s,A,X,left\nv,s,X,Y,left\nw,s,A,X,left\nw,s,A,B,left\n"
+    items = with_items(tmp_path, "segment,system,text\ns,A,Hello\ns,B,hello\ns,X,x\ns,Y,y\n")
+    built = preferences(build_campaign, text, f"ranking.segment_graphs={graphs}", items=items)
+    found = {row["system"]: row for row in built.rows("segment_ranks")}
+    for name in ("dominance", "rank", "component", "n_dominates"):
+        assert found["A"][name] == found["B"][name], name
+    assert found["A"]["rank"] == 1
+    assert not found["A"]["in_contradiction"]
+    assert (found["A"]["n_comparisons"], found["B"]["n_comparisons"]) == (3, 1)
+
+
+def test_an_item_table_without_systems_leaves_those_of_the_records(build_campaign, tmp_path):
+    text = "judge,segment,a,b,won\nw,s,A,B,left\nw,s,A,C,left\n"
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / "items.csv").write_text("item,text\ns/B,hello\ns/C,Hello\n")
+    listed = {"path": "items.csv", "format": "csv", "fields": {"item": "item", "text": "text"}}
+    built = preferences(build_campaign, text, items=[listed])
+    assert {r["item"]: r["system"] for r in built.rows("segment_ranks")} == {
+        "s/A": "A", "s/B": "B", "s/C": "C",
+    }  # fmt: skip
+
+
+def test_what_lacks_a_system_is_set_aside_not_lost(build_campaign, tmp_path):
+    items = with_items(tmp_path, "item,segment,system\nx,s,X\ny,s,Y\nz,s,\n")
+    items = [items[0] | {"fields": {"item": "item", "segment": "segment", "system": "system"}}]
+    text = "judge,segment,a,b,won\nw,,x,y,left\nw,,x,z,left\nw,,x,q,left\n"
+    fields = {"judge": "judge", "item_a": "a", "item_b": "b", "preference": WORDS}
+    built = preferences(build_campaign, text, fields=fields, items=items)
+    assert {(r["item"], r["left_out_of"], r["reason"]) for r in built.rows("set_aside")} == {
+        ("x | z", "system_rankings", "no system is named"),
+        ("x | q", "system_rankings", "no system is named"),
+        ("x | q", "segment_ranks", "no segment is named"),
+    }  # fmt: skip
+    assert built.facts("break_into_comparisons")["unplaced"] == 3
+
+
+def test_a_score_does_not_stand_in_for_a_rank(build_campaign):
+    rows = ["w,s,x,1,1,10", "w,s,y,1,,50", "w,s,z,1,3,20"]
+    tasks = [{"name": "*", "kind": "ranking"}]
+    built = rankings(build_campaign, rows, fields=RANKING | {"score": "extra"}, tasks=tasks)
+    assert decisions(built) == [("s/x", "s/z", 1)]
+    (row,) = built.rows("set_aside")
+    assert (row["item"], row["reason"]) == ("s/y", "no rank, where others of the task have one")
+
+
+@pytest.mark.parametrize("extra", ["ranking", "hit"])
+def test_seconds_of_a_ranking_are_shared_by_its_outputs(build_campaign, extra):
+    text = "judge,segment,system,id,rank,seconds\n" + "".join(
+        f"w,s,{system},1,{rank},50\n" for rank, system in enumerate("abcde")
+    )
+    fields = {"judge": "judge", "segment": "segment", "system": "system", extra: "id",
+              "rank": "rank", "seconds": "seconds"}  # fmt: skip
+    tasks = [{"name": "*", "kind": "ranking"}]
+    built = build_campaign({"a.csv": text}, sources=source(fields), tasks=tasks)
+    assert [row["seconds_per_judgment"] for row in built.rows("judges")] == [10]
+    times = {r["unit"]: r["mean"] for r in built.rows("comparison_times") if r["lengths"] == "all"}
+    assert times["ranking"] == 50
+
+
+def test_one_name_in_two_segments_is_answered_in_both(build_campaign):
+    text = "judge,segment,a,b,won\nw,s,x,y,left\nw,t,x,y,left\n"
+    labels = "judge,segment,system,label\nw,s,x,no\n"
+    fields = {"judge": "judge", "segment": "segment", "item_a": "a", "item_b": "b",
+              "preference": WORDS, "task": {"value": "pref"}}  # fmt: skip
+    answers = {"task": {"value": "good"}, "judge": "judge", "item": "system", "label": "label"}
+    sources = [*source(fields, "exports/a.csv"), *source(answers, "exports/b.csv")]
+    built = build_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
+    assert [row["adequate"] for row in built.rows("segment_ranks")] == [False] * 4

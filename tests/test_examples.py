@@ -214,9 +214,11 @@ def test_most_outputs_are_called_good_enough_or_not_without_asking(
             assert (row["adequacy_source"], row["adequate"]) == ("reference", True)
     answers = preferences.answers
     asked = set(zip(answers.segment.tolist(), answers.system.tolist(), strict=True))
-    assert len(by_source["asked"]) == len(asked)
     assert len(asked) < 0.45 * len(rows)
-    assert len(by_source["unknown"]) <= 5  # a label that the model does not share with the majority
+    draws = len(asked) - len(by_source["asked"])  # where one of three answers was rejected
+    assert 0 <= draws <= 3
+    assert len(by_source["unknown"]) >= draws
+    assert len(by_source["unknown"]) <= 5
     for source in ("asked", "reference", "spread"):
         assert np.mean(by_source[source]) > 0.85, source
 

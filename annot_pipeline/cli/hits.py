@@ -41,6 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _hits_text(document: Document) -> str:
+    if document["done"]:
+        lines = [f"nothing is left to ask ({document['design']}); no file is written"]
+        lines += [f"  {task}: {why}" for task, why in document["unplanned"].items()]
+        lines += [f"  note: {note}" for note in document["notes"]]
+        return "\n".join(map(printable, [*lines, f"next: {document['next']}"]))
     lines = [
         f"{document['hits']:,} HITs, {document['slots']:,} slots ({document['design']}): "
         f"{document['folder']}"

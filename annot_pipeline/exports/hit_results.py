@@ -120,7 +120,13 @@ def check_texts(n_named: int, last_filled: int, hit: Hit) -> None:
     """
     n_slots = len(hit.slots)
     if n_named and (n_named < n_slots or last_filled > n_slots):
-        raise DamagedError(f"{NAME} has another number of slots than there are texts: {n_slots:,}")
+        raise other_slots(hit)
+
+
+def other_slots(hit: Hit) -> DamagedError:
+    """What to say where row and bookkeeping do not belong together."""
+    n_slots = len(hit.slots)
+    return DamagedError(f"{NAME} has another number of slots than there are texts: {n_slots:,}")
 
 
 def no_hits(opening: Opening, format_: str, what: str) -> InputError:

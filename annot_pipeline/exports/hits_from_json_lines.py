@@ -15,6 +15,7 @@ from annot_pipeline.exports.hit_results import (
     Results,
     filled,
     no_hits,
+    other_slots,
 )
 from annot_pipeline.exports.json_lines import as_text, parse_json, read_jsonl
 from annot_pipeline.exports.raw_rows import Export, Opening
@@ -26,10 +27,13 @@ SHARED = {
 GIVEN = {"score": "scores", "compare": "answers", "label": "answers"}
 """The key of what the judge said, by what the HIT asks."""
 
+TEXTS = "texts"
+"""The key of what was shown; a script may leave it out."""
+
 
 def json_lines_results(opening: Opening) -> Results:
     """Open JSON Lines; that they are not of planned HITs is known once all are read."""
-    used = {NAME, *GIVEN.values(), *SHARED.values()}
+    used = {NAME, TEXTS, *GIVEN.values(), *SHARED.values()}
     wanted = None if opening.wanted is None else frozenset(used | opening.wanted)
     inner = read_jsonl(replace(opening, wanted=wanted))
     return Results(_lines(opening, inner), inner.columns, inner)
@@ -44,7 +48,7 @@ def _lines(opening: Opening, inner: Export) -> Iterator[HandedIn]:
         ):
             own = {name: cells[place] for name, cells in values.items()}
             shared = {field: values.get(name, blank)[place] for field, name in SHARED.items()}
-            answers = partial(_answers, {key: own.get(key) for key in GIVEN.values()})
+            answers = partial(_answers, {key: own.get(key) for key in (TEXTS, *GIVEN.values())})
             yield HandedIn(row, own.get(NAME), shared, own, answers, problem=problem)
     if inner.n_rows and NAME not in inner.columns:
         raise no_hits(opening, "jsonl", f"no line has {NAME}")
@@ -54,21 +58,30 @@ def _answers(said: Mapping[str, str | None], hit: Hit) -> list[Answer]:
     """The answers: of ``scores`` a number a slot, or a list or object of them; of ``answers``
     a choice a slot.
     """
+    texts = _list(said[TEXTS])
+    if texts is not None and len(texts) != len(hit.slots):
+        raise other_slots(hit)
     key = GIVEN[hit.ask]
     text = said[key]
     if text is None or not text.strip():
         raise DamagedError(f"{key} is blank: these are HITs that nobody has judged")
-    try:
-        given = parse_json(text)
-    except ValueError:  # not JSON itself, so it was a string
-        given = None
-    if not isinstance(given, list):
+    given = _list(text)
+    if given is None:
         raise DamagedError(f"{key} is not a list")
     if len(given) != len(hit.slots):
         raise DamagedError(f"{key} are {len(given):,} for {len(hit.slots):,} slots")
     if not hit.criteria:
         return [_answer(f"{key}[{n}]", answer) for n, answer in enumerate(given)]
     return [a for n, answer in enumerate(given) for a in _of_slot(f"{key}[{n}]", answer, hit)]
+
+
+def _list(text: str | None) -> list[Any] | None:
+    """A value that is a list; None for any other, or none."""
+    try:
+        value = parse_json(text or "")
+    except ValueError:  # not JSON itself, so it was a string
+        return None
+    return value if isinstance(value, list) else None
 
 
 def _of_slot(cell: str, score: Any, hit: Hit) -> list[Answer]:

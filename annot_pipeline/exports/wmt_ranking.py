@@ -83,10 +83,16 @@ class _Ranking:
         return self.result.get("skipped", "").strip().lower() == "true"
 
     @property
-    def key(self) -> list[str | None]:
-        """Who ranked what; a judge may do so twice."""
+    def key(self) -> list[object]:
+        """Who ranked what; a judge may do so twice.
+
+        The systems are part of it, in no order: two rankings of one segment that stand in two
+        files must not become one, which would compare what was never shown together.
+        """
         of_hit = [self.hit.get(name) for name in OF_HIT.values()]
-        return [*of_hit, self.task.get("id"), self.result.get("user")]
+        named = (name for output in self.outputs for name in output.get("system", "").split(","))
+        systems = sorted({*map(str.strip, named)} - {""})
+        return [*of_hit, self.task.get("id"), self.result.get("user"), systems]
 
     @property
     def says(self) -> list[object]:

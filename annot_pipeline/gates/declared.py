@@ -65,11 +65,6 @@ def _worst(shares: Mapping[str, float]) -> Finding:
     return Finding(shares[order[0]] if order else 0.0, named)
 
 
-def _in_contradiction(facts: Facts) -> Finding:
-    graphs = facts["segment_graphs"].items()
-    return _worst({t: g["outputs_in_contradiction"] / max(g["outputs"], 1) for t, g in graphs})
-
-
 def _in_parts(facts: Facts) -> Finding:
     graphs = facts["segment_graphs"].items()
     return _worst({t: g["segments_in_parts"] / max(g["segments"], 1) for t, g in graphs})
@@ -212,17 +207,24 @@ GATES: tuple[Gate, ...] = (
         lambda f: Finding(f["left_out"] / max(f["ranked"], 1)), warn=0.05,
     ),
     Gate(
+        "unplaced_comparisons", "break_into_comparisons", "comparisons",
+        "share of the comparing judgments without a segment or a system, where others have one",
+        "they are left out of segment_ranks or system_rankings, see set_aside; map segment and "
+        "system, or list all items",
+        lambda f: Finding(f["unplaced"] / max(f["compared"], 1)), warn=0.01,
+    ),
+    Gate(
         "repeated_outputs", "break_into_comparisons", "comparisons",
         "number of outputs that stand twice in a ranking with different ranks",
         "their mean counts; map ranking, so that two rankings of one segment stay apart",
         lambda f: _named(f["repeated_outputs"]), warn=0,
     ),
     Gate(
-        "contradictions", "rank_segments", "segment_ranks",
-        "share of outputs in a contradiction, in the worst task",
-        "judges disagree, or contradict themselves: see in_contradiction in segment_ranks, and "
-        "n_graphs_in_contradiction in judges",
-        _in_contradiction, warn=0.5,
+        "contradictions", "describe_comparisons", "judge_contradictions",
+        "share of outputs in contradictions of single judges, in the worst task",
+        "judges who contradict themselves do not look, or the task is too hard: see consistency "
+        "in judges",
+        lambda f: _worst(f["in_contradiction"]), warn=0.25,
     ),
     Gate(
         "segments_in_parts", "rank_segments", "segment_ranks",

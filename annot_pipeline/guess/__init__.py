@@ -3,11 +3,11 @@
 From low to high: ``names`` (usual column names) and ``columns`` (what they hold); ``samples``,
 ``headerless`` and ``sniff`` (opening a file without knowing how), ``nested`` (JSON cells),
 ``planned`` (HITs that `annot hits` made, which say all themselves);
-``answers`` and ``answer_columns``; ``sides``, ``outcomes`` and ``comparisons`` (which of two is
-better); ``rankings`` and ``numbered`` (several side by side); ``objects``, ``optional_fields`` and
-``row_shapes``, which make the ``mapping`` of ``fields``; ``groups`` and ``sources`` (files that
-belong together), ``task_names``, ``item_tables``; ``document`` (the text). Nothing here decides
-anything for good: the text says what every line rests on, and people mend it.
+``answers`` and ``answer_columns``; ``rankings`` (what ranks); ``sides``, ``outcomes`` and
+``comparisons`` (which of two is better); ``numbered`` (several side by side); ``objects``,
+``optional_fields`` and ``row_shapes``, which make the ``mapping`` of ``fields``; ``groups`` and
+``sources`` (files that belong together), ``task_names``, ``item_tables``; ``document`` (the text).
+Nothing here decides anything for good: the text says what every line rests on, and people mend it.
 """
 
 from annot_pipeline.guess.campaign import guess_campaign

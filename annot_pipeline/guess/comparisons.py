@@ -9,7 +9,8 @@ import pyarrow.compute as pc
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import Answer, NoJudgmentsError
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.guess.outcomes import is_outcome, mapped, placed, unplaced
+from annot_pipeline.guess.outcomes import guessed_ties, is_outcome, mapped, placed, unplaced
+from annot_pipeline.guess.rankings import may_be_ranks, ranks_seen
 from annot_pipeline.guess.sides import WON_AND_LOST, Pair, pairs_among
 
 NAMED_SHARE = 0.9
@@ -39,11 +40,10 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
         return None
     for ranks in (pair for pair in pairs if pair.is_rank):
         columns = [sheet[ranks.first], sheet[ranks.second]]
-        if all(column.is_whole for column in columns):
-            seen = f"whole numbers, {min(c.low for c in columns):g} is best"
+        if all(column.is_whole or may_be_ranks(column) for column in columns):
             fields: list[Line] = [
-                ("rank_a", columns[0].expression, seen),
-                ("rank_b", columns[1].expression, ""),
+                ("rank_a", columns[0].expression, ranks_seen(columns[0])),
+                ("rank_b", columns[1].expression, ranks_seen(columns[1])),
             ]
             return _between(sheet, things[0], fields, [ranks.first, ranks.second])
     compared = {name for pair in things for name in (pair.first, pair.second)}
@@ -79,6 +79,7 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     if not both and not one:
         return None
     seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
+    seen = guessed_ties(sides) + seen
     fields: list[Line] = [("preference", mapped(column, sides), seen)]
     return _between(sheet, pair, fields, [column.name], unplaced(column, unknown))
 

@@ -12,7 +12,7 @@ from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.headerless import by_contents
 from annot_pipeline.guess.numbered import numbered_row
 from annot_pipeline.guess.optional_fields import optional_lines
-from annot_pipeline.guess.rankings import long_ranking
+from annot_pipeline.guess.rankings import differs_within, long_ranking, rank_doubts
 
 SHOWN_COLUMNS = 40
 ONE_JUDGE = "judge"
@@ -52,13 +52,17 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         took = list(dict.fromkeys([*took, "hit_seconds"]))
     labels = dict(mapping.answer.labels) if mapping.answer.kind == "categorical" else {}
     one_a_row = None if mapping.each else judge
-    lines = optional_lines(choice, mapping.answer.kind, labels, mapping.item, one_a_row)
+    lines = optional_lines(
+        choice, mapping.answer.kind, labels, mapping.item, one_a_row,
+        is_place=lambda column: _is_place(choice, judge, mapping, column),
+    )  # fmt: skip
     lines = [
         (name, expression, why)
         for field, expression, why in lines
         for name in (took if field == "seconds" else [field])
     ]
-    mapping.notes += [*mapping.answer.notes, *_left_over(choice)]
+    doubts = rank_doubts(sheet, mapping.answer)
+    mapping.notes += [*mapping.answer.notes, *doubts, *_left_over(choice)]
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
 
@@ -80,6 +84,31 @@ def _judge(choice: Choice, format_: str) -> Column:
         raise NoJudgmentsError("no column says who judged", names.ROLES["judge"])
     rows = pa.chunked_array([pa.repeat(ONE_JUDGE, len(choice.sheet))])
     return Column("", {"value": ONE_JUDGE}, rows)
+
+
+def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -> bool:
+    """Whether a column can say where each output was shown.
+
+    Records of one ranking that share a position are taken for one identical output, so what
+    counts trials or HITs must not be taken for it.
+    """
+    if mapping.has("position"):
+        return False  # the number of the column says it
+    if mapping.answer.kind != "ranking":
+        return True
+    sheet = choice.sheet
+    ranking = mapping.column(sheet, "ranking")
+    group = [ranking] if ranking else [judge, mapping.column(sheet, "segment"), *choice.of("hit")]
+    shared = [c.name for c in group if c]
+    if not {"trial", "hit"} & {*names.words(column.name)} and differs_within(
+        sheet, shared, column.name
+    ):
+        return True
+    mapping.notes.append(
+        f"{column.name} is no position: outputs of one ranking that share a position are taken "
+        "for one identical output, and nothing says that these are"
+    )
+    return False
 
 
 def _left_over(choice: Choice) -> list[str]:

@@ -27,7 +27,10 @@ ROLES: dict[str, tuple[str, ...]] = {
     "submitted_at": (
         "submittedat", "submittime", "submitted", "completedat", "finishedat", "timeend",
         "endtime", "createdat", "createdtime", "timestamp", "tstamp", "datetime",
-        "updatedat", "date", "time",
+        "updatedat", "submitat", "submissiontime", "submissiondate", "submitdate", "completed",
+        "finished", "completiontime", "answeredat", "judgedat", "annotatedat", "ratedat",
+        "recordedat", "savedat", "loggedat", "eventtime", "utctime", "localtime", "ts", "created",
+        "creationdate", "updated", "date", "time",
     ),
     "seconds": (
         "seconds", "leadtime", "duration", "durationseconds", "worktimeinseconds", "elapsed",
@@ -64,7 +67,10 @@ ROLES: dict[str, tuple[str, ...]] = {
         "response", "vote", "judgment", "judgement", "verdict", "decision", "result",
     ),
     "ranking": ("rankingid", "ranking"),
-    "rank": ("rank", "ranking", "placement"),
+    "rank": (
+        "rank", "rankposition", "rankingposition", "rankorder", "placement", "place", "placing",
+        "ranking",
+    ),
     "text": (
         "text", "sentence", "sent", "content", "headline", "output", "hypothesis", "translation",
         "body", "comment", "tweet", "title",
@@ -81,8 +87,9 @@ ID_ENDINGS = frozenset({"id", "ids", "name", "hash", "key", "code", "no", "nr", 
 """``worker_id`` and ``worker_name`` name a worker."""
 
 TOO_GENERAL = frozenset(
-    {"id", "time", "date", "text", "code", "value", "file", "type", "key", "index", "user", "case"}
-)
+    {"id", "time", "date", "text", "code", "value", "file", "type", "key", "index", "user", "case",
+     "place"}
+)  # fmt: skip
 """Say something as a whole name, nothing as the end of one (``lifetime``, ``country code``)."""
 
 NO_ANSWER = frozenset(

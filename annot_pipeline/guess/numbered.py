@@ -10,7 +10,13 @@ import pyarrow as pa
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import Answer, answer_in
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.guess.rankings import rank_answer, ranks_in_rows
+from annot_pipeline.guess.rankings import (
+    beyond,
+    may_be_ranks,
+    rank_answer,
+    rank_notes,
+    ranks_in_rows,
+)
 
 _NUMBERED = re.compile(r"(\D|.*\D)(\d{1,3})")
 Numbers = tuple[int, ...]
@@ -69,10 +75,8 @@ def numbered_row(sheet: Sheet, choice: Choice) -> NumberedRow | None:
 
 def _answer(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
     """The family that answers: one of ranks, else one so named, else scores, else labels."""
-    for stem in stems:
-        named = [f"{stem}{i}" for i in numbers]
-        if "rank" in names.roles(stem) and ranks_in_rows(sheet.table, named):
-            return rank_answer(_family(sheet, stem, numbers), [stem])
+    if found := _ranks(sheet, stems, numbers):
+        return found
     ranked: list[tuple[bool, bool, int]] = []
     answers: list[Answer] = []
     for stem in stems:
@@ -82,6 +86,23 @@ def _answer(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
             ranked.append(("answer" not in names.roles(stem), answer.kind != "scalar", len(ranked)))
             answers.append(replace(answer, columns=[stem]))
     return answers[min(ranked)[2]] if ranked else None
+
+
+def _ranks(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
+    """The family that ranks; one that goes beyond their number only where none is an answer."""
+    families = {
+        stem: column
+        for stem in stems
+        if "rank" in names.roles(stem) and may_be_ranks(column := _family(sheet, stem, numbers))
+    }
+    for stem, column in families.items():
+        if ranks_in_rows(sheet.table, [f"{stem}{i}" for i in numbers]):
+            return rank_answer(column, [stem])
+    if any("answer" in names.roles(stem) for stem in stems):
+        return None
+    for stem, column in families.items():
+        return rank_answer(column, [stem], [*rank_notes(column), beyond(column.name)])
+    return None
 
 
 def _family(sheet: Sheet, stem: str, numbers: Numbers) -> Column:

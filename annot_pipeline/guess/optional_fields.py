@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from annot_pipeline.guess.columns import Choice, Column, Sheet
@@ -26,6 +27,8 @@ def optional_lines(
     truths: dict[str, int],
     item: Column | None,
     judge: Column | None = None,
+    *,
+    is_place: Callable[[Column], bool] = lambda _: True,
 ) -> list[Line]:
     """Lines for the fields that are there and can be read.
 
@@ -41,6 +44,8 @@ def optional_lines(
         The column of items, if one column says them.
     judge
         The column of judges; None where a row holds many judgments.
+    is_place
+        Whether a column of whole numbers can say where something was shown.
     """
     sheet = choice.sheet
     controls = find_control(choice)
@@ -55,7 +60,7 @@ def optional_lines(
     own = choice.take("native_id", lambda c: sheet.is_unique(c.name) and not c.is_row_number)
     if own:
         lines.append(("native_id", own.expression, "another one in every row"))
-    position = choice.take("position", lambda c: c.is_whole)
+    position = choice.take("position", lambda c: c.is_whole and is_place(c))
     if position:
         evidence = f"{position.low:g} to {position.high:g}"
         lines.append(("position", position.expression, evidence))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from annot_pipeline.errors import shorten
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
 from annot_pipeline.guess.sides import SIDE_WORDS, X_AND_Y, Pair
@@ -28,6 +29,10 @@ OUTCOME_WORDS = frozenset(
 )
 """One of them in a column's name: it says what came out."""
 
+MORE_THAN_TIES = ("both", "neither", "none", "bad", "poor", "fail")
+"""Parts of values that may mean a tie, or that there is nothing to choose."""
+
+SHOWN_TIES = 3
 SHOWN_WORDS = 20
 _ARROW = re.compile(r"(?:a|1)?(?P<sign>>+|<+|=+)(?:b|2)?")
 _TURNED_ARROW = re.compile(r"(?:b|2)(?P<sign>>+|<+|=+)(?:a|1)")
@@ -84,6 +89,19 @@ def _by_words(words: Sequence[str], pair: Pair) -> str | None:
     if first == second:
         return None
     return "a" if first else "b"
+
+
+def guessed_ties(sides: Mapping[str, str]) -> str:
+    """Which values were taken for a tie although they say more, or less; empty if none."""
+    told = [
+        value
+        for value, side in sides.items()
+        if side == "tie" and any(word in value.casefold() for word in MORE_THAN_TIES)
+    ]
+    if not told:
+        return ""
+    shown = ", ".join(map(shorten, told[:SHOWN_TIES])) + (", ..." * (len(told) > SHOWN_TIES))
+    return f"guessed to mean a tie: {shown} (deleting the entry rejects those rows); "
 
 
 def mapped(column: Column, values: Mapping[str, str]) -> dict[str, object]:

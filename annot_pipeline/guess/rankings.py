@@ -1,4 +1,8 @@
-"""Ranks: whether a column holds them, and of what they are."""
+"""Ranks: whether a column holds them, and of what they are.
+
+A column that is named as a rank holds ranks if most of it can be, whatever stands beside: what
+is no rank is rejected row by row, where a score would turn the ranking upside down unseen.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,22 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.errors import shorten
+from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import Answer, answer_in
 from annot_pipeline.guess.columns import Choice, Column, Sheet
+from annot_pipeline.steps.read_records import NUMBER
 
 NOT_RANKED = -1
 MOST_RANKS = 100
+MOSTLY_RANKS = 0.75
+"""Share of the values that must be whole or half numbers from 0, or `NOT_RANKED`."""
+
 RANKED_SHARE = 0.8
 """Share of the groups of rows in which no rank may be above the group's size, for them to be
-rankings. (That a group has a rank 1 is not asked for: judges leave places out.)"""
+rankings without a doubt. (That a group has a rank 1 is not asked for: judges leave places out.)"""
+
+SHOWN = 5
 
 
 def long_ranking(
@@ -26,7 +38,9 @@ def long_ranking(
 
     None if no column holds ranks; the second is None if only judge and segment say it.
     """
-    column = next(filter(_can_be_ranks, choice.of("rank")), None)
+    named = choice.of("rank")  # `ranking` is the rank only where nothing else is
+    named = [c for c in named if "ranking" not in names.roles(c.name)] or named
+    column = next(filter(may_be_ranks, named), None)
     others = [c for c in choice.of("answer") if column and c.name != column.name]
     if column is None or any(answer_in(other, None) for other in others):
         return None
@@ -37,47 +51,132 @@ def long_ranking(
         if c.name != column.name and sheet.determines(c.name, judge.name)
     ]
     together = next((c for c in told if _are_rankings(sheet, [c.name], column)), None)
-    shared = [*choice.of("segment"), *choice.of("item")]
-    if together or any(_are_rankings(sheet, [judge.name, c.name], column) for c in shared):
+    if together:
         return rank_answer(column, [column.name]), together
+    gaps = [*rank_notes(column), beyond(column.name)]
+    things = [c for role in ("system", "item") for c in choice.of(role)]
+    for c in told:
+        if "ranking" in names.roles(c.name) and _ranks_several(sheet, [c.name], column, things):
+            return rank_answer(column, [column.name], gaps), c
+    shared = [[judge.name, c.name] for c in (*choice.of("segment"), *choice.of("item"))]
+    if any(_are_rankings(sheet, group, column) for group in shared):
+        return rank_answer(column, [column.name]), None
+    if any(_ranks_several(sheet, group, column, things) for group in shared):
+        return rank_answer(column, [column.name], gaps), None
     return None
 
 
-def rank_answer(column: Column, columns: list[str]) -> Answer:
-    """An answer of ranks."""
-    seen = f"{column.n_distinct:,} different, {column.low:g} to {column.high:g}; 1 is best"
-    if NOT_RANKED in column.numbers:
-        seen += f"; {NOT_RANKED} is not ranked and will be rejected"
-    return Answer("ranking", [("rank", column.expression, seen)], columns)
+def may_be_ranks(column: Column) -> bool:
+    """Whether most values can be ranks; half ranks are, though no such record can be read."""
+    fit = [number for number in column.numbers if (2 * number).is_integer()]
+    fit = [number for number in fit if number >= 0 or number == NOT_RANKED]
+    n_fit = sum(column.numbers[number] for number in fit)
+    return 1 < len(fit) <= MOST_RANKS and n_fit >= MOSTLY_RANKS * len(column.filled)
+
+
+def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None = None) -> Answer:
+    """An answer of ranks; ``notes`` are those of `rank_notes` unless given."""
+    found = [("rank", column.expression, ranks_seen(column))]
+    return Answer(
+        "ranking", found, columns, notes=tuple(rank_notes(column) if notes is None else notes)
+    )
+
+
+def ranks_seen(column: Column) -> str:
+    """Which ranks there are, and how many values are none."""
+    ranks = [number for number in column.numbers if number.is_integer() and number >= 0]
+    seen = f"{len(ranks):,} different"
+    if ranks:
+        seen += f", {min(ranks):g} to {max(ranks):g}; lower is better"
+    wrong = {v: n for v, n in column.counts.items() if not _is_rank(v)}
+    if wrong:
+        shown = ", ".join(f"{shorten(v)} ({n:,})" for v, n in list(wrong.items())[:SHOWN])
+        more = f" and {len(wrong) - SHOWN:,} more" if len(wrong) > SHOWN else ""
+        seen += f"; {sum(wrong.values()):,} are no whole numbers >= 0 and will be rejected: "
+        seen += shown + more
+    return seen
+
+
+def rank_notes(column: Column) -> list[str]:
+    """What people should do about ranks that cannot be read."""
+    if any(not number.is_integer() and (2 * number).is_integer() for number in column.numbers):
+        return [
+            f"{column.name} holds half ranks, which are rejected: of ranks only the order counts, "
+            "so map them to whole numbers, say all to their doubles"
+        ]
+    return []
+
+
+def beyond(name: str) -> str:
+    """What to know about numbers that are larger than rankings are long."""
+    return (
+        f"{name} goes beyond the number of outputs ranked together: taken for ranks with gaps, of "
+        f"which lower is better; if higher is better, score: {name} in place of rank"
+    )
+
+
+def rank_doubts(sheet: Sheet, answer: Answer) -> list[str]:
+    """What to know about columns that are named as ranks but were not taken for ranks."""
+    if answer.kind in ("ranking", "pairwise"):
+        return []
+    notes = []
+    for name in dict.fromkeys([*answer.columns, *sheet.names]):
+        roles = names.roles(name)
+        if "rank" not in roles or "ranking" in roles:
+            continue
+        if name in sheet.names and not sheet[name].numbers:
+            continue
+        note = (
+            f"{name}: if 1 is best, kind: ranking (fields rank and system, and ranking or segment)"
+        )
+        if name in answer.columns:
+            field = "score" if answer.kind == "scalar" else "label"
+            note += f"; as {field} it says something else"
+        notes.append(note)
+    return notes
+
+
+def differs_within(sheet: Sheet, group: Sequence[str], name: str) -> bool:
+    """Whether no two rows that share some values share that of a column."""
+    rows = sheet.table.select([*group, name]).drop_null()
+    return bool(rows.group_by(rows.column_names).aggregate([]).num_rows == rows.num_rows)
 
 
 def ranks_in_rows(table: pa.Table, columns: Sequence[str]) -> bool:
-    """Whether the numbers of each row, over some columns, are ranks."""
+    """Whether the numbers of each row, over some columns, are ranks without a doubt."""
     ranks = np.stack([_numbers(table.column(name)) for name in columns])
-    highest = np.where(ranks >= 1, ranks, 0).max(axis=0, initial=0)
-    several = (ranks >= 1).sum(axis=0) > 1
+    highest = np.where(ranks >= 0, ranks, 0).max(axis=0, initial=0)
+    several = (ranks >= 0).sum(axis=0) > 1
     fit = several & (highest <= len(columns))
     return bool(several.any() and fit.sum() >= RANKED_SHARE * several.sum())
 
 
-def _can_be_ranks(column: Column) -> bool:
-    return (
-        column.is_whole
-        and 1 < column.n_distinct <= MOST_RANKS
-        and column.low in (NOT_RANKED, 1)
-        and 0 not in column.numbers
-    )
-
-
 def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
-    """Whether rows that share some values rank what they hold."""
+    """Whether rows that share some values rank what they hold, without a doubt."""
     ranks = pa.chunked_array([pa.array(_numbers(sheet.table.column(column.name)))])
     rows = sheet.table.select(list(group)).append_column("#rank", ranks)
-    rows = rows.filter(pc.greater_equal(rows["#rank"], 1))
+    rows = rows.filter(pc.greater_equal(rows["#rank"], 0))
     found = rows.group_by(list(group)).aggregate([("#rank", "max"), ("#rank", "count")])
     found = found.filter(pc.greater(found["#rank_count"], 1))
     fit = pc.less_equal(found["#rank_max"], found["#rank_count"])
     return bool(found.num_rows and (pc.sum(fit).as_py() or 0) >= RANKED_SHARE * found.num_rows)
+
+
+def _ranks_several(
+    sheet: Sheet, group: Sequence[str], column: Column, things: Sequence[Column]
+) -> bool:
+    """Whether rows that share some values give several things several numbers."""
+    n_groups = sheet.combinations(*group)
+    return n_groups < sheet.combinations(*group, column.name) and any(
+        2 * n_groups <= sheet.combinations(*group, thing.name)
+        for thing in things
+        if thing.name not in (*group, column.name)
+    )
+
+
+def _is_rank(value: str) -> bool:
+    number = _number(value)
+    return number.is_integer() and number >= 0
 
 
 def _numbers(texts: pa.ChunkedArray) -> npt.NDArray[np.float64]:
@@ -86,7 +185,4 @@ def _numbers(texts: pa.ChunkedArray) -> npt.NDArray[np.float64]:
 
 
 def _number(value: str | None) -> float:
-    try:
-        return float(value or "nan")
-    except ValueError:
-        return np.nan
+    return float(value) if value and NUMBER.fullmatch(value) else np.nan

@@ -214,7 +214,7 @@ def wmt_ranking(choice: Choice) -> Mapping:
             lines.append((field, column.expression, seen))
     lines += time_lines(choice.among(lambda name: name == "duration"))
     choice.left[:] = [name for name in choice.left if sheet[name].n_distinct > 1]
-    mapping = Mapping(lines, answer, judge, tasks=tasks)
+    mapping = Mapping(lines, answer, judge, tasks=tasks, notes=[*answer.notes])
     return mapping.with_lines(judge_line(judge), *answer.fields)
 
 

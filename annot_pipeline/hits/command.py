@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import SCORES, TEXT
-from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.batch import LOG
 from annot_pipeline.hits.file_names import file_stems
@@ -28,6 +28,16 @@ from annot_pipeline.storage.tables import read_table
 FOLDER = "hits"
 """Where `annot hits` writes beside campaign.yaml, a folder a batch."""
 
+NO_BATCH: dict[str, Any] = {
+    "folder": None,
+    "plan": None,
+    "hits": 0,
+    "slots": 0,
+    "tasks": [],
+    "warnings": [],
+    "next": "annot build, which writes the release and its report",
+}
+"""What is told in place of a batch when the design is done."""
 
 TASKS_OF = {
     "easl": "scalar task",
@@ -63,6 +73,12 @@ def next_batch(
     progress
         Told what is going on.
 
+    Returns
+    -------
+    dict
+        As `write_batch`, with ``campaign``, ``design``, ``unplanned``, ``notes`` and ``done``:
+        whether nothing is left to ask of any of the tasks. Then there are no files and no folder.
+
     Raises
     ------
     ConfigError
@@ -73,30 +89,33 @@ def next_batch(
     settings = campaign.settings
     design = settings.next_hits.design
     scores, tasks, items, known = _tables(campaign, progress)
-    questions, _ = questions_of(tasks, items, known.get("labels"), settings)
+    questions, _ = questions_of(tasks, items, known.get("votes"), settings)
     plan, facts = plan_hits(scores, tasks, items, settings=settings, **known)
+    if not questions and facts["homeless"]:
+        raise _homeless(facts["homeless"], design)
     plan, unplanned = _selected(plan, facts["unplanned"], questions, only, design)
+    others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
+    about = {"campaign": settings.campaign, "design": design}
+    more = {
+        "unplanned": unplanned,
+        "notes": [note for note in facts["notes"] if not note.startswith(others)],
+    }
     if not plan.num_rows:
-        raise _nothing(unplanned, design)
+        if not unplanned or unplanned.keys() - {*facts["done"]}:
+            raise _nothing(unplanned, design)
+        return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
         folder = campaign.folder / FOLDER / f"{design}-{digest[:8]}"
     planned = set(_distinct(plan["task"]))
     asked = [question for question in questions if question.task in planned]
-    others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     _refuse_own_folders(campaign, folder)
     platform = PLATFORMS[settings.next_hits.upload]
     names = [LOG, *(pattern.format(stem) for pattern in platform.files
                     for stem in file_stems(q.task for q in asked).values())]  # fmt: skip
     refuse_read_back(campaign, [folder / name for name in names])
     written = write_batch(plan, asked, folder, platform, force=force)
-    return {
-        "campaign": settings.campaign,
-        "design": design,
-        **written,
-        "unplanned": unplanned,
-        "notes": [note for note in facts["notes"] if not note.startswith(others)],
-    }
+    return {**about, **written, **more, "done": False}
 
 
 def _tables(
@@ -110,7 +129,7 @@ def _tables(
     build = Build(campaign)
     present = present_exports(campaign, missing_ok=True)
     no_export = not any(number < n_sources for number, _, _ in present)
-    if campaign.settings.items and no_export and build.store.last_outcome() is None:
+    if campaign.settings.items and no_export and not _had_exports(build):
         progress("no export yet: the first round, from the item tables")
         items, unread = listed_items(campaign)
         for row in unread[:5]:
@@ -120,7 +139,19 @@ def _tables(
     files = last_build(build, *needed, command="annot hits")
     tables = {name: read_table(files[name].path) for name in needed}
     tasks, items = tables.pop("tasks"), tables.pop("item_rows")
-    return tables.pop("scores", SCORES.empty()), tasks, items, tables
+    scores = tables.pop("scores", SCORES.empty())
+    if "label_distributions" in tables:
+        tables["votes"] = tables.pop("label_distributions")
+    return scores, tasks, items, tables
+
+
+def _had_exports(build: Build) -> bool:
+    """Whether any build found its exports: one that did not archived none."""
+    try:
+        build.store.recorded(build.run, "archive_exports")
+    except StoreError:
+        return False
+    return True
 
 
 def _refuse_own_folders(campaign: LoadedCampaign, folder: Path) -> None:
@@ -155,6 +186,12 @@ def _selected(
         raise ConfigError("an unknown task", [problem])
     chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
     return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}
+
+
+def _homeless(n: int, design: str) -> ConfigError:
+    what = f"{n:,} listed items are of no task, for several are declared under tasks"
+    problem = Problem("items", what, do="map task in the item table")
+    return ConfigError(f"no HIT can be planned ({design})", [problem])
 
 
 def _nothing(unplanned: dict[str, str], design: str) -> ConfigError:

@@ -26,6 +26,7 @@ from annot_pipeline.methods.waves import waves, winners_first
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _EQUAL = 1e-9
 """Scores that differ by epsilon up to this much differ by epsilon, so they are not further apart.
@@ -113,19 +114,8 @@ def bounded_ra(
     params = params or BoundedRaParams()
     pairs, tie = winners_first(first, second, outcome, n_items=n_items)
     alpha, beta = _start(start, n_items)
-    noise, margin = 2 * params.gamma**2, params.epsilon + _EQUAL
     for wave in waves(*pairs, n_items=n_items):
-        pair, tied = pairs[:, wave], tie[wave]
-        a, b = alpha[pair], beta[pair]
-        score, variance = beta_mode(a, b), beta_variance(a, b)
-        c = np.sqrt((variance[0] + variance[1]) + noise)
-        p_win, _, p_tie = outcome_probabilities(score[0], score[1], params.epsilon)
-        size = variance / c * (1 - np.where(tied, p_tie, p_win))
-        gap = score[0] - score[1]
-        # a win speaks for the first, a tie for the lower, a tie of near ones for both
-        speaks_for = np.stack([~(tied & (gap > margin)), tied & (gap >= -margin)])
-        alpha[pair] = a + size * speaks_for
-        beta[pair] = b + size * speaks_for[::-1]
+        bounded_ra_update(alpha, beta, pairs[:, wave], tie[wave], params)
     return BoundedRaResult(
         alpha,
         beta,
@@ -134,6 +124,35 @@ def bounded_ra(
         np.bincount(pairs.reshape(-1), minlength=n_items),
         params,
     )
+
+
+def bounded_ra_update(
+    alpha: Floats, beta: Floats, pair: Codes, tied: Flags, params: BoundedRaParams
+) -> None:
+    """Update the states of pairs, all at once and in place (eqs. 12 to 22).
+
+    Parameters
+    ----------
+    alpha, beta
+        ``(n_items,)`` states.
+    pair
+        ``(2, n_pairs)`` codes of winners and losers; no item twice.
+    tied
+        ``(n_pairs,)`` whether the pair tied; then either may be called the winner.
+    params
+        Settings.
+    """
+    noise, margin = 2 * params.gamma**2, params.epsilon + _EQUAL
+    a, b = alpha[pair], beta[pair]
+    score, variance = beta_mode(a, b), beta_variance(a, b)
+    c = np.sqrt((variance[0] + variance[1]) + noise)
+    p_win, _, p_tie = outcome_probabilities(score[0], score[1], params.epsilon)
+    size = variance / c * (1 - np.where(tied, p_tie, p_win))
+    gap = score[0] - score[1]
+    # a win speaks for the first, a tie for the lower, a tie of near ones for both
+    speaks_for = np.stack([~(tied & (gap > margin)), tied & (gap >= -margin)])
+    alpha[pair] = a + size * speaks_for
+    beta[pair] = b + size * speaks_for[::-1]
 
 
 def outcome_probabilities(

@@ -22,8 +22,10 @@ every nu. Without ties nu is 0.
 by each: all scores are finite. (Virtual ties would raise nu.) Then twice the data is not the same.
 
 Rounds of a bootstrap that have no finite estimate of their own take a weak prior, ``WEAK``
-virtual comparisons a pair: their order and signs mean something, their sizes do not; they are
-counted, and it is for the caller to use no size.
+virtual comparisons between any two systems of different components (where ties outgrow wins:
+between any two). The scores of the largest component of each part are then their own up to one
+constant; the order and signs of the others mean something, their sizes do not. It is for the
+caller to use no size there.
 """
 
 from __future__ import annotations
@@ -41,8 +43,9 @@ from annot_pipeline.methods.davidson_newton import (
     anchored,
     information,
     maximise,
+    rounds_of,
 )
-from annot_pipeline.methods.finite_estimates import strongly_connected, ties_outgrow_wins
+from annot_pipeline.methods.finite_estimates import finite_components, ties_outgrow_wins
 from annot_pipeline.methods.waves import winners_first
 from annot_pipeline.methods.win_shares import sums_by_system
 
@@ -138,12 +141,16 @@ class BradleyTerryRounds:
         comparisons in the round.
     weak
         ``(n_rounds,)`` whether the round had no finite estimate and took the weak prior.
+    inside
+        ``(n_rounds, n_systems)`` whether differences between scores are estimates: of all
+        systems, in weak rounds of those in the largest component of their part.
     converged
         ``(n_rounds,)``
     """
 
     score: Floats
     weak: Flags
+    inside: Flags
     converged: Flags
 
 
@@ -186,7 +193,7 @@ def bradley_terry(
         outgrown = bool(ties_outgrow_wins(*inner)[0])
         ties_only = outgrown and not (inner[2].wins + inner[2].losses).any()
     virtual = WEAK if outgrown else params.regularize
-    problem = _problem(*inner, group, params.ties, virtual)
+    problem = rounds_of(*inner, group, davidson=params.ties == "davidson", virtual=virtual)
     found = maximise(problem, max_iterations=params.max_iterations)
     order_score = found.theta[0]
     score = np.where((np.bincount(group) == 1)[group] | (outgrown and not ties_only), np.nan, 0.0)
@@ -254,24 +261,9 @@ def bradley_terry_rounds(
         some = counts.take(slice(place, place + at_once))
         pieces.append(_some_rounds(one, other, some, part, params, start))
     if not pieces:
-        return BradleyTerryRounds(np.empty((0, n_systems)), *np.empty((2, 0), np.bool_))
+        none = np.empty(0, np.bool_)
+        return BradleyTerryRounds(np.empty((0, n_systems)), none, none.reshape(0, n_systems), none)
     return BradleyTerryRounds(*(np.concatenate(arrays) for arrays in zip(*pieces, strict=True)))
-
-
-def _problem(
-    first: Codes, second: Codes, counts: PairCounts, group: Codes, ties: Ties, virtual: float
-) -> Rounds:
-    """What Newton's method takes; ``virtual`` comparisons are added to any pair of a group."""
-    n, half = counts.n, (counts.wins - counts.losses) / 2
-    surplus = sums_by_system(first, half, group.size) - sums_by_system(second, half, group.size)
-    if virtual:
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        first, second = np.nonzero(np.triu(group[:, None] == group, 1))
-        real = np.searchsorted(first * group.size + second, low * group.size + high)
-        met, n = n, np.full((len(n), first.size), virtual)
-        n[:, real] += met
-    tied = counts.ties.sum(axis=1) if ties == "davidson" else np.zeros(len(n))
-    return Rounds(first, second, n, surplus, tied, group)
 
 
 def _columns(counts: PairCounts, pairs: Flags) -> PairCounts:
@@ -285,22 +277,26 @@ def _some_rounds(
     part: Codes,
     params: BradleyTerryParams,
     start: Floats | None,
-) -> tuple[Floats, Flags, Flags]:
-    weak = np.zeros(len(counts.wins), np.bool_)
+) -> tuple[Floats, Flags, Flags, Flags]:
+    davidson = params.ties == "davidson"
+    weak, component = np.zeros(len(counts.wins), np.bool_), None
+    inside = np.ones((weak.size, part.size), np.bool_)
     if not params.regularize:
-        weak = ~strongly_connected(first, second, counts, part)
-        if params.ties == "davidson":
-            weak[~weak] = ties_outgrow_wins(first, second, counts.take(~weak))
+        weak, component, largest = finite_components(first, second, counts, part, davidson=davidson)
+        inside[weak] = largest
     score = np.empty((weak.size, part.size))
     converged = np.empty(weak.size, np.bool_)
-    for which, virtual in ((~weak, params.regularize), (weak, WEAK)):
+    for which, virtual, of in ((~weak, params.regularize, None), (weak, WEAK, component)):
         if which.any():
-            problem = _problem(first, second, counts.take(which), part, params.ties, virtual)
+            problem = rounds_of(
+                first, second, counts.take(which), part,
+                davidson=davidson, virtual=virtual, component=of,
+            )  # fmt: skip
             found = maximise(problem, max_iterations=params.max_iterations, start=start)
             score[which], converged[which] = found.theta, found.converged
     met = sums_by_system(first, counts.n, part.size) + sums_by_system(second, counts.n, part.size)
     score[met == 0] = np.nan
-    return score, weak, converged
+    return score, weak, inside & (met > 0), converged
 
 
 def _covariance(problem: Rounds, theta: Floats, delta: Floats) -> Floats:

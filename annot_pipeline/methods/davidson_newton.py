@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.comparison_counts import PairCounts
 from annot_pipeline.methods.win_shares import sums_by_system
 
 Floats = npt.NDArray[np.float64]
@@ -78,6 +79,45 @@ class Maximum:
     delta: Floats
     converged: Flags
     iterations: Codes
+
+
+def rounds_of(
+    first: Codes,
+    second: Codes,
+    counts: PairCounts,
+    group: Codes,
+    *,
+    davidson: bool,
+    virtual: float,
+    component: Codes | None = None,
+) -> Rounds:
+    """Counts as they are maximised.
+
+    Parameters
+    ----------
+    first, second, group
+        As `Rounds` has them.
+    counts
+        ``(n_rounds, n_pairs)`` each.
+    davidson
+        Whether ties are Davidson's, or half a win of each.
+    virtual
+        Comparisons added to any pair of a group, half won by each, ...
+    component
+        ``(n_rounds, n_systems)`` ... or only to pairs of different components.
+    """
+    n, half = counts.n, (counts.wins - counts.losses) / 2
+    surplus = sums_by_system(first, half, group.size) - sums_by_system(second, half, group.size)
+    if virtual:
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        first, second = np.nonzero(np.triu(group[:, None] == group, 1))
+        real = np.searchsorted(first * group.size + second, low * group.size + high)
+        met, n = n, np.full((len(n), first.size), virtual)
+        if component is not None:
+            n *= component[:, first] != component[:, second]
+        n[:, real] += met
+    tied = counts.ties.sum(axis=1) if davidson else np.zeros(len(n))
+    return Rounds(first, second, n, surplus, tied, group)
 
 
 def maximise(rounds: Rounds, *, max_iterations: int, start: Floats | None = None) -> Maximum:

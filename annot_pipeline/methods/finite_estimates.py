@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import NegativeCycleError, bellman_ford
+from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components
 
 from annot_pipeline.methods.comparison_counts import PairCounts
 
@@ -51,13 +51,48 @@ def strongly_connected(first: Codes, second: Codes, counts: PairCounts, part: Co
     return strong
 
 
+def finite_components(
+    first: Codes, second: Codes, counts: PairCounts, part: Codes, *, davidson: bool
+) -> tuple[Flags, Codes, Flags]:
+    """Rounds without finite scores, and the systems of these whose scores are finite together.
+
+    Parameters
+    ----------
+    first, second, counts, part
+        As `strongly_connected`.
+    davidson
+        Whether ties are Davidson's.
+
+    Returns
+    -------
+    weak
+        ``(n_rounds,)`` whether the round has no finite scores.
+    component
+        ``(n_weak, n_systems)`` strongly connected component, by codes that no two rounds share;
+        where ties outgrow wins each system is one of its own.
+    inside
+        ``(n_weak, n_systems)`` whether that is the largest of the part. A system alone is in
+        none; nor is any where two components are the largest.
+    """
+    weak = ~strongly_connected(first, second, counts, part)
+    if davidson:
+        weak[~weak] = ties_outgrow_wins(first, second, counts.take(~weak))
+    some = counts.take(weak)
+    component = _components(first, second, some, part.size)
+    if davidson:
+        outgrown = ties_outgrow_wins(first, second, some)  # a cycle lies within a component
+        alone = np.arange(component.size).reshape(component.shape) + component.size
+        component = np.where(outgrown[:, None], alone, component)
+    return weak, component, _in_largest(component, part)
+
+
 def ties_outgrow_wins(first: Codes, second: Codes, counts: PairCounts) -> Flags:
-    """``(n_rounds,)`` whether Davidson's tie parameter is infinite, each part being connected.
+    """``(n_rounds,)`` whether Davidson's tie parameter is infinite.
 
     Parameters
     ----------
     first, second, counts
-        As `strongly_connected`.
+        As `strongly_connected`. What lies between components decides nothing.
     """
     mutual = ((counts.wins > 0) & (counts.losses > 0)).any(axis=1)  # the shortest cycle of wins
     infinite = np.asarray(counts.ties.any(axis=1) & ~mutual)
@@ -92,3 +127,29 @@ def _winning_cycle(first: Codes, second: Codes, won: Flags, tied: Flags, lost: F
     except NegativeCycleError:
         return True
     return False
+
+
+def _components(first: Codes, second: Codes, counts: PairCounts, n_systems: int) -> Codes:
+    """``(n_rounds, n_systems)`` strongly connected components, of all rounds in one graph."""
+    n = len(counts.wins) * n_systems
+    if not n:
+        return np.empty((0, n_systems), np.int64)
+    won, lost = (np.nonzero(lead + counts.ties) for lead in (counts.wins, counts.losses))
+    shift = np.concatenate([won[0], lost[0]]) * n_systems
+    sources = np.concatenate([first[won[1]], second[lost[1]]]) + shift
+    targets = np.concatenate([second[won[1]], first[lost[1]]]) + shift
+    edges = csr_array((np.ones(shift.size, np.int8), (sources, targets)), (n, n))
+    found = connected_components(edges, connection="strong")[1]
+    return found.astype(np.int64).reshape(-1, n_systems)
+
+
+def _in_largest(component: Codes, part: Codes) -> Flags:
+    size = np.bincount(component.reshape(-1))[component]
+    inside = np.zeros(component.shape, np.bool_)
+    for code in np.unique(part):
+        members = part == code
+        most = size[:, members].max(axis=1, initial=0)[:, None]
+        largest = size[:, members] == most
+        single = largest.sum(axis=1, keepdims=True) == most  # as many systems as one component has
+        inside[:, members] = largest & single
+    return inside

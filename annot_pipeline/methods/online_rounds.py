@@ -12,7 +12,8 @@ the other, but all rounds take theirs side by side, in one step on arrays. A rou
 sequence of rankings (4 bytes each); comparisons are looked up ``STEPS`` at a time.
 
 Source: Sakaguchi & Van Durme 2018, section 3; one round is what `trueskill` and `bounded_ra` do,
-to the last bit. Systems that are equal and only tie stay equal in every round.
+to the last bit, by their own updates. Systems that are equal and only tie stay equal in every
+round.
 """
 
 from __future__ import annotations
@@ -24,13 +25,9 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.beta_scores import FRESH, beta_mode, beta_variance
-from annot_pipeline.methods.bounded_ra import _EQUAL, BoundedRaParams, outcome_probabilities
-from annot_pipeline.methods.trueskill import (
-    TrueSkillParams,
-    surprisal_of_tie,
-    surprisal_of_win,
-)
+from annot_pipeline.methods.beta_scores import FRESH, beta_mode
+from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra_update
+from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill_update
 from annot_pipeline.methods.waves import winners_first
 
 Floats = npt.NDArray[np.float64]
@@ -43,8 +40,6 @@ STEPS = 4_096
 
 SEQUENCES = 2**26
 """Rankings in the sequences of the rounds that run side by side: 256 MB."""
-
-_OPPOSITE = np.array([[1.0], [-1.0]])  # what the winner gains the loser loses
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,38 +207,19 @@ def _steps(
 def _trueskill(
     steps: Iterator[tuple[Codes, Flags]], shape: tuple[int, int], params: TrueSkillParams
 ) -> Floats:
-    """Means after all steps, of `trueskill` (eqs. 3, 4, 7, 8)."""
+    """Means after all steps."""
     n = shape[0] * shape[1]
     mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
-    noise = 2 * params.gamma**2
     for pair, tied in steps:
-        own_mean, own_sd = mean[pair], sd[pair]
-        variance = own_sd * own_sd
-        c2 = (variance[0] + variance[1]) + noise
-        c = np.sqrt(c2)
-        t, epsilon = (own_mean[0] - own_mean[1]) / c, params.epsilon / c
-        v, w = surprisal_of_win(t, epsilon)
-        if tied.any():
-            v[tied], w[tied] = surprisal_of_tie(t[tied], epsilon[tied])
-        mean[pair] = own_mean + _OPPOSITE * (variance / c * v)
-        sd[pair] = own_sd * np.sqrt((variance * (1 - w) + variance[::-1] + noise) / c2)
+        trueskill_update(mean, sd, pair, tied, params)
     return mean.reshape(shape)
 
 
 def _bounded_ra(
     steps: Iterator[tuple[Codes, Flags]], shape: tuple[int, int], params: BoundedRaParams
 ) -> Floats:
-    """Scores after all steps, of `bounded_ra` (eqs. 12 to 22)."""
+    """Scores after all steps."""
     alpha, beta = np.full((2, shape[0] * shape[1]), FRESH)
-    noise, margin = 2 * params.gamma**2, params.epsilon + _EQUAL
     for pair, tied in steps:
-        a, b = alpha[pair], beta[pair]
-        score, variance = beta_mode(a, b), beta_variance(a, b)
-        c = np.sqrt((variance[0] + variance[1]) + noise)
-        p_win, _, p_tie = outcome_probabilities(score[0], score[1], params.epsilon)
-        size = variance / c * (1 - np.where(tied, p_tie, p_win))
-        gap = score[0] - score[1]
-        speaks_for = np.stack([~(tied & (gap > margin)), tied & (gap >= -margin)])
-        alpha[pair] = a + size * speaks_for
-        beta[pair] = b + size * speaks_for[::-1]
+        bounded_ra_update(alpha, beta, pair, tied, params)
     return beta_mode(alpha, beta).reshape(shape)

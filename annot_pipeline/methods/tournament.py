@@ -75,15 +75,10 @@ def n_comparisons(n_sets: int) -> int:
     return total
 
 
-def tournament(
-    sets: Iterable[Collection[int]],
-    rng: np.random.Generator,
-    *,
-    asked: Iterable[tuple[int, int]] = (),
-) -> Tournament:
+def tournament(sets: Iterable[Collection[int]], rng: np.random.Generator) -> Tournament:
     """Plan all rounds of one segment: who meets whom does not depend on the outcomes.
 
-    The order of sets, of their members and of ``asked`` does not matter.
+    The order of sets and of their members does not matter.
 
     Parameters
     ----------
@@ -93,9 +88,6 @@ def tournament(
         but for case) give one only, else that text may be asked about twice.
     rng
         The source of chance.
-    asked
-        Pairs of items not to ask again while another is left, such as those still out with
-        judges. Answered ones belong here only if their items are not in one set.
 
     Raises
     ------
@@ -106,7 +98,7 @@ def tournament(
     own = {item: number for number, members in enumerate(start) for item in members}
     if not all(start) or len(own) != sum(map(len, start)):
         raise ValueError("sets must be disjoint and not empty")
-    known = {(min(pair), max(pair)) for pair in asked}
+    known: set[tuple[int, int]] = set()
     pairs: list[tuple[int, int]] = []
     rounds: list[int] = []
     in_play: list[tuple[int, ...]] = list(start)

@@ -28,6 +28,7 @@ from annot_pipeline.methods.waves import waves, winners_first
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 _OPPOSITE = np.array([[1.0], [-1.0]])  # what the winner gains the loser loses
 _ROOT_HALF = np.sqrt(0.5)
@@ -119,21 +120,39 @@ def trueskill(
     params = params or TrueSkillParams()
     pairs, tie = winners_first(first, second, outcome, n_items=n_items)
     mean, sd = _start(start, n_items, params)
-    noise = 2 * params.gamma**2
     for wave in waves(*pairs, n_items=n_items):
-        pair, tied = pairs[:, wave], tie[wave]
-        own_mean, own_sd = mean[pair], sd[pair]
-        variance = own_sd * own_sd
-        c2 = (variance[0] + variance[1]) + noise
-        c = np.sqrt(c2)
-        t, epsilon = (own_mean[0] - own_mean[1]) / c, params.epsilon / c
-        v, w = surprisal_of_win(t, epsilon)
-        if tied.any():
-            v[tied], w[tied] = surprisal_of_tie(t[tied], epsilon[tied])
-        mean[pair] = own_mean + _OPPOSITE * (variance / c * v)  # eqs. 3, 4
-        # eqs. 7, 8 with 1 - variance/c2 w as a sum of parts >= 0, so that sd cannot round to 0
-        sd[pair] = own_sd * np.sqrt((variance * (1 - w) + variance[::-1] + noise) / c2)
+        trueskill_update(mean, sd, pairs[:, wave], tie[wave], params)
     return TrueSkillResult(mean, sd, np.bincount(pairs.reshape(-1), minlength=n_items), params)
+
+
+def trueskill_update(
+    mean: Floats, sd: Floats, pair: Codes, tied: Flags, params: TrueSkillParams
+) -> None:
+    """Update the beliefs of pairs, all at once and in place (eqs. 3, 4, 7, 8).
+
+    Parameters
+    ----------
+    mean, sd
+        ``(n_items,)`` beliefs.
+    pair
+        ``(2, n_pairs)`` codes of winners and losers; no item twice.
+    tied
+        ``(n_pairs,)`` whether the pair tied; then either may be called the winner.
+    params
+        Settings.
+    """
+    noise = 2 * params.gamma**2
+    own_mean, own_sd = mean[pair], sd[pair]
+    variance = own_sd * own_sd
+    c2 = (variance[0] + variance[1]) + noise
+    c = np.sqrt(c2)
+    t, epsilon = (own_mean[0] - own_mean[1]) / c, params.epsilon / c
+    v, w = surprisal_of_win(t, epsilon)
+    if tied.any():
+        v[tied], w[tied] = surprisal_of_tie(t[tied], epsilon[tied])
+    mean[pair] = own_mean + _OPPOSITE * (variance / c * v)
+    # 1 - variance/c2 w as a sum of parts >= 0, so that sd cannot round to 0
+    sd[pair] = own_sd * np.sqrt((variance * (1 - w) + variance[::-1] + noise) / c2)
 
 
 def surprisal_of_win(t: npt.ArrayLike, epsilon: npt.ArrayLike) -> tuple[Floats, Floats]:

@@ -6,7 +6,8 @@ Used by the report and by Dagster's asset pages. What does not belong here: how 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -22,16 +23,20 @@ from annot_pipeline.report.figures import (
     win_matrix_svg,
 )
 from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, best_ranking, first_tasks
-from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.indexing import index, index_pairs
 
 FEWEST, MOST = 4, 10
 """Outputs of a segment whose graph is worth drawing."""
+MOST_TRIED = 20
+"""Segments of a task that are tried until the graph of one can be told from the tables."""
 
 Row = Mapping[str, Any]
 
 
 def segment_figures(segment_ranks: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     """One segment's graph of each task: with contradictions, if any of a good size has them.
+
+    The graph is the one pooled over judges, whose parts are ranked apart.
 
     Parameters
     ----------
@@ -42,26 +47,23 @@ def segment_figures(segment_ranks: pa.Table, comparisons: pa.Table) -> list[Draw
         As `steps.comparisons` has them.
     """
     drawn = []
+    kept = comparisons.filter(comparisons["kept"])
     for task, ranks in first_tasks(segment_ranks):
-        segment = _worth_drawing(ranks)
-        if segment is None:
-            continue
-        outputs = ranks.filter(pc.equal(ranks["segment"].cast(TEXT), segment)).to_pylist()
-        rows = comparisons.filter(
-            pc.and_(
-                pc.equal(comparisons["task"].cast(TEXT), task),
-                pc.and_(
-                    comparisons["kept"],
-                    pc.equal(pc.coalesce(comparisons["segment"].cast(TEXT), task), segment),
-                ),
-            )
-        )
-        drawn.append(Drawn(f"A segment's graph, {task}", _graph_svg(outputs, rows, segment)))
+        rows = kept.filter(pc.equal(kept["task"].cast(TEXT), task))
+        of = rows["segment"].cast(TEXT)
+        if of.null_count == rows.num_rows:  # a task without segments is one, of its own name
+            of = pc.fill_null(of, task)
+        for segment in _worth_drawing(ranks)[:MOST_TRIED]:
+            outputs = ranks.filter(pc.equal(ranks["segment"].cast(TEXT), segment)).to_pylist()
+            svg = _graph_svg(outputs, rows.filter(pc.equal(of, segment)), segment)
+            if svg:
+                drawn.append(Drawn(f"A segment's graph, {task}", svg))
+                break
     return drawn
 
 
-def _worth_drawing(ranks: pa.Table) -> str | None:
-    """A segment of a good size, best with a contradiction that does not hold all outputs."""
+def _worth_drawing(ranks: pa.Table) -> list[str]:
+    """Segments of a good size, first with a contradiction that does not hold all outputs."""
     counted = pa.TableGroupBy(
         ranks.select(["segment", "item", "in_contradiction"]).set_column(
             2, "contradicts", ranks["in_contradiction"].cast(pa.int64())
@@ -74,31 +76,42 @@ def _worth_drawing(ranks: pa.Table) -> str | None:
         if FEWEST <= row["item_count"] <= MOST
     ]
     rows.sort(key=lambda row: (not row[0], -row[1], row[2]))
-    return rows[0][2] if rows else None
+    return [row[2] for row in rows]
 
 
-def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> str:
+def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> str | None:
+    """The graph; None where its components are not those of the table.
+
+    That is so where outputs that are equal but for casing were compared each on its own: the
+    table pools them, but does not say which they are.
+    """
     place = {row["item"]: n for n, row in enumerate(outputs)}
-    graph = np.zeros(len(outputs), np.int64)
+    whole = np.zeros(len(outputs), np.int64)
     first, second = (
         np.array([place[item] for item in rows[side].to_pylist()], np.int64)
         for side in ("item_a", "item_b")
     )
-    edges = majority_outcomes(graph, first, second, rows["outcome"].to_numpy().astype(np.int64))
-    twins = [  # equal but for casing: nobody was asked
-        (n, other, 0)
-        for n, row in enumerate(outputs)
-        if not row["n_comparisons"]
-        for other in range(len(outputs))
-        if other != n and outputs[other]["component"] == row["component"]
-    ]
-    every = [*zip(*(part.tolist() for part in edges), strict=True), *twins]
-    a, b, outcome = (np.array(part, np.int64) for part in zip(*every, strict=True))
-    found = comparison_graphs(graph, a, b, outcome)
+    outcome = rows["outcome"].to_numpy().astype(np.int64)
+    pooled = majority_outcomes(whole, first, second, outcome)
+    every = [*zip(*(part.tolist() for part in pooled), strict=True), *_twins(outputs)]
+    edges = np.array(every, np.int64).reshape(-1, 3).T
+    part = comparison_graphs(whole, *edges).part
+    found = comparison_graphs(part, *edges)  # ranks hold within a part
+    known = index_pairs(found.component, np.array([row["component"] for row in outputs]))
+    if not found.component.max(initial=-1) + 1 == np.unique(known.second).size == known.first.size:
+        return None
     return segment_graph_svg(
         [row["system"] or row["item"] for row in outputs],
         every, found.component, found.dominance, found.rank, segment=segment,
     )  # fmt: skip
+
+
+def _twins(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Ties of outputs that are equal to one of their component but for casing: nobody was asked."""
+    for a, b in combinations(range(len(outputs)), 2):
+        asked = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
+        if not asked and outputs[a]["component"] == outputs[b]["component"]:
+            yield a, b, 0
 
 
 def win_figures(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
@@ -106,7 +119,7 @@ def win_figures(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
     drawn = []
     for task, rows in first_tasks(comparisons.filter(comparisons["kept"])):
         named = rows.filter(pc.and_(rows["system_a"].is_valid(), rows["system_b"].is_valid()))
-        ranked = best_ranking(rankings, task)
+        ranked = [row for part in best_ranking(rankings, task) for row in part]
         if not named.num_rows or not ranked:
             continue
         order = [row["system"] for row in ranked[:MOST_SYSTEMS]]

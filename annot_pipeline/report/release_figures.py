@@ -6,6 +6,7 @@ Used by the report and by Dagster's asset pages. What does not belong here: how 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,11 +31,13 @@ MOST_TASKS = 6
 MOST_JUDGES = 4
 MOST_SYSTEMS = 100
 """Systems of a ranking that are drawn, the best first."""
+MOST_PARTS = 6
+"""Parts of a ranking that are drawn, the largest."""
 METHODS = (
     "z_mean", "filtered_mean", "raw_mean", "bradley_terry", "trueskill_permuted", "trueskill",
     "wins_ties_half", "wins", "dominance",
 )  # fmt: skip
-"""Whose ranking is drawn: the first that ranks and scores all systems, else that ranks any."""
+"""Whose ranking is drawn: the first that ranks and scores all systems, or most of them."""
 
 Row = dict[str, Any]
 
@@ -163,44 +166,62 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
 
 
 def ranking_figures(rankings: pa.Table) -> list[Drawn]:
-    """Systems with scores, intervals and clusters, by task."""
+    """Systems with scores, intervals and clusters, by task: a figure for each part.
+
+    Scores, ranks and clusters say nothing across parts, so these share no axis.
+    """
     drawn = []
     for task, _ in first_tasks(rankings):
-        every = best_ranking(rankings, task)
-        ranked = every[:MOST_SYSTEMS]
-        if not ranked:
-            continue
-        more = len(every) > len(ranked)
-        left_out = f": the first {len(ranked)} of {len(every):,}" if more else ""
-        svg = ranking_svg(
-            [row["system"] for row in ranked],
-            _numbers(ranked, "score"),
-            _numbers(ranked, "ci_low"),
-            _numbers(ranked, "ci_high"),
-            _numbers(ranked, "cluster"),
-            ranked[0]["method"],
-        )
-        drawn.append(Drawn(f"Ranking, {task}{left_out}", svg))
+        parts = best_ranking(rankings, task)
+        for number, rows in _largest_parts(parts):
+            ranked = rows[:MOST_SYSTEMS]
+            method = ranked[0]["method"]
+            part = f", part {number} of {len(parts):,}" if len(parts) > 1 else ""
+            more = len(rows) > len(ranked)
+            left_out = f": the first {len(ranked)} of {len(rows):,}" if more else ""
+            svg = ranking_svg(
+                [row["system"] for row in ranked],
+                _numbers(ranked, "score"),
+                _numbers(ranked, "ci_low"),
+                _numbers(ranked, "ci_high"),
+                _numbers(ranked, "cluster"),
+                method,
+                why_no_intervals=_most_frequent_reason(ranked),
+            )
+            drawn.append(Drawn(f"Ranking by {method}, {task}{part}{left_out}", svg))
     return drawn
 
 
-def comparison_figures(comparisons: pa.Table, alpha: float) -> list[Drawn]:
-    """Every system against every other, in the order of their scores, by task."""
+def comparison_figures(comparisons: pa.Table, alpha: float, rankings: pa.Table) -> list[Drawn]:
+    """Every system against every other, by task: method and order are those of the ranking.
+
+    Parameters
+    ----------
+    comparisons
+        The gold table.
+    alpha
+        Level of the tests.
+    rankings
+        The gold table.
+    """
     drawn = []
-    for task, _, rows in _by_method(comparisons):
-        ahead: dict[str, float] = {}
-        for row in rows:
-            ahead[row["system_a"]] = ahead.get(row["system_a"], 0.0) + (row["difference"] or 0.0)
-        systems = sorted(ahead, key=lambda name: (-ahead[name], name))
+    for task, rows in first_tasks(comparisons):
+        ranked = [row for part in best_ranking(rankings, task) for row in part][:MOST_SYSTEMS]
+        method = ranked[0]["method"] if ranked else ""
+        systems = [row["system"] for row in ranked]
+        of_method = rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
+        if not of_method:
+            continue
         place = {name: n for n, name in enumerate(systems)}
         p_values = np.full((len(systems), len(systems)), np.nan)
         wins = np.zeros_like(p_values, dtype=np.bool_)
-        for row in rows:
-            at = place[row["system_a"]], place[row["system_b"]]
-            p_values[at] = np.nan if row["p_value"] is None else row["p_value"]
-            wins[at] = row["a_beats_b"]
+        for row in of_method:
+            if row["system_a"] in place and row["system_b"] in place:
+                at = place[row["system_a"]], place[row["system_b"]]
+                p_values[at] = np.nan if row["p_value"] is None else row["p_value"]
+                wins[at] = row["a_beats_b"]
         svg = comparison_matrix_svg(systems, p_values, wins, alpha)
-        drawn.append(Drawn(f"Systems compared, {task}", svg))
+        drawn.append(Drawn(f"Systems compared by {method}, {task}", svg))
     return drawn
 
 
@@ -241,32 +262,34 @@ def _by_task(table: pa.Table) -> Iterator[tuple[str, list[Row]]]:
         yield task, rows.to_pylist()
 
 
-def _by_method(table: pa.Table) -> Iterator[tuple[str, str, list[Row]]]:
-    """Rows of each task, by the first of the methods that it has."""
-    for task, rows in first_tasks(table):
-        found = set(pc.unique(rows["method"]).to_pylist())
-        method = next((m for m in METHODS if m in found), None)
-        if method:
-            yield task, method, rows.filter(pc.equal(rows["method"].cast(TEXT), method)).to_pylist()
+def best_ranking(rankings: pa.Table, task: str) -> list[list[Row]]:
+    """A task's systems by rank, part by part: within parts that nothing connects, ranks start anew.
 
-
-def best_ranking(rankings: pa.Table, task: str) -> list[Row]:
-    """A task's systems by rank: by the first method that ranks and scores all of them.
-
-    Else by the first that ranks any; what has no score is left out.
+    By the first method that ranks and scores all systems, else by the one that does most of
+    them; what has no score is left out. One part where all is connected, none without ranks.
     """
     rows = rankings.filter(pc.equal(rankings["task"].cast(TEXT), task)).to_pylist()
-    by_method: dict[str, list[Row]] = {}
+    ranked: dict[str, list[Row]] = {method: [] for method in METHODS}
     for row in rows:
-        by_method.setdefault(row["method"], []).append(row)
-    known = [method for method in METHODS if method in by_method]
-    whole = [m for m in known if all(r["score"] is not None for r in by_method[m])]
-    for method in [*whole, *known]:
-        ranked = [r for r in by_method[method] if r["rank"] is not None and r["score"] is not None]
-        if ranked:
-            # within parts that nothing connects ranks start anew
-            return sorted(ranked, key=lambda r: (r["component"] or 0, r["rank"], r["system"]))
-    return []
+        if row["method"] in ranked and row["rank"] is not None and row["score"] is not None:
+            ranked[row["method"]].append(row)
+    best = max(METHODS, key=lambda method: len(ranked[method]))  # the first of equals
+    parts: dict[int, list[Row]] = {}
+    for row in sorted(ranked[best], key=lambda r: (r["component"] or 0, r["rank"], r["system"])):
+        parts.setdefault(row["component"] or 0, []).append(row)
+    return list(parts.values())
+
+
+def _largest_parts(parts: Sequence[list[Row]]) -> list[tuple[int, list[Row]]]:
+    """The largest few, numbered from 1 among all, in the order of the numbers."""
+    numbered = sorted(enumerate(parts, 1), key=lambda part: (-len(part[1]), part[0]))
+    return sorted(numbered[:MOST_PARTS], key=lambda part: part[0])
+
+
+def _most_frequent_reason(rows: Sequence[Row]) -> str | None:
+    """Why something is missing of most rows of which something is; of equals, the least text."""
+    counts = Counter(row["reason"] for row in rows if row["reason"])
+    return min(counts, key=lambda reason: (-counts[reason], reason), default=None)
 
 
 def _class_order(prevalence: pa.Table) -> Iterator[tuple[str, list[str]]]:

@@ -99,7 +99,9 @@ def report_html(
         *_section("Gates", _gates(manifest["checks"])),
         *_section("System rankings", _figures(ranking_figures(tables["system_rankings"]))),
         *_section("Systems compared", _figures(
-            comparison_figures(tables["system_comparisons"], ranking["alpha"])
+            comparison_figures(
+                tables["system_comparisons"], ranking["alpha"], tables["system_rankings"]
+            )
         )),
         *_section("Comparisons of systems", _figures(
             win_figures(internal["comparisons"], tables["system_rankings"])

@@ -188,7 +188,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={
             "comparisons": (), "tasks": ("task", "references", "adequacy_task", "adequate"),
             "item_rows": ("task", "item", "segment", "system", "text"),
-            "labels": ("task", "item", "label"),
+            "label_distributions": ("task", "item", "label", "votes"),
         },
         outputs=("segment_ranks",),
         settings=("ranking.segment_graphs",),
@@ -203,7 +203,8 @@ STAGES: tuple[Stage, ...] = (
             "scores": (
                 "task", "item", "segment", "system", "n_judgments", "easl_alpha", "easl_beta",
             ),
-            "tasks": (), "item_rows": (), "comparisons": (), "labels": ("task", "item", "label"),
+            "tasks": (), "item_rows": (), "comparisons": (),
+            "label_distributions": ("task", "item", "label", "votes"),
         },
         outputs=("next_hits",),
         settings=(
@@ -279,12 +280,12 @@ STAGES: tuple[Stage, ...] = (
         "describe_judges",
         "Lists the judges of each task with what is known of them.",
         inputs={
-            "judgments": (), "judge_tests": (), "judge_scores": (), "judge_figures": (),
-            "judge_contradictions": (),
+            "judgments": (), "tasks": (), "judge_tests": (), "judge_scores": (),
+            "judge_figures": (), "judge_contradictions": (),
         },
         outputs=("judges",),
         settings=("quality",),
-        code_version="3",
+        code_version="4",
         work=gold.describe_judges,
         kinds=frozenset({"parquet", "duckdb"}),
     ),

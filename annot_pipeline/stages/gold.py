@@ -96,7 +96,7 @@ def compare_outputs(context: StageContext) -> Made:
 
 def rank_outputs(context: StageContext) -> Made:
     """Ranks of the outputs of every segment."""
-    names = ("comparisons", "tasks", "item_rows", "labels")
+    names = ("comparisons", "tasks", "item_rows", "label_distributions")
     table, facts = rank_segments(
         *map(context.read, names),
         segment_graphs=context.campaign.settings.ranking.segment_graphs,
@@ -116,7 +116,7 @@ def plan_next_hits(context: StageContext) -> Made:
         context.read("item_rows"),
         settings=context.campaign.settings,
         comparisons=context.read("comparisons"),
-        labels=context.read("labels"),
+        votes=context.read("label_distributions"),
     )
     if facts["hits"]:
         n = sum(facts["hits"].values())

@@ -27,7 +27,7 @@ from annot_pipeline.steps.imply_comparisons import (
 from annot_pipeline.steps.indexing import index, index_pairs
 from annot_pipeline.steps.standardize_scores import described
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 COUNTED = ("used", "judge_failed")
 COMPARED_SHARE = 0.5
 """Share of a scalar task's judgments that HITs must let be compared for them to be."""
@@ -38,6 +38,8 @@ LEFT_OUT_REASONS = (
     *(f"its ranking holds more than {n:,} outputs" for n in (MOST_ITEMS, MOST_OF_SEGMENT)),
 )
 """As `imply_comparisons.REASONS`, said of one judgment."""
+
+NO_RANK = "no rank, where others of the task have one"
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -85,19 +87,24 @@ def break_into_comparisons(
     is_pair = pc.is_valid(ranked["item_a"])  # as tournaments of a ranking task come back
     asked_pairs = ranked.filter(is_pair)
     ranked = described(ranked.filter(pc.invert(is_pair)), items)
-    value = np.where(
-        ranked["rank"].is_valid().to_numpy(),
-        -pc.fill_null(ranked["rank"], 0).to_numpy().astype(np.float64),
-        pc.fill_null(ranked["score"], 0.0).to_numpy(),
-    )
-    placed = _placings(_one_a_ranking(ranked), value, 0.0)
+    valued, value, unranked = _values(ranked)
+    placed = _placings(_one_a_ranking(valued), value, 0.0)
     scored = standardized.filter(pc.equal(standardized["control"].cast(TEXT), "none"))
     scored = _side_by_side(scored)
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_of(counted, kinds, "pairwise"), asked_pairs])
-    preferred = _preferences(pairs, items)
+    pairs = _described_pairs(pairs, items)
+    preferred = _preferences(pairs)
     table = comparison_table([placed.rows, implied.rows, preferred])
-    left_out = _left_out(placed)
+    reasons = pc.take(pa.array(LEFT_OUT_REASONS, TEXT), pa.array(placed.why))
+    unplaced = _unplaced(valued, pairs)
+    left_out = pa.concat_tables(
+        [
+            _left_out(placed.alone, "comparisons", reasons),
+            _left_out(unranked, "comparisons", NO_RANK),
+            *unplaced,
+        ]
+    )
     facts = {
         "comparisons": _count(table["task"]),
         "ties": _count(table.filter(pc.equal(table["outcome"], 0))["task"]),
@@ -107,10 +114,26 @@ def break_into_comparisons(
             if kind in ("pairwise", "ranking") and task not in _count(table["task"])
         ),
         "ranked": ranked.num_rows,
-        "left_out": left_out.num_rows,
-        "repeated_outputs": _repeated(ranked),
+        "left_out": placed.alone.num_rows + unranked.num_rows,
+        "compared": valued.num_rows + pairs.num_rows,
+        "unplaced": sum(part.num_rows for part in unplaced),
+        "repeated_outputs": _repeated(valued),
     }
     return {"comparisons": table, "not_compared": left_out}, facts
+
+
+def _values(ranked: pa.Table) -> tuple[pa.Table, Floats, pa.Table]:
+    """Ranked outputs, how good each is, and those without the rank that others of the task have.
+
+    A task is ranked by its ranks; by its scores where it has no rank at all.
+    """
+    task, by_rank = index(ranked["task"]), ranked["rank"].is_valid().to_numpy()
+    has_ranks = np.bincount(task.codes[by_rank], minlength=len(task.names)) > 0
+    fits = by_rank == has_ranks[task.codes]
+    known = ranked.filter(pa.array(fits, pa.bool_()))
+    rank = pc.negate(known["rank"].cast(REAL))
+    value = pc.if_else(known["rank"].is_valid(), rank, known["score"])
+    return known, value.to_numpy(), ranked.filter(pa.array(~fits, pa.bool_()))
 
 
 def _one_a_ranking(ranked: pa.Table) -> pa.Table:
@@ -185,7 +208,14 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
     first, second = pa.array(pairs.first_row), pa.array(pairs.second_row)
     at = pa.array(pairs.row)
     one_position = pc.equal(rows["position"].take(first), rows["position"].take(second))
-    one_output = pc.fill_null(one_position, False).to_numpy() & (pairs.outcome == 0)
+    shared = pc.fill_null(one_position, False).to_numpy()
+    # a position where ranks differ is no place of one output, but a trial of several
+    apart = np.zeros(len(task.names), np.bool_)
+    of_pair = task.codes[pairs.first_row]
+    apart[of_pair[shared & (pairs.outcome != 0)]] = True
+    told = np.zeros(len(task.names), np.bool_)
+    told[of_pair[~shared]] = True
+    one_output = shared & (pairs.outcome == 0) & (told & ~apart)[of_pair]
     table = pa.table(
         {
             **{name: rows[name].take(at) for name in ("task", "judge", "kept", "segment")},
@@ -204,26 +234,49 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
     return _Placings(table, rows.take(pa.array(alone)), pairs.row_reason[alone])
 
 
-def _left_out(placings: _Placings) -> pa.Table:
-    """Judgments of rankings that are in no comparison."""
-    rows = placings.alone
-    reasons = pc.take(pa.array(LEFT_OUT_REASONS, TEXT), pa.array(placings.why))
+def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:
+    """Judgments that a calculation could not take."""
+    if isinstance(reasons, str):
+        reasons = pa.repeat(reasons, rows.num_rows)
     return pa.table(
         {
             **{name: rows[name].cast(TEXT) for name in LEFT_OUT.names[:4]},
-            "left_out_of": pa.repeat("comparisons", rows.num_rows),
+            "left_out_of": pa.repeat(what, rows.num_rows),
             "reason": reasons,
         },
         schema=LEFT_OUT,
     )
 
 
+def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
+    """Judgments without a segment, or a system, in tasks where others have one."""
+    both = pc.binary_join_element_wise(
+        pairs["item_a"].cast(TEXT), pairs["item_b"].cast(TEXT), " | "
+    )
+    system = pc.if_else(
+        pc.and_(pairs["system_a"].is_valid(), pairs["system_b"].is_valid()), "known", None
+    )
+    at = {name: pairs.schema.get_field_index(name) for name in ("item", "system")}
+    as_one = pairs.set_column(at["item"], "item", both)
+    as_one = as_one.set_column(at["system"], "system", system)
+    names = [*LEFT_OUT.names[:4], "segment", "system"]
+    texts = pa.schema([(name, TEXT) for name in names])
+    rows = pa.concat_tables([part.select(names).cast(texts) for part in (ranked, as_one)])
+    task = index(rows["task"])
+    parts = []
+    for name, what in (("segment", "segment_ranks"), ("system", "system_rankings")):
+        known = rows[name].is_valid().to_numpy()
+        some = np.bincount(task.codes[known], minlength=len(task.names)) > 0
+        without = rows.filter(pa.array(~known & some[task.codes], pa.bool_()))
+        parts.append(_left_out(without, what, f"no {name} is named"))
+    return parts
+
+
 # --- preferences ----------------------------------------------------------------------------
 
 
-def _preferences(rows: pa.Table, items: pa.Table) -> pa.Table:
+def _preferences(rows: pa.Table) -> pa.Table:
     """Comparisons that judges were asked for as such."""
-    rows = _described_pairs(rows, items)
     turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
     stated = rows["preference"].is_valid()
     by_rank = np.sign(

@@ -47,8 +47,10 @@ class ComparedOutputs:
         ``(n_outputs,)`` codes.
     first, second, outcome
         ``(n_comparisons,)`` codes of outputs compared by judges kept; 1, 0 or -1.
-    tied
-        ``(2, n_ties)`` codes of outputs that are one output, or equal but for case.
+    same
+        ``(2, n_same)`` codes of outputs that are one output: of systems, in a ranking.
+    equal
+        ``(2, n_equal)`` codes of outputs whose texts are equal but for case.
     is_shown
         ``(n_outputs,)`` whether there is something to show to a judge.
     has_texts
@@ -60,17 +62,21 @@ class ComparedOutputs:
     first: Codes
     second: Codes
     outcome: Codes
-    tied: Codes
+    same: Codes
+    equal: Codes
     is_shown: Flags
     has_texts: bool
 
     @cached_property
     def graphs(self) -> ComparisonGraphs:
-        """Of all segments; without outcome, outputs are ties."""
-        first, second = np.concatenate([np.stack([self.first, self.second]), self.tied], axis=1)
-        outcome = np.append(self.outcome, np.zeros(self.tied.shape[1], np.int64))
-        edges = majority_outcomes(self.segment, first, second, outcome)
-        return comparison_graphs(self.segment, *edges)
+        """Of all segments, as `rank_segments` pools them: of equal outputs one stands for all."""
+        asked = np.concatenate([np.stack([self.first, self.second]), self.same], axis=1)
+        outcome = np.append(self.outcome, np.zeros(self.same.shape[1], np.int64))
+        first, second = self._first_of_tied(self.equal)[asked]
+        differ = first != second
+        edges = majority_outcomes(self.segment, first[differ], second[differ], outcome[differ])
+        ties = (*self.equal, np.zeros(self.equal.shape[1], np.int64))
+        return comparison_graphs(self.segment, *map(np.append, edges, ties))
 
     @cached_property
     def representative(self) -> Codes:
@@ -78,12 +84,20 @@ class ComparedOutputs:
 
         The first that can be shown.
         """
+        return self._first_of_tied(np.concatenate([self.same, self.equal], axis=1))
+
+    def _first_of_tied(self, tied: Codes) -> Codes:
         n = self.segment.size
-        ties = coo_array((np.ones(self.tied.shape[1], np.bool_), tuple(self.tied)), (n, n))
+        ties = coo_array((np.ones(tied.shape[1], np.bool_), tuple(tied)), (n, n))
         group = connected_components(ties.tocsr(), directed=False)[1]
         order = np.lexsort((np.arange(n), ~self.is_shown, group))
         first = order[np.unique(group[order], return_index=True)[1]]
         return np.asarray(first[group], np.int64)
+
+    @property
+    def can_be_asked(self) -> Flags:
+        """``(n_outputs,)`` whether judges can be asked about the output: of equal ones, once."""
+        return np.asarray(self.is_shown & (self.representative == np.arange(self.segment.size)))
 
     @property
     def is_compared(self) -> Flags:
@@ -130,10 +144,8 @@ def compared_outputs(
     kept = comparisons["kept"].to_numpy()
     asked = kept & ~comparisons["same_output"].to_numpy()
     outcome = comparisons["outcome"].to_numpy().astype(np.int64)
-    same = kept & ~asked
-    tied = np.concatenate(
-        [np.stack([first[same], second[same]]), _ties(segments, names, equal)], axis=1
-    )
+    unasked = kept & ~asked
+    same, alike = np.stack([first[unasked], second[unasked]]), _ties(segments, names, equal)
     first, second, outcome = first[asked], second[asked], outcome[asked]
     segment = index(pa.array([s or "" for s in segments], TEXT)).codes
     n_judgments = np.bincount(np.append(first, second), minlength=len(names))
@@ -147,13 +159,13 @@ def compared_outputs(
         beta=unscored,
         n_judgments=n_judgments,
         listed=listed,
-        known=_digestible(segment, first, second, outcome, tied),
+        known=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
     )
     texts = [bool((items.told("text", n) or "").strip()) for n in range(len(names))]
     has_texts = any(texts)
     is_shown = np.array(texts, np.bool_) if has_texts else np.ones(len(names), np.bool_)
     _note_texts(items, is_shown, notes, has_texts=has_texts)
-    return ComparedOutputs(items, segment, first, second, outcome, tied, is_shown, has_texts)
+    return ComparedOutputs(items, segment, first, second, outcome, same, alike, is_shown, has_texts)
 
 
 Node = tuple[str | None, str, str | None]

@@ -28,9 +28,13 @@ from annot_pipeline.steps.task_comparisons import TaskComparisons, no_rounds, sc
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 DIGITS = 9
 """Digits after the point to which Bradley-Terry's scores are compared: beyond is the solver's."""
+
+SELDOM = 40
+"""In fewer than one of so many rounds a system may have no finite estimate, for an interval."""
 
 WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 """Shares of wins by name, and what a tie is there."""
@@ -143,23 +147,31 @@ def _bradley_terry(
         "not_converged": sum(int((~converged).sum()) for converged in fits),
     }
     group, order = _ordered(task, fit)
+    inside = np.concatenate([r.inside for r in drawn] or [np.empty((0, task.n), np.bool_)])
+    n_outside = (~inside).sum(axis=0)
+    # so few that no quantile of TAILS is one of theirs
+    sized = (SELDOM * n_outside < len(rounds)) & ~np.isnan(fit.score)
+    if not fit.params.regularize:
+        sized &= ~task.only_ties(task.graph.component)
     # rounds have something to say of systems that have no finite score
     base = scored(
         task,
         "bradley_terry",
         np.where(np.isnan(fit.score), order, fit.score),
-        rounds,
+        _centred(task, fit, rounds, inside & sized),
         why_no_rounds=no_rounds(task, ranking.bootstrap, "bootstrap"),
     )
+    sized &= base.sized & base.drawn
     reasons = [list(reason) for reason in base.reasons]
-    finite_rounds = 40 * n_weak <= len(rounds)
+    left = base.sized & base.drawn & ~sized
     for code in range(task.n):
-        missing = _why_no_score(task, fit, group, code)
+        missing = _why_no_score(task, fit, group, code, sized=bool(sized[code]))
         if missing:
             reasons[code].append(missing)
-        elif not finite_rounds:
+        elif left[code]:
             reasons[code].append(
-                f"no finite interval: {n_weak:,} of {len(rounds):,} rounds have no finite estimate"
+                f"no finite interval: {n_outside[code]:,} of {len(rounds):,} rounds have no finite "
+                "estimate of it"
             )
     found = Scored(
         method="bradley_terry",
@@ -167,12 +179,29 @@ def _bradley_terry(
         order=order,
         group=group,
         rounds=np.round(base.rounds, DIGITS),
-        sized=np.full(task.n, finite_rounds),
+        sized=sized,
+        n_units=base.n_units,
         n_segments=base.n_segments,
         n_judgments=base.n_judgments,
         reasons=reasons,
     )
     return found, facts
+
+
+def _centred(
+    task: TaskComparisons, fit: BradleyTerryResult, rounds: Floats, inside: Flags
+) -> Floats:
+    """Rounds moved, part by part, so that systems that are inside have the mean of their scores.
+
+    A system that a round puts anywhere, for it has no finite estimate, so moves no other.
+    """
+    moved = rounds.copy()
+    for part in range(task.graph.n_parts):
+        members = task.graph.part == part
+        gap = np.where(inside[:, members], rounds[:, members] - fit.score[members], 0.0)
+        n = inside[:, members].sum(axis=1)
+        moved[:, members] -= (gap.sum(axis=1) / np.maximum(n, 1))[:, None]
+    return moved
 
 
 def _tie_parameter(fit: BradleyTerryResult) -> float | str | None:
@@ -203,7 +232,7 @@ def _ordered(task: TaskComparisons, fit: BradleyTerryResult) -> tuple[Codes, Flo
 
 
 def _why_no_score(
-    task: TaskComparisons, fit: BradleyTerryResult, group: Codes, code: int
+    task: TaskComparisons, fit: BradleyTerryResult, group: Codes, code: int, *, sized: bool
 ) -> str | None:
     graph, own = fit.connectivity, fit.connectivity.component[code]
     if fit.params.regularize:
@@ -211,7 +240,8 @@ def _why_no_score(
     if not graph.strong[graph.part[code]]:
         members = task.few(graph.component == own)
         what = "no finite score" if np.isnan(fit.score[code]) else "score within its component"
-        text = f"{what} and interval: the comparisons are not strongly connected; "
+        what += "" if sized else " and interval"
+        text = f"{what}: the comparisons are not strongly connected; "
         if graph.total[graph.part[code]]:
             return text + f"ranked by the order of the components, of which this is ({members})"
         return text + (

@@ -18,7 +18,7 @@ from annot_pipeline.steps.judge_graphs import (
 from annot_pipeline.steps.output_comparisons import OutputComparisons
 from annot_pipeline.steps.time_comparisons import COMPARISON_TIMES, time_comparisons
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 TABLES = {
     "judge_contradictions": JUDGE_CONTRADICTIONS,
     "segment_contradictions": SEGMENT_CONTRADICTIONS,
@@ -42,16 +42,20 @@ def describe_comparisons(
     -------
     tables, facts
         ``judge_contradictions`` (of all judges), ``segment_contradictions`` and
-        ``comparison_times`` (of judges that count); ``comparison_times``, by task, rankings without
-        a time or a source text.
+        ``comparison_times`` (of judges that count). By task: ``comparison_times``, rankings without
+        a time or a source text; ``in_contradiction``, share of outputs in their judge's graph.
     """
     parts = {name: [schema.empty_table()] for name, schema in TABLES.items()}
     facts: dict[str, Any] = {}
+    contradicting: dict[str, float] = {}
     for everyone in OutputComparisons.by_task(comparisons):
         kept = everyone.only(everyone.kept)
         times, facts[everyone.names.task] = time_comparisons(kept, item_rows)
         parts["judge_contradictions"].append(JudgeGraphs.of(everyone).by_judge(everyone))
-        parts["segment_contradictions"].append(JudgeGraphs.of(kept).by_segment(kept))
+        graphs = JudgeGraphs.of(kept)
+        parts["segment_contradictions"].append(graphs.by_segment(kept))
+        n_outputs = max(int(graphs.n_outputs.sum()), 1)
+        contradicting[everyone.names.task] = int(graphs.n_in_contradiction.sum()) / n_outputs
         parts["comparison_times"].append(times)
     tables = {name: pa.concat_tables(found) for name, found in parts.items()}
-    return tables, {"comparison_times": facts}
+    return tables, {"comparison_times": facts, "in_contradiction": contradicting}

@@ -20,7 +20,7 @@ COMPARED_KINDS = ("pairwise", "ranking")
 Found = tuple[list[Question], dict[str, str]]
 
 
-def hit_questions(tasks: pa.Table, listed: Listed, labels: pa.Table, settings: Campaign) -> Found:
+def hit_questions(tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign) -> Found:
     """What is asked, a question a task, and why other tasks of the design cannot be asked.
 
     Parameters
@@ -29,7 +29,7 @@ def hit_questions(tasks: pa.Table, listed: Listed, labels: pa.Table, settings: C
         As `resolve_tasks` gives it.
     listed
         What item tables say; tasks that only they name are as campaign.yaml declares them.
-    labels
+    votes
         ``task``, ``label``: classes of a task that declares none.
     settings
         ``next_hits.design``, ``tasks``.
@@ -38,7 +38,7 @@ def hit_questions(tasks: pa.Table, listed: Listed, labels: pa.Table, settings: C
     names = sorted(listed.of)
     design = settings.next_hits.design
     if design == "adequacy":
-        return _adequacy(known, listed, labels, settings)
+        return _adequacy(known, listed, votes, settings)
     if design == "tournament":
         compared = [n for n in names if _kind(n, known, settings) in COMPARED_KINDS]
         return [Question(name, ask="compare") for name in compared], {}
@@ -60,7 +60,7 @@ def adequacy_of(labelling: str, listed: Listed, settings: Campaign) -> list[str]
     return [name for name, of in labelled_by(listed.of, settings).items() if of == labelling]
 
 
-def _adequacy(known: dict[str, Any], listed: Listed, labels: pa.Table, settings: Campaign) -> Found:
+def _adequacy(known: dict[str, Any], listed: Listed, votes: pa.Table, settings: Campaign) -> Found:
     found: list[Question] = []
     unplanned: dict[str, str] = {}
     for name in sorted(set(labelled_by(listed.of, settings).values())):
@@ -68,7 +68,7 @@ def _adequacy(known: dict[str, Any], listed: Listed, labels: pa.Table, settings:
         given = known[name]["labels"] if name in known else declared(name, settings).labels
         adequate = _adequate(name, listed, settings)
         strange = [label for label in adequate if given and label not in given]
-        classes = given or class_order(list({*adequate, *_seen(name, labels)}))
+        classes = given or class_order(list({*adequate, *_seen(name, votes)}))
         if kind not in (None, "categorical"):
             unplanned[name] = f"it is {kind}, and adequacy is asked with labels (kind: categorical)"
         elif strange:
@@ -85,8 +85,8 @@ def _adequate(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
     return list(dict.fromkeys(label for of in given if of for label in of.adequate))
 
 
-def _seen(name: str, labels: pa.Table) -> list[str]:
-    of_task = labels.filter(pc.equal(labels["task"].cast(TEXT), name))
+def _seen(name: str, votes: pa.Table) -> list[str]:
+    of_task = votes.filter(pc.equal(votes["task"].cast(TEXT), name))
     seen: list[str] = pc.unique(of_task["label"].cast(TEXT)).to_pylist()
     return seen
 

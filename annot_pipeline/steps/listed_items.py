@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ from annot_pipeline.config import Campaign, TaskSettings
 
 Row = dict[str, Any]
 
+PATTERN = re.compile(r"[*?[]")
+"""In the name of an entry under tasks: it is for several tasks."""
+
 NOWHERE = (
     "listed items left out, for there are several tasks and their table does not map task: {:,}"
 )
@@ -24,7 +28,8 @@ class Listed:
     """Rows of the item tables by item: those that name a task, and those that name none.
 
     The first row of an item wins. Where there is only one task, the latter are its own; a task
-    that only says whether outputs of others are adequate is none of its own.
+    that only says whether outputs of others are adequate is none of its own. ``n_homes`` counts
+    the tasks that they could be of.
     """
 
     of: dict[str, dict[str, Row]]
@@ -59,17 +64,30 @@ def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed
     rows = items.to_pylist()
     judged = set(tasks["task"].to_pylist())
     named = {row["task"] for row in rows}
-    if None in named and not judged:
-        named.add(settings.campaign)
+    declared_homes = _declared_homes(settings) if None in named and not judged else set()
+    if len(declared_homes) == 1:
+        named |= declared_homes
     of: dict[str, dict[str, Row]] = {task: {} for task in judged | named - {None}}
     common: dict[str, Row] = {}
     for row in rows:
         (common if row["task"] is None else of[row["task"]]).setdefault(row["item"], row)
-    homes = of.keys() - labelled_by(of, settings).values() or of.keys()
+    homes = (of.keys() - labelled_by(of, settings).values() or of.keys()) | declared_homes
     if len(homes) == 1:
         only = of[next(iter(homes))]
         only |= {item: row for item, row in common.items() if item not in only}
     return Listed(of, common, len(homes))
+
+
+def _declared_homes(settings: Campaign) -> set[str]:
+    """Tasks that items without one can be of before anything is judged.
+
+    Those that campaign.yaml names; among several the one that has the campaign's own name, as
+    exports that map no task have. Patterns name none, and a task of adequacy has no items of its
+    own. Where none is named, all is one task with the campaign's name.
+    """
+    labelling = {given.adequacy.task for given in settings.tasks if given.adequacy}
+    named = {given.name for given in settings.tasks if not PATTERN.search(given.name)} - labelling
+    return {settings.campaign} if settings.campaign in named or not named else named
 
 
 def labelled_by(tasks: Iterable[str], settings: Campaign) -> dict[str, str]:

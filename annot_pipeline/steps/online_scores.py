@@ -45,7 +45,7 @@ def bounded_ra_scores(
 def trueskill_scores(
     task: TaskComparisons, ranking: Ranking, params: TrueSkillParams, tell: Tell
 ) -> list[Scored]:
-    """TrueSkill in the order of the rows, and, if there are rounds, over random orders.
+    """TrueSkill in the order of the rows, and over random orders unless these are set to none.
 
     The level of all systems together is an accident of the order: rounds are moved to that of the
     score, and orders to the mean of the prior.
@@ -62,6 +62,11 @@ def trueskill_scores(
         score = _levelled(task, found["permuted"], prior).mean(axis=0)
         drawn = _levelled(task, found["drawn_permuted"], score)
         both.append(scored(task, "trueskill_permuted", score, drawn, why_no_rounds=why))
+    elif ranking.online_rounds:
+        none = np.full(task.n, np.nan)
+        why = f"more than {MOST_SYSTEMS} systems: no random orders"
+        both.append(scored(task, "trueskill_permuted", none, none[:0, None] + none,
+                           why_no_rounds=None, why_no_score=why))  # fmt: skip
     return both
 
 

@@ -10,28 +10,31 @@ Source: Pighin, Formiga & Marquez 2012, section 3.2. What does not belong here: 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.adequacy import (
-    ADEQUATE,
     ASKED,
-    INADEQUATE,
-    NOT_KNOWN,
     REFERENCE,
     SPREAD,
     UNKNOWN,
     adequacy_questions,
     spread_adequacy,
 )
+from annot_pipeline.steps.adequacy_answers import adequacy_answers
 from annot_pipeline.steps.compared_outputs import ComparedOutputs
 from annot_pipeline.steps.hit_plan import CannotPlanError, Question, Slots, TaskItems
-from annot_pipeline.steps.plan_tournaments import even_parts
+from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.plan_tournaments import NothingLeftError, even_parts
 
 ROLE = "adequacy"
 
@@ -89,7 +92,7 @@ class _Open:
 def plan_adequacy(
     question: Question,
     tasks: Sequence[ComparedTask],
-    answers: Mapping[str, str],
+    votes: pa.Table,
     settings: Campaign,
     notes: list[str],
 ) -> AdequacyPlan:
@@ -101,8 +104,9 @@ def plan_adequacy(
         What is asked.
     tasks
         The compared tasks that it labels, one or more.
-    answers
-        Labels so far, by item.
+    votes
+        ``task``, ``item``, ``label``, ``votes``: answers so far. An item whose votes are a draw is
+        asked again.
     settings
         ``next_hits``.
     notes
@@ -110,16 +114,17 @@ def plan_adequacy(
 
     Raises
     ------
-    CannotPlanError
+    NothingLeftError, CannotPlanError
         Why there can be none.
     """
-    found = [_open_questions(question.task, task, answers, notes) for task in tasks]
+    votes = _votes_of(votes, question.task, tasks)
+    found = [_open_questions(question.task, task, votes, notes) for task in tasks]
     start = np.cumsum([0, *(task.outputs.segment.size for task in tasks)])
     codes = np.concatenate([part.items + at for part, at in zip(found, start[:-1], strict=True)])
     segment = np.concatenate([part.segment for part in found])
     of_task = np.repeat(np.arange(len(found)), [part.items.size for part in found])
     n_dominates = np.concatenate([part.n_dominates for part in found])
-    items = _all_items(question, [task.outputs.items for task in tasks], answers)
+    items = _all_items(question, [task.outputs.items for task in tasks], votes)
     effort = sum((part.effort for part in found), Counter[str]())
 
     new = np.diff(of_task, prepend=-1).astype(bool) | np.diff(segment, prepend=-1).astype(bool)
@@ -127,7 +132,7 @@ def plan_adequacy(
     hits.sort(key=lambda hit: -int(n_dominates[hit[0]]))  # questions of a segment stand likewise
     hits = _once(items, codes, hits, notes)
     if not hits:
-        raise CannotPlanError(_why_none(effort))
+        raise _nothing(effort)
     most = settings.next_hits.segments
     if len(hits) > most:
         notes.append(
@@ -157,22 +162,28 @@ def plan_adequacy(
     return AdequacyPlan(items, slots, counts)
 
 
-def _open_questions(
-    asking: str, task: ComparedTask, answers: Mapping[str, str], notes: list[str]
-) -> _Open:
+def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa.Table:
+    """The votes on these outputs, in an order of their own."""
+    names = pa.array([name for task in tasks for name in task.outputs.items.names], TEXT)
+    columns = {name: votes[name].cast(TEXT) for name in ("task", "item", "label")}
+    table = pa.table(columns | {"votes": votes["votes"]})
+    counts = pc.and_(pc.equal(table["task"], asking), pc.greater(table["votes"], 0))
+    table = table.filter(pc.and_(counts, pc.is_in(table["item"], names)))
+    return table.sort_by([("item", "ascending"), ("label", "ascending")])
+
+
+def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: list[str]) -> _Open:
     outputs = task.outputs
-    graphs, names = outputs.graphs, outputs.items.names
-    name = outputs.items.question.task
-    answer = np.array([_answer(answers.get(item), task.adequate) for item in names], np.int64)
+    graphs = outputs.graphs
+    named = index(pa.array(outputs.items.names, TEXT))  # segments may share a name
+    answer = adequacy_answers(
+        votes, pa.array(named.names, TEXT), task=asking, adequate=task.adequate
+    )[named.codes]
     references = set(task.references)
     is_reference = np.array([system in references for system in outputs.items.systems], np.bool_)
     labelled = spread_adequacy(graphs, is_reference, answer)
     compared = outputs.is_compared
-    if not compared.all():
-        notes.append(
-            f"{asking}: {int((~compared).sum()):,} outputs of {name} have no comparison yet and "
-            "are left out; next_hits.design: tournament asks for them"
-        )
+    notes += _not_compared(asking, outputs)
     found = adequacy_questions(outputs.segment, graphs, labelled.adequate)
     found = found[compared[found]]
     # of a component that which can be shown; ties are one question
@@ -191,18 +202,37 @@ def _open_questions(
     return _Open(found, outputs.segment[found], graphs.n_dominates[found], Counter(by_source))
 
 
-def _answer(label: str | None, adequate: Sequence[str]) -> int:
-    if label is None:
-        return NOT_KNOWN
-    return ADEQUATE if label in adequate else INADEQUATE
+def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
+    """Notes on outputs that no comparison connects: those that one can, and those that none can."""
+    lone = ~outputs.is_compared
+    n_segments = int(outputs.segment.max(initial=-1)) + 1
+    askable = np.bincount(outputs.segment[outputs.can_be_asked], minlength=n_segments)
+    is_alone = askable[outputs.segment] < 2
+    without_text, alone = lone & ~outputs.is_shown, lone & outputs.is_shown & is_alone
+    name = outputs.items.question.task
+    counts = [int(which.sum()) for which in (lone, without_text, alone)]
+    open_ = counts[0] - counts[1] - counts[2]
+    found = []
+    if open_:
+        found.append(
+            f"{asking}: {open_:,} outputs of {name} have no comparison yet and are left out; "
+            "next_hits.design: tournament asks for them"
+        )
+    none_can = (
+        (counts[1], "without a text"),
+        (counts[2], "with no other in their segment to be held against"),
+    )
+    return found + [
+        f"{asking}: {n:,} outputs of {name} {why} have no comparison and are left out"
+        for n, why in none_can
+        if n
+    ]
 
 
-def _all_items(
-    question: Question, parts: Sequence[TaskItems], answers: Mapping[str, str]
-) -> TaskItems:
-    """The outputs of all compared tasks; the state hangs on comparisons and on answers."""
+def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) -> TaskItems:
+    """The outputs of all compared tasks; the state hangs on comparisons and on every vote."""
     names = [name for part in parts for name in part.names]
-    told = "\0".join(f"{name}\0{answers[name]}" for name in sorted({*names} & answers.keys()))
+    told = json.dumps([votes[name].to_pylist() for name in ("item", "label", "votes")])
     unscored = np.full(len(names), np.nan)
     return TaskItems(
         question=question,
@@ -218,7 +248,7 @@ def _all_items(
             for name in part.names
             if name in part.listed
         },
-        known=b"\0".join(part.known for part in parts) + told.encode("utf-8", "surrogatepass"),
+        known=b"\0".join(part.known for part in parts) + told.encode(),
     )
 
 
@@ -246,14 +276,18 @@ def _counts(effort: Counter[str], n_asked: int) -> dict[str, int]:
     return {"asked": n_asked, **known, "left": effort["unknown"] - n_asked}
 
 
-def _why_none(effort: Counter[str]) -> str:
+def _nothing(effort: Counter[str]) -> CannotPlanError:
     n = sum(effort.values())
     if not n:
-        return "no output is compared yet; next_hits.design: tournament asks for comparisons"
+        return CannotPlanError(
+            "no output is compared yet; next_hits.design: tournament asks for comparisons"
+        )
     if effort["unknown"]:
-        return f"{effort['unknown']:,} outputs are without a label, but have no text to show"
+        return CannotPlanError(
+            f"{effort['unknown']:,} outputs are without a label, but have no text to show"
+        )
     inferred = effort["by_reference"] + effort["by_spread"]
-    return (
+    return NothingLeftError(
         f"all {n:,} outputs compared have a label: {effort['answered']:,} answered, "
         f"{inferred:,} inferred"
     )

@@ -7,7 +7,6 @@ plan_adequacy), files to upload (annot_pipeline.hits).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.contracts import LABELS, TEXT
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, TEXT
 from annot_pipeline.methods.beta_scores import FRESH
 from annot_pipeline.steps.compared_outputs import ComparedOutputs, Row, compared_outputs
 from annot_pipeline.steps.comparisons import COMPARISONS
@@ -35,15 +34,15 @@ from annot_pipeline.steps.listed_items import NOWHERE, Listed, declared, listed_
 from annot_pipeline.steps.plan_adequacy import ComparedTask, plan_adequacy
 from annot_pipeline.steps.plan_controlled_hits import plan_controlled
 from annot_pipeline.steps.plan_easl import plan_easl, with_text
-from annot_pipeline.steps.plan_tournaments import plan_tournament
+from annot_pipeline.steps.plan_tournaments import NothingLeftError, plan_tournament
 
-CODE_VERSION = "2"
+CODE_VERSION = "3"
 
 NEEDED = {
     "easl": ("scores",),
     "controlled": ("scores",),
     "tournament": ("comparisons",),
-    "adequacy": ("comparisons", "labels"),
+    "adequacy": ("comparisons", "label_distributions"),
 }
 """Tables that each design looks at, beside tasks and item rows; others may be empty."""
 
@@ -55,7 +54,7 @@ def plan_hits(
     *,
     settings: Campaign,
     comparisons: pa.Table | None = None,
-    labels: pa.Table | None = None,
+    votes: pa.Table | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Plan the next HITs.
 
@@ -73,21 +72,24 @@ def plan_hits(
     comparisons
         `comparisons.COMPARISONS`: ``task``, ``kept``, ``segment``, ``item_a``, ``item_b``,
         ``system_a``, ``system_b``, ``outcome``, ``same_output``. None: there are none.
-    labels
-        ``task``, ``item``, ``label``: answers to whether an output is adequate. None: there are
-        none.
+    votes
+        ``task``, ``item``, ``label``, ``votes``: answers to whether an output is adequate. None:
+        there are none.
 
     Returns
     -------
     plan, facts
-        `hit_plan.HIT_PLAN`; and what was planned, what could not be, and what to know.
+        `hit_plan.HIT_PLAN`; and what was planned, what could not be, of which tasks that is
+        because they are ``done``, how many listed items are ``homeless``, and what to know.
     """
     comparisons = COMPARISONS.empty_table() if comparisons is None else comparisons
-    labels = LABELS.empty() if labels is None else labels
+    votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
     listed = listed_items(items, tasks, settings)
-    questions, unplanned = hit_questions(tasks, listed, labels, settings)
-    known = _Known(scores, comparisons, labels, equal_outputs(items), listed, settings)
-    notes = known.homeless()
+    questions, unplanned = hit_questions(tasks, listed, votes, settings)
+    known = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
+    homeless = known.homeless()
+    notes = [NOWHERE.format(homeless)] if homeless else []
+    done: list[str] = []
     parts: list[pa.Table] = []
     planned: dict[str, int] = {}
     effort: dict[str, dict[str, int]] = {}
@@ -96,6 +98,8 @@ def plan_hits(
             found, slots = _planned(question, known, notes, effort)
         except CannotPlanError as error:
             unplanned[question.task] = str(error)
+            if isinstance(error, NothingLeftError):
+                done.append(question.task)
             continue
         planned[question.task] = len(slots.hit_sizes)
         parts.append(
@@ -105,15 +109,16 @@ def plan_hits(
             )
         )  # fmt: skip
     table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
-    return table, {"hits": planned, "unplanned": unplanned, "notes": notes, "adequacy": effort}
+    facts = {"hits": planned, "unplanned": unplanned, "done": done, "homeless": homeless}
+    return table, facts | {"notes": notes, "adequacy": effort}
 
 
 def questions_of(
-    tasks: pa.Table, items: pa.Table, labels: pa.Table | None, settings: Campaign
+    tasks: pa.Table, items: pa.Table, votes: pa.Table | None, settings: Campaign
 ) -> tuple[list[Question], dict[str, str]]:
     """What the design can ask, a question a task, and why other tasks cannot be asked."""
-    labels = LABELS.empty() if labels is None else labels
-    return hit_questions(tasks, listed_items(items, tasks, settings), labels, settings)
+    votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
+    return hit_questions(tasks, listed_items(items, tasks, settings), votes, settings)
 
 
 class _Known:
@@ -123,24 +128,24 @@ class _Known:
         self,
         scores: pa.Table,
         comparisons: pa.Table,
-        labels: pa.Table,
+        votes: pa.Table,
         equal: pa.Table,
         listed: Listed,
         settings: Campaign,
     ) -> None:
         self.listed, self.settings = listed, settings
-        self._scores, self._comparisons, self._labels = map(_ByTask, (scores, comparisons, labels))
+        self._scores, self._comparisons = _ByTask(scores), _ByTask(comparisons)
+        self.votes = votes
         self._equal = equal.to_pylist()
 
-    def homeless(self) -> list[str]:
-        """A note on listed items that are of no task."""
+    def homeless(self) -> int:
+        """Listed items that are of no task."""
         judged: set[str] = set()
         for design, columns in (("scores", ("item",)), ("comparisons", ("item_a", "item_b"))):
             if design in NEEDED[self.settings.next_hits.design]:
                 table = {"scores": self._scores, "comparisons": self._comparisons}[design].table
                 judged.update(*(table[name].cast(TEXT).to_pylist() for name in columns))
-        n = self.listed.homeless(judged)
-        return [NOWHERE.format(n)] if n else []
+        return self.listed.homeless(judged)
 
     def scored(self, question: Question) -> TaskItems:
         """Items judged for a task, and those listed for it that nobody has judged."""
@@ -160,12 +165,6 @@ class _Known:
             question, self._comparisons.rows(task), self.listed.of.get(task, {}),
             self.listed.rows(*sources), equal, notes=notes,
         )  # fmt: skip
-
-    def answers(self, task: str) -> Mapping[str, str]:
-        """Labels by item."""
-        rows = self._labels.rows(task)
-        items, labels = (rows[name].cast(TEXT).to_pylist() for name in ("item", "label"))
-        return dict(zip(items, labels, strict=True))
 
 
 @dataclass(frozen=True)
@@ -201,7 +200,7 @@ def _planned(
         outputs = known.compared(about, notes, labelled_by=task)
         adequate = given.adequacy.adequate if given.adequacy else ()
         compared.append(ComparedTask(outputs, given.references, adequate))
-    plan = plan_adequacy(question, compared, known.answers(task), settings, notes)
+    plan = plan_adequacy(question, compared, known.votes, settings, notes)
     effort[task] = plan.effort
     return plan.items, plan.slots
 

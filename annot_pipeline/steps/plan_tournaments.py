@@ -31,6 +31,10 @@ Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
+class NothingLeftError(CannotPlanError):
+    """All that the design asks of a task is known; a message for people."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Segments:
     """Segments by code; arrays are ``(n_segments,)``.
@@ -63,16 +67,16 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
 
     Raises
     ------
-    CannotPlanError
+    NothingLeftError, CannotPlanError
         Why there can be none.
     """
     task, rng = outputs.items.question.task, outputs.items.rng(settings.seed)
-    can_be_asked = outputs.is_shown & (outputs.representative == np.arange(outputs.segment.size))
+    can_be_asked = outputs.can_be_asked
     found = _segments(outputs, can_be_asked)
     open_ = np.flatnonzero(found.is_open | (found.top[:, 0] >= 0))
     _say(task, outputs, found, notes)
     if not open_.size:
-        raise CannotPlanError(_why_none(found))
+        raise _nothing(found)
     # random among equals, so that a cap does not choose segments by name
     order = open_[np.lexsort((rng.random(open_.size), found.n_pairs[open_]))]
     most = settings.next_hits.segments
@@ -181,9 +185,9 @@ def _say(task: str, outputs: ComparedOutputs, found: _Segments, notes: list[str]
         )
 
 
-def _why_none(found: _Segments) -> str:
+def _nothing(found: _Segments) -> CannotPlanError:
     if not (found.n_outputs > 1).any():
-        return "no segment has two outputs to compare; list more under items"
-    return (
+        return CannotPlanError("no segment has two outputs to compare; list more under items")
+    return NothingLeftError(
         f"all {int((found.n_outputs > 1).sum()):,} segments are connected: nothing is left to ask"
     )

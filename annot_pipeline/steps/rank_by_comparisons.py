@@ -29,10 +29,10 @@ from annot_pipeline.steps.online_scores import (
     bounded_ra_scores,
     trueskill_scores,
 )
-from annot_pipeline.steps.ranking_rows import Scored, ranked_rows
+from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored, ranked_rows
 from annot_pipeline.steps.task_comparisons import FEW, TaskComparisons
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 NOT_KEPT = "no comparison of judges kept"
 COMPONENTS = 20
 """Components of a task that the facts name."""
@@ -86,12 +86,14 @@ def rank_by_comparisons(
     Returns
     -------
     tables, facts
-        ``system_rankings``, ``system_comparisons``.
+        ``system_rankings``, ``system_comparisons``; of each task the facts hold its systems,
+        comparisons, components, online rounds, and how Bradley-Terry went.
     """
     found, n_left_out = _comparisons(comparisons)
     ranks: list[pa.Table] = []
     pairs: list[pa.Table] = []
     tasks: dict[str, dict[str, Any]] = {}
+    not_strong: list[str] = []
     for number, (name, rows) in enumerate(_tasks(found)):
 
         def tell(what: str, number: int = number) -> None:
@@ -107,16 +109,17 @@ def rank_by_comparisons(
             ranks.append(ranked)
             pairs.append(compared)
         tasks[name] = _facts(task) | facts
+        tried = task.n <= MOST_SYSTEMS and ranking.regularize == "none"
+        if tried and not task.graph.strong.all():
+            not_strong.append(name)
     return {
         "system_rankings": _stack(SYSTEM_RANKINGS.schema, ranks),
         "system_comparisons": _stack(SYSTEM_COMPARISONS.schema, pairs),
     }, {
         **n_left_out,
         "disconnected_tasks": [name for name, fact in tasks.items() if fact["parts"] > 1],
-        "not_strongly_connected": [
-            name for name, fact in tasks.items() if fact["n_components"] > 1
-        ],
-        "tasks": tasks,
+        "not_strongly_connected": not_strong,
+        "systems_compared": tasks,
     }
 
 
@@ -247,6 +250,7 @@ def _with_unseen(
         group=np.append(scored.group, np.full(n, -1))[order],
         rounds=np.pad(scored.rounds, ((0, 0), (0, n)), constant_values=np.nan)[:, order],
         sized=np.append(scored.sized, np.zeros(n, np.bool_))[order],
+        n_units=np.append(scored.n_units, zeros)[order],
         n_segments=np.append(scored.n_segments, zeros)[order],
         n_judgments=np.append(scored.n_judgments, zeros)[order],
         reasons=[reasons[i] for i in order],

@@ -1,7 +1,7 @@
 """The outputs of each segment ranked by dominance, labelled adequate or not, and ranked again.
 
 Source: Pighin, Formiga & Marquez 2012, sections 3 and 4.3. Graphs are pooled over judges, pair
-by pair by majority; or there is one for each judge, and dominance adds up over judges. Either
+by pair by majority; or there is one for each judge, and dominance is the mean over judges. Either
 way parts that no comparison connects are ranked apart, and adequacy spreads along the pooled
 graph. What does not belong here: the graphs (comparison_graphs), the rules of adequacy
 (adequacy), systems (rank_by_comparisons).
@@ -27,10 +27,12 @@ from annot_pipeline.methods.comparison_graphs import (
     majority_outcomes,
 )
 from annot_pipeline.methods.harmonized_ranks import harmonized_ranks, rank_shift
+from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.steps.adequacy_answers import adequacy_answers
 from annot_pipeline.steps.equal_outputs import equal_outputs
 from annot_pipeline.steps.indexing import index, index_pairs, names_of
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 Codes = npt.NDArray[np.int64]
 Row = Mapping[str, Any]
@@ -41,25 +43,29 @@ class _Outputs:
     """The outputs of a task's segments, and their comparisons by judges kept.
 
     ``segment``, ``item`` and ``system`` name the outputs, ``graph`` numbers their segments,
-    ``(n_outputs,)``. ``first``, ``second``, ``outcome``, ``judge`` are ``(n_comparisons,)``;
-    the judge is -1 where nobody was asked.
+    ``n_comparisons`` counts, ``(n_outputs,)``. ``first``, ``second``, ``outcome``, ``judge`` are
+    ``(n_comparisons,)``, of outputs that differ in more than casing: the first of those that do
+    not stands for all. ``like`` and ``twin``, ``(n_twins,)``, are such a first and each other.
     """
 
     segment: pa.Array
     item: pa.Array
     system: pa.Array
     graph: Codes
+    n_comparisons: Codes
     first: Codes
     second: Codes
     outcome: Codes
     judge: Codes
+    like: Codes
+    twin: Codes
 
 
 def rank_segments(
     comparisons: pa.Table,
     tasks: pa.Table,
     items: pa.Table,
-    labels: pa.Table,
+    votes: pa.Table,
     *,
     segment_graphs: str,
     progress: Callable[[str], None] | None = None,
@@ -74,8 +80,8 @@ def rank_segments(
         ``task``, ``references``, ``adequacy_task``, ``adequate``.
     items
         Rows of the item tables: outputs whose texts differ in casing only are equal.
-    labels
-        ``task``, ``item``, ``label``: answers to whether an output is adequate.
+    votes
+        ``task``, ``item``, ``label``, ``votes``: answers to whether an output is adequate.
     segment_graphs
         ``pooled``: one graph a segment; ``judge``: one for each judge of it.
     progress
@@ -88,7 +94,7 @@ def rank_segments(
     kept = comparisons.filter(comparisons["kept"])
     equal = equal_outputs(items)
     known = {row["task"]: row for row in tasks.to_pylist()}
-    judged = set(labels["task"].to_pylist())
+    judged = set(pc.unique(votes["task"].cast(TEXT)).to_pylist())
     facts: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": []}
     parts = []
     task = index(kept["task"])
@@ -98,8 +104,9 @@ def rank_segments(
         rows = kept.filter(pa.array(task.codes == code))
         outputs = _outputs(rows, name, equal)
         edges = majority_outcomes(outputs.graph, outputs.first, outputs.second, outputs.outcome)
-        pooled = comparison_graphs(outputs.graph, *edges)
-        adequacy = _adequacy(outputs, pooled, known[name], labels)
+        ties = (outputs.like, outputs.twin, np.zeros_like(outputs.like))
+        pooled = comparison_graphs(outputs.graph, *map(np.append, edges, ties))
+        adequacy = _adequacy(outputs, pooled, known[name], votes)
         found = _by_judge(outputs) if segment_graphs == "judge" else _of_graphs(pooled)
         rank = _dense_ranks(pooled.part, found["dominance"])
         harmonized = harmonized_ranks(pooled.part, rank, adequacy.adequate)
@@ -129,6 +136,7 @@ def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
         segment = pa.chunked_array([pa.repeat(pa.scalar(task, TEXT), rows.num_rows)])
     rows, segment = rows.filter(segment.is_valid()), segment.drop_null()
     ties = _ties(rows, segment, task, equal, whole=whole)
+    n = rows.num_rows
     places = index(pa.chunked_array([*segment.chunks, ties["segment"]]))
     sides = {
         name: pa.chunked_array(
@@ -140,19 +148,34 @@ def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
     }  # fmt: skip
     names = index(sides["item"])
     found = index_pairs(np.tile(places.codes, 2), names.codes)
-    first, second = np.split(found.codes, 2)
-    of_output = pa.array(np.unique(found.codes, return_index=True)[1])
-    unasked = np.zeros(ties.num_rows, np.int64)
+    both = np.split(found.codes, 2)
+    n_outputs = found.first.size
+    stands_for = np.arange(n_outputs)
+    stands_for[both[1][n:]] = both[0][n:]
+    first, second = (stands_for[side[:n]] for side in both)
+    differ = first != second
     return _Outputs(
         segment=names_of(places.names, found.first),
         item=names_of(names.names, found.second),
-        system=sides["system"].combine_chunks().take(of_output),
+        system=_first_known(sides["system"], found.codes, n_outputs),
         graph=found.first,
-        first=first,
-        second=second,
-        outcome=np.append(rows["outcome"].to_numpy().astype(np.int64), unasked),
-        judge=np.append(index(rows["judge"]).codes, unasked - 1),
+        n_comparisons=np.bincount(np.concatenate([s[:n] for s in both]), minlength=n_outputs),
+        first=first[differ],
+        second=second[differ],
+        outcome=rows["outcome"].to_numpy().astype(np.int64)[differ],
+        judge=index(rows["judge"]).codes[differ],
+        like=both[0][n:],
+        twin=both[1][n:],
     )
+
+
+def _first_known(names: pa.ChunkedArray, codes: Codes, n: int) -> pa.Array:
+    """The least name that rows give each of ``n`` codes; null where none does."""
+    valid = names.is_valid().to_numpy()
+    known = index(names.drop_null())
+    least = np.full(n, len(known.names))
+    np.minimum.at(least, codes[valid], known.codes)
+    return pc.take(pa.array(known.names, TEXT), pa.array(least, mask=least == len(known.names)))
 
 
 def _ties(
@@ -193,40 +216,56 @@ def _of_graphs(graphs: ComparisonGraphs) -> dict[str, Any]:
 
 
 def _by_judge(outputs: _Outputs) -> dict[str, Any]:
-    """The same of one graph for each judge of a segment, added up over judges."""
-    asked = outputs.judge >= 0
-    judge = np.tile(outputs.judge[asked], 2)
-    item = np.concatenate([outputs.first[asked], outputs.second[asked]])
-    nodes = index_pairs(item, judge)
+    """The same of one graph for each judge of a segment: counts add up, dominance is the mean.
+
+    The mean is over the judges who compared the output: to be judged more often is not better.
+    """
+    seen = index_pairs(np.concatenate([outputs.first, outputs.second]), np.tile(outputs.judge, 2))
+    # what is equal to an output that a judge compared is in the judge's graph as well
+    order = np.argsort(outputs.like, kind="stable")
+    starts, ends = (np.searchsorted(outputs.like[order], seen.first, side=side)
+                    for side in ("left", "right"))  # fmt: skip
+    of_node = np.repeat(np.arange(seen.first.size), ends - starts)
+    nth = np.arange(of_node.size) - np.repeat(
+        np.cumsum(ends - starts) - (ends - starts), ends - starts
+    )
+    twin = outputs.twin[order[starts[of_node] + nth]]
+    first = np.append(outputs.first, seen.first[of_node])
+    second = np.append(outputs.second, twin)
+    judge = np.append(outputs.judge, seen.second[of_node])
+    outcome = np.append(outputs.outcome, np.zeros_like(twin))
+    nodes = index_pairs(np.concatenate([first, second]), np.tile(judge, 2))
     graph = index_pairs(outputs.graph[nodes.first], nodes.second).codes
-    first, second = np.split(nodes.codes, 2)
-    found = _of_graphs(comparison_graphs(graph, first, second, outputs.outcome[asked]))
+    first, second = nodes.codes.reshape(2, -1)
+    found = _of_graphs(comparison_graphs(graph, first, second, outcome))
     sums = {
         name: np.bincount(nodes.first, weights=values, minlength=outputs.graph.size)
         for name, values in found.items()
     }
-    whole = {name: values.astype(np.int64) for name, values in sums.items()}
-    return whole | {"in_contradiction": whole["in_contradiction"] > 0}
+    n_judges = np.bincount(nodes.first, minlength=outputs.graph.size)
+    return {name: values.astype(np.int64) for name, values in sums.items()} | {
+        "dominance": sums["dominance"] / np.maximum(n_judges, 1),
+        "in_contradiction": sums["in_contradiction"] > 0,
+    }
 
 
-def _dense_ranks(part: Codes, dominance: Codes) -> Codes:
+def _dense_ranks(part: Codes, dominance: npt.NDArray[Any]) -> Codes:
     """1 for the highest of each part; equal dominance, equal rank."""
-    steps = index_pairs(part, dominance.max(initial=0) - dominance)
+    level = np.unique(-comparable(dominance.astype(np.float64)), return_inverse=True)[1]
+    steps = index_pairs(part, level.reshape(-1))
     first = np.full(int(part.max(initial=-1)) + 1, steps.first.size)
     np.minimum.at(first, steps.first, np.arange(steps.first.size))
     return np.asarray(steps.codes - first[part] + 1)
 
 
-def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, labels: pa.Table) -> Adequacy:
+def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
     """Labels of outputs, from answers, references and dominance."""
     is_reference = pc.is_in(outputs.system, pa.array(task["references"] or [], TEXT))
     asked = np.full(outputs.graph.size, NOT_KNOWN)
     if task["adequacy_task"] is not None:
-        of = labels.filter(pc.equal(labels["task"].cast(TEXT), task["adequacy_task"]))
-        place = pc.index_in(outputs.item, of["item"].cast(TEXT).combine_chunks())
-        good = pc.is_in(of["label"].cast(TEXT), pa.array(task["adequate"], TEXT))
-        answer = good.combine_chunks().cast(pa.int64()).take(place)
-        asked = pc.fill_null(answer, NOT_KNOWN).to_numpy()
+        asked = adequacy_answers(
+            votes, outputs.item, task=task["adequacy_task"], adequate=task["adequate"]
+        )
     return spread_adequacy(graphs, is_reference.to_numpy(zero_copy_only=False), asked)
 
 
@@ -241,15 +280,13 @@ def _table(
     ranked: dict[str, Any],
 ) -> pa.Table:
     n = outputs.graph.size
-    both = np.concatenate([outputs.first, outputs.second])
-    asked = np.tile(outputs.judge >= 0, 2)
     return SEGMENT_RANKS.of(
         {
             "task": pa.repeat(pa.scalar(task, TEXT), n),
             "segment": outputs.segment,
             "item": outputs.item,
             "system": outputs.system,
-            "n_comparisons": np.bincount(both[asked], minlength=n),
+            "n_comparisons": outputs.n_comparisons,
             "component": _places(outputs.graph, graphs.component),
             "part": _places(outputs.graph, graphs.part),
             "adequate": pa.array(adequacy.adequate == 1, mask=adequacy.adequate == NOT_KNOWN),

@@ -27,6 +27,13 @@ TAILS = (0.025, 0.975)
 MOST_SYSTEMS = 200
 """Of a task, for intervals, tests and Bradley-Terry: beyond, a matrix of them is too much."""
 
+FEWEST_UNITS = 6
+"""Resampled units of a system, for ranges of ranks and clusters.
+
+That n units agree by chance has the probability 2^-n, and so may each tail of `TAILS`: 2^-6 is
+the first below. A bootstrap of fewer would say more than they can.
+"""
+
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -51,6 +58,8 @@ class Scored:
         within a group.
     sized
         ``(n_systems,)`` whether a round's value is a size of the score, not only an order.
+    n_units
+        ``(n_systems,)`` units with comparisons of the system: what rounds draw.
     n_segments, n_judgments
         ``(n_systems,)``
     reasons
@@ -63,6 +72,7 @@ class Scored:
     group: Codes
     rounds: Floats
     sized: Flags
+    n_units: Codes
     n_segments: Codes
     n_judgments: Codes
     reasons: Sequence[Sequence[str]] = field(repr=False)
@@ -71,6 +81,11 @@ class Scored:
     def drawn(self) -> Flags:
         """Systems that rounds say something of."""
         return np.asarray(~np.isnan(self.rounds).all(axis=0) & ~np.isnan(self.order))
+
+    @property
+    def ranged(self) -> Flags:
+        """Systems with enough units for a range of ranks and a cluster."""
+        return self.drawn & (self.n_units >= FEWEST_UNITS)
 
 
 def ranked_rows(
@@ -99,12 +114,12 @@ def ranked_rows(
     p_adjusted = adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
     p_decisive = p_adjusted if ranking.correction == "holm" else p_value
     beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
-    drawn, placed = scored.drawn, ~np.isnan(scored.order)
+    drawn, ranged, placed = scored.drawn, scored.ranged, ~np.isnan(scored.order)
     interval = drawn & scored.sized & ~np.isnan(scored.score)
     low, high = np.full((2, len(names)), np.nan)
     if interval.any():
         low[interval], high[interval] = np.nanquantile(scored.rounds[:, interval], TAILS, axis=0)
-    best, worst, cluster = _ranges(scored, drawn)
+    best, worst, cluster = _ranges(scored, ranged)
     one_group = scored.group.max(initial=0) == 0
     rows: dict[str, Any] = {
         "task": pa.repeat(task, len(names)),
@@ -114,10 +129,10 @@ def ranked_rows(
         "score": _null_nan(scored.score),
         "ci_low": _null_nan(low),
         "ci_high": _null_nan(high),
-        "rank_low": pa.array(best, mask=~drawn),
-        "rank_high": pa.array(worst, mask=~drawn),
+        "rank_low": pa.array(best, mask=~ranged),
+        "rank_high": pa.array(worst, mask=~ranged),
         "wins": pa.array(np.zeros(len(names)) if many else beats.sum(axis=1), INT, mask=~drawn),
-        "cluster": pa.array(cluster, mask=~drawn),
+        "cluster": pa.array(cluster, mask=~ranged),
         "component": pa.array(scored.group + 1, mask=(scored.group < 0) | one_group),
         "n_segments": scored.n_segments,
         "n_judgments": scored.n_judgments,
@@ -137,10 +152,10 @@ def ranks_within(values: Floats, group: Codes) -> Codes:
     return found
 
 
-def _ranges(scored: Scored, drawn: Flags) -> tuple[Codes, Codes, Codes]:
-    """Best and worst rank, and clusters, of systems that were drawn; each ``(n_systems,)``."""
-    best, worst, cluster = np.zeros((3, drawn.size), np.int64)
-    if not drawn.any():
+def _ranges(scored: Scored, ranged: Flags) -> tuple[Codes, Codes, Codes]:
+    """Best and worst rank, and clusters, of the systems to have them; each ``(n_systems,)``."""
+    best, worst, cluster = np.zeros((3, ranged.size), np.int64)
+    if not ranged.any():
         return best, worst, cluster
     # a system that is not drawn stays where it is: others do not move up for want of it
     with np.errstate(invalid="ignore"):
@@ -148,7 +163,7 @@ def _ranges(scored: Scored, drawn: Flags) -> tuple[Codes, Codes, Codes]:
     filled = np.where(np.isnan(scored.rounds), usual, scored.rounds)
     best, worst = rank_ranges(ranks_within(filled, scored.group))
     for code in np.unique(scored.group):
-        members = np.flatnonzero((scored.group == code) & drawn)
+        members = np.flatnonzero((scored.group == code) & ranged)
         members = members[np.argsort(-scored.order[members], kind="stable")]
         cluster[members] = rank_clusters(best[members], worst[members])
     return best, worst, cluster
@@ -175,7 +190,10 @@ def _means(rounds: Floats) -> Floats:
 
 
 def _p_values(scored: Scored) -> Floats:
-    """One-sided: (1 + rounds in which the row is no better) / (rounds + 1); NaN across groups."""
+    """One-sided: (1 + rounds in which the row is no better) / (rounds + 1); NaN across groups.
+
+    At least 2^-n, where one of both systems has n units: so often they all agree by chance.
+    """
     n = scored.score.size
     found = np.full((n, n), np.nan)
     drawn = scored.drawn
@@ -185,6 +203,8 @@ def _p_values(scored: Scored) -> Floats:
         gap = scored.rounds[:, [row]] - scored.rounds[:, columns]
         n_rounds, not_better = (~np.isnan(gap)).sum(axis=0), (gap <= 0).sum(axis=0)
         found[row, columns] = np.where(n_rounds > 0, (1 + not_better) / (1 + n_rounds), np.nan)
+        least = 0.5 ** np.minimum(scored.n_units[row], scored.n_units[columns])
+        found[row, columns] = np.maximum(found[row, columns], least)
     return found
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from annot_pipeline.methods.comparison_counts import ComparisonCounts, count_comparisons
 from annot_pipeline.methods.connectivity import Connectivity, connectivity
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored
+from annot_pipeline.steps.ranking_rows import FEWEST_UNITS, MOST_SYSTEMS, Scored
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -24,6 +24,7 @@ FEW = 5
 """Systems that a reason names."""
 
 TOO_MANY = f"more than {MOST_SYSTEMS} systems: no interval and no tests"
+ONLY_TIES = "only ties: nothing tells systems apart, no interval"
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,13 @@ class TaskComparisons:
         """``(n_systems,)``"""
         return np.bincount(np.concatenate([self.first, self.second]), minlength=self.n)
 
+    def only_ties(self, group: Codes) -> Flags:
+        """``(n_systems,)`` whether in a system's group, by code, no comparison is decided."""
+        decided = np.zeros(self.n + 1, np.bool_)
+        both = group[self.first] == group[self.second]
+        decided[group[self.first[both & (self.outcome != 0)]]] = True
+        return np.asarray(~decided[group])
+
     def few(self, members: Flags) -> str:
         """Some names for people."""
         found = [self.names[code] for code in np.flatnonzero(members)]
@@ -116,15 +124,19 @@ def scored(
         own, units = n_segments, "segments"
     rounds = rounds.copy()
     rounds[:, (own < 2) | np.isnan(score)] = np.nan
-    parts, reasons = _parts(task), []
+    parts, only_ties, reasons = _parts(task), task.only_ties(task.graph.part), []
     for code in range(task.n):
         reason = [*parts[task.graph.part[code]]]
         if np.isnan(score[code]):
             reason.append(why_no_score)
+        elif only_ties[code]:
+            reason.append(ONLY_TIES)
         elif why_no_rounds:
             reason.append(why_no_rounds)
         elif own[code] < 2:
             reason.append(f"fewer than two {units}: no interval")
+        elif own[code] < FEWEST_UNITS:
+            reason.append(f"fewer than {FEWEST_UNITS} {units}: no cluster")
         reasons.append(reason)
     return Scored(
         method=method,
@@ -132,7 +144,8 @@ def scored(
         order=comparable(score),
         group=task.graph.part,
         rounds=comparable(rounds),
-        sized=np.ones(task.n, np.bool_),
+        sized=~only_ties,
+        n_units=own,
         n_segments=task.distinct(task.segment) if n_segments is None else n_segments,
         n_judgments=task.n_comparisons,
         reasons=reasons,

@@ -1,6 +1,6 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
 -- used the scale, and what the label model says.
--- Inputs: judgments, judge_tests, judge_scores, judge_figures, judge_contradictions (by the
+-- Inputs: judgments, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
 -- judge's own name).
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
@@ -8,15 +8,20 @@
 -- Seconds of a ranking stand in the record of each of its outputs: they share them.
 WITH timed AS (
     SELECT
-        task, judge_id, control, fate, hit_seconds, hit,
-        seconds / CASE WHEN "rank" IS NULL OR ranking IS NULL THEN 1 ELSE count(*) OVER (
-            PARTITION BY task, judge_id, segment, ranking) END AS seconds,
+        j.task, judge_id, control, fate, hit_seconds, hit,
+        seconds / CASE WHEN ranking IS NOT NULL THEN count(*) OVER ranked
+            WHEN t.kind = 'ranking' AND item_a IS NULL THEN count(*) OVER worked
+            ELSE 1 END AS seconds,
         CASE
             WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id
         END AS assignment
-    FROM judgments
+    FROM judgments AS j
+    LEFT JOIN tasks AS t ON j.task = t.task
     WHERE fate NOT IN ('duplicate', 'superseded')
-    WINDOW native AS (PARTITION BY judge_id, hit, native_id)
+    WINDOW
+        native AS (PARTITION BY judge_id, hit, native_id),
+        ranked AS (PARTITION BY j.task, judge_id, segment, ranking),
+        worked AS (PARTITION BY j.task, judge_id, segment, hit)
 ),
 counted AS (
     SELECT * FROM timed WHERE fate IN ('used', 'control', 'judge_failed')

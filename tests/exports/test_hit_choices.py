@@ -33,7 +33,7 @@ Given = list[str | None]
 
 
 def line(answers: Any, hit: Any, **more: Any) -> str:
-    told = {"annot_hit": hit, "texts": [], "judge": "llm", "answers": answers}
+    told = {"annot_hit": hit, "texts": [["A", "B"]] * 3, "judge": "llm", "answers": answers}
     return json.dumps({k: v for k, v in (told | more).items() if v != "GONE"})
 
 
@@ -199,6 +199,8 @@ def test_answers_to_another_hit_reject_the_row(field: str, tmp_path: Path) -> No
     (record,) = records(tmp_path / "r.csv", form(hit, "score", [], **{"Answer.score_1": "5"}))
     assert record["reason"] == "Answer.score_1 is answered, but annot_hit has no such slot"
     (record,) = records(tmp_path / "r.csv", form(hit, field, [], **{"Input.text_4": "B"}))
+    assert "another number of slots than there are texts: 3" in record["reason"]
+    (record,) = records(tmp_path / "r.jsonl", line(["a"] * 3, hit, texts=[["A", "B"]] * 4))
     assert "another number of slots than there are texts: 3" in record["reason"]
     (task,) = json.loads(annotated(hit, field, []))
     task["data"]["slots"].append({"text": "more"})

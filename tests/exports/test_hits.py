@@ -101,7 +101,8 @@ NUMBERS = [number("score_1", 10), number("score_2", 20.5), number("score_3", 30)
 
 
 def line(scores: Any, hit: Any = HIT, **more: Any) -> str:
-    return json.dumps({"annot_hit": hit, "texts": [], "judge": "llm", "scores": scores} | more)
+    texts = {"texts": ["A text"] * len(hit["slots"])} if isinstance(hit, dict) else {}
+    return json.dumps({"annot_hit": hit, **texts, "judge": "llm", "scores": scores} | more)
 
 
 def test_mturk(tmp_path: Path) -> None:
@@ -345,6 +346,8 @@ MISMATCHED = {
     "another slot": studio(HIT, [*NUMBERS, number("score_4", 3)]),
     "too many scores": line([1, 2, 3, 4]),
     "too few scores": line([1, 2]),
+    "a text too many": line([1, 2, 3], texts=["A", "B", "C", "D"]),
+    "a text too few": line([1, 2, 3], texts=["A", "B"]),
     "no scores": line(None),
     "no list": line({"a": 1}),
     "a sentence": line("very good"),
@@ -352,6 +355,8 @@ MISMATCHED = {
 WHY = {
     "other slots": "annot_hit has another number of slots than there are texts: 2",
     "fewer texts": "annot_hit has another number of slots than there are texts: 4",
+    "a text too many": "annot_hit has another number of slots than there are texts: 3",
+    "a text too few": "annot_hit has another number of slots than there are texts: 3",
     "an answer too many": "Answer.score_4 is answered, but annot_hit has no such slot",
     "answers to criteria": "Answer.score_1_1 is answered, but annot_hit has no such slot",
     "packed answers that are none": "Answer.taskAnswers is not JSON: ",
@@ -373,6 +378,12 @@ def test_answers_to_another_hit_reject_the_row(kind: str, tmp_path: Path) -> Non
     assert (record["task"], record["hit"]) == ("t", HIT["hit"])
     assert record["judge"]
     assert record["score"] is record["item"] is None
+
+
+@pytest.mark.parametrize("texts", [None, "A", ["A", "", ""]])
+def test_json_lines_may_come_back_without_texts(texts: Any, tmp_path: Path) -> None:
+    found = records(tmp_path / "r.jsonl", line([1, 2, 3], texts=texts))
+    assert [record["reason"] for record in found] == [None] * 3
 
 
 def test_texts_of_label_studio_are_counted(tmp_path: Path) -> None:

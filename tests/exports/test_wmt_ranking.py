@@ -304,6 +304,28 @@ def test_ids_stay_when_files_are_split_or_put_in_another_order(
     assert found[0] | found[1] == whole
 
 
+def shown(path: Path, *contents: str) -> dict[str, str]:
+    """Id of a ranking to the systems that were shown in it, over several files."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for content in contents:
+        for r in read(opened(path, content)):
+            found[r["ranking"]].add(r["system"])
+    return {ranking: "".join(sorted(systems)) for ranking, systems in found.items()}
+
+
+def test_a_ranking_moved_to_another_file_keeps_its_id(tmp_path: Path) -> None:
+    """One judge, one HIT, one segment, and other systems: never one ranking of all."""
+    path = tmp_path / "w.xml"
+    abc = result("".join(output(s, n) for n, s in enumerate("abc", 1)), duration="00:00:09")
+    bde = result(output("b,e", 2) + output("d", 1), duration="00:00:05")
+    turned = result(output("d", 2) + output("e, b", 1), duration="00:00:05")
+    whole = shown(path, document(hit(task(abc, bde))))
+    assert sorted(whole.values()) == ["abc", "bde"]
+    assert shown(path, document(hit(task(abc))), document(hit(task(bde)))) == whole
+    assert shown(path, document(hit(task(bde))), document(hit(task(abc)))) == whole
+    assert shown(path, document(hit(task(turned, abc)))) == whole, "the order of outputs is no part"
+
+
 def test_a_changed_rank_keeps_the_id(records: Callable[..., list[Record]]) -> None:
     before, after = (
         {r["ranking"] for r in records(document(hit(task(result(output("a", rank))))))}

@@ -149,6 +149,24 @@ def test_optional_fields_are_mapped_where_they_can_be_read(
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "name", ["ts", "time", "created", "date", "date_created", "submitted", "Timestamp", "judged_at"]
+)
+@pytest.mark.parametrize("last", ["2026-11-21T09:40:05Z", "1764000000", "soon"])
+def test_times_of_any_usual_name(
+    last: str, name: str, tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    """Where all values are times, and only there."""
+    rows: list[tuple[object, ...]] = [("judge", "item", "label", name)]
+    rows += [
+        (f"j{n % 4}", n // 4, yes_or_no(n % 4, n), f"2026-11-20T10:{n:02}:00+00:00")
+        for n in range(40)
+    ]
+    rows[9] = (*rows[9][:3], last)
+    found = guess(write_csv(tmp_path / "v.csv", rows))
+    assert found.fields().get("submitted_at") == (None if last == "soon" else name)
+
+
 def test_row_numbers_are_no_ids(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     rows = [("id", "judge", "item", "label")]
     rows += [(str(n), f"j{n % 4}", f"i{n // 4}", yes_or_no(n % 4, n)) for n in range(40)]

@@ -114,6 +114,19 @@ def test_ranks_of_both(ranks: tuple[str, str], tmp_path: Path, guess: Guesses) -
     assert fields["ranking"] == "rankingID"
 
 
+@pytest.mark.parametrize(("slip", "n_rejected"), [("NA", 1), ("-1", 1), ("1.5", 1), ("0", 0)])
+def test_a_slip_among_the_ranks_of_both(
+    slip: str, n_rejected: int, tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [(*row[:4], k % 5 + 1, (k * k) % 5 + 1) for k, row in enumerate(battles([], [""])[1:])]
+    rows[7] = (*rows[7][:4], slip, 2)
+    header = ("judge", "segment", "system1Id", "system2Id", "rank1", "rank2")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]), rejected=n_rejected)
+    fields = found.fields()
+    assert (fields["rank_a"], fields["rank_b"]) == ("rank1", "rank2")
+    assert (f"will be rejected: '{slip}' (1)" in found.notes) == bool(n_rejected)
+
+
 def test_what_won_and_what_lost(tmp_path: Path, guess: Guesses) -> None:
     rows = [row[:4] for row in battles([], [""])[1:]]
     path = write_csv(tmp_path / "v.csv", [("worker", "prompt", "winner", "loser"), *rows])
@@ -167,6 +180,24 @@ def test_an_unknown_word_is_told(tmp_path: Path, guess: Guesses) -> None:
     [(reason, n)] = [(r["reason"], r["records"]) for r in found.facts["rejections"]] or [("", 0)]
     assert "skip?" in reason
     assert n == 10
+
+
+@pytest.mark.parametrize("word", ["both bad", "neither", "tie (bothbad)", "Both are good", "none"])
+def test_a_guessed_tie_is_told_beside_it(word: str, tmp_path: Path, guess: Guesses) -> None:
+    header = ("worker", "prompt", "left", "right", "winner")
+    path = write_csv(tmp_path / "v.csv", battles(header, ("left", "right", "tie", word)))
+    found = guess(path)
+    [line] = [line for line in found.text.splitlines() if "preference:" in line]
+    assert found.fields()["preference"]["map"][word] == "tie"
+    told = f"guessed to mean a tie: {word!r} (deleting the entry rejects those rows)"
+    assert told in line.partition("#")[2]
+
+
+def test_plain_ties_are_no_guess(tmp_path: Path) -> None:
+    header = ("worker", "prompt", "left", "right", "winner")
+    for n, word in enumerate(("tie", "draw", "equal", "about the same")):
+        path = write_csv(tmp_path / f"{n}.csv", battles(header, ("left", "right", word)))
+        assert "guessed to mean" not in guess_campaign([path], tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -160,23 +160,132 @@ def test_long_rankings_that_nothing_numbers(tmp_path: Path, guess: Guesses) -> N
     assert "what a judge says of one segment, or in one HIT, is one ranking" in found.notes
 
 
-def test_outputs_that_were_not_ranked_are_told(tmp_path: Path, guess: Guesses) -> None:
-    rows = long_rows()
-    rows[2] = (*rows[2][:4], -1)
-    header = ("judge", "segment", "ranking_id", "system", "rank")
-    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]), rejected=1)
-    assert "-1 is not ranked and will be rejected" in found.text
+HEADER = ("ranking_id", "judge", "segment", "system", "rank")
 
 
-@pytest.mark.parametrize("ranks", [(7, 8, 9, 10), (0, 1, 2, 3), (5, 40, 90, 1)])
-def test_numbers_that_rank_nothing_are_no_ranks(
-    ranks: tuple[int, ...], tmp_path: Path, guess: Guesses
+def ranked(*ranks: object, n: int = 24) -> list[Row]:
+    """Ranking, judge, segment, system, rank; the ranks are turned with the rankings."""
+    return [
+        (f"r{k}", f"j{k % 3}", f"s{k % 8}", f"sys{place}", ranks[(k + place) % len(ranks)])
+        for k in range(n)
+        for place in range(len(ranks))
+    ]
+
+
+@pytest.mark.parametrize("together", ["ranking_id", "ranking", None])
+@pytest.mark.parametrize("rank", ["rank", "place", "ranking position", "final_rank"])
+@pytest.mark.parametrize(
+    "ranks", [(0, 1, 2), (1, 2, 2, 4), (1, 3, 7), (0, 0, 1), (7, 8, 9, 10), (5, 40, 90, 1)]
+)
+def test_whole_numbers_named_as_ranks_are_ranks(
+    ranks: tuple[int, ...], rank: str, together: str | None, tmp_path: Path, guess: Guesses
 ) -> None:
-    """Above the number of outputs, or from 0 where lower may be worse."""
-    rows = [(*row[:4], ranks[n % 4]) for n, row in enumerate(long_rows())]
-    header = ("judge", "segment", "ranking_id", "system", "rank")
+    """From 0, with ties, with gaps: of ranks only the order counts."""
+    start = 0 if together else 1
+    header = (together, *HEADER[1:4], rank)[start:]
+    rows = [(int(row[0][1:]), *row[1:])[start:] for row in ranked(*ranks)]  # type: ignore[index]
     found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
-    assert found.task_kinds != {"*": "ranking"}
+    expected = {"judge": "judge", "segment": "segment", "system": "system", "rank": rank}
+    assert found.fields() == expected | ({"ranking": together} if together else {})
+    assert found.task_kinds == {"*": "ranking"}
+    assert found.used("rank") == {(str(rank),) for rank in ranks}
+    assert "lower is better" in found.text
+    goes_beyond = max(ranks) > len(ranks)
+    assert ("beyond the number of outputs" in found.notes) == goes_beyond
+    assert ("if higher is better, score:" in found.notes) == goes_beyond
+
+
+@pytest.mark.parametrize(
+    ("slips", "said"),
+    [
+        (["-1"], "1 are no whole numbers >= 0 and will be rejected: '-1' (1)"),
+        (["-3"], "1 are no whole numbers >= 0 and will be rejected: '-3' (1)"),
+        (["NA"], "1 are no whole numbers >= 0 and will be rejected: 'NA' (1)"),
+        (["0"], ""),
+        (["-1", "-1", "-3", "NA", "not shown"], "5 are no whole numbers >= 0 and will be"),
+        (["1.5", "1.5"], "2 are no whole numbers >= 0 and will be rejected: '1.5' (2)"),
+    ],
+)
+def test_a_few_slips_make_no_score_of_a_rank(
+    slips: list[str], said: str, tmp_path: Path, guess: Guesses
+) -> None:
+    rows = ranked(1, 2, 3)
+    for n, slip in enumerate(slips):
+        rows[5 * n] = (*rows[5 * n][:4], slip)
+    path = write_csv(tmp_path / "v.csv", [HEADER, *rows])
+    found = guess(path, rejected=sum(slip != "0" for slip in slips))
+    assert found.task_kinds == {"*": "ranking"}
+    assert found.fields()["rank"] == "rank"
+    assert found.fields()["ranking"] == "ranking_id"
+    assert said in found.notes
+    assert ("will be rejected" in found.notes) == bool(said)
+
+
+def test_half_ranks_are_rejected_not_scored(tmp_path: Path, guess: Guesses) -> None:
+    """The mean of ranks 2 and 3, as tools write a tie."""
+    path = write_csv(tmp_path / "v.csv", [HEADER, *ranked(1, 2.5, 2.5, 4)])
+    found = guess(path, rejected=48)
+    assert found.task_kinds == {"*": "ranking"}
+    assert "48 are no whole numbers >= 0 and will be rejected: '2.5' (48)" in found.notes
+    assert "map them to whole numbers" in found.notes
+
+
+def test_ids_called_ranking_are_no_ranks(tmp_path: Path, guess: Guesses) -> None:
+    """Also where the ranks cannot be read as such."""
+    rows = [(n, *row[1:4], f"{n % 3 + 1}th") for n, row in enumerate(ranked(1, 2, 3))]
+    header = ("ranking", *HEADER[1:])
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert "ranking" not in (found.fields().get("rank"), *found.task_kinds.values())
+
+
+@pytest.mark.parametrize(
+    ("header", "numbers", "field"),
+    [
+        (("judge", "item", "rank"), (1, 2, 3), "label"),  # nothing says what was ranked together
+        (("judge", "item", "rank"), tuple(range(30)), "score"),
+        ((*HEADER[1:],), (-3, -2, 0.25), "score"),  # no ranks
+    ],
+)
+def test_a_rank_that_is_mapped_otherwise_is_told(
+    header: Row, numbers: tuple[float, ...], field: str, tmp_path: Path, guess: Guesses
+) -> None:
+    rows = [
+        (
+            f"j{k % 3}",
+            f"i{k // 3}",
+            *(["ab"[k % 2]] * (len(header) - 3)),
+            numbers[(k + k // 3) % len(numbers)],
+        )
+        for k in range(90)
+    ]
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.fields()[field] == "rank"
+    assert "rank: if 1 is best, kind: ranking" in found.notes
+    assert f"as {field} it says something else" in found.notes
+
+
+@pytest.mark.parametrize("name", ["trial_index", "position", "hit_position", "presentation_order"])
+def test_a_counter_of_rankings_is_no_position(name: str, tmp_path: Path, guess: Guesses) -> None:
+    """Outputs of one ranking that share a position are taken for one identical output."""
+    rows = [(*row, n // 3) for n, row in enumerate(ranked(1, 2, 2))]
+    for header, shown in ((HEADER, rows), (HEADER[1:], [row[1:] for row in rows])):
+        found = guess(write_csv(tmp_path / "v.csv", [(*header, name), *shown]))
+        assert "position" not in found.fields()
+        assert f"{name} is no position" in found.notes
+        (tmp_path / "campaign folder/campaign.yaml").unlink()
+        (tmp_path / "campaign folder").rename(tmp_path / f"{name} {len(header)}")
+
+
+def test_the_place_on_the_screen_is_a_position(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(*row, n % 3 + 1) for n, row in enumerate(ranked(1, 2, 2))]
+    found = guess(write_csv(tmp_path / "v.csv", [(*HEADER, "position"), *rows]))
+    assert found.fields()["position"] == "position"
+
+
+def test_a_trial_of_single_outputs_is_no_position_either(tmp_path: Path, guess: Guesses) -> None:
+    rows = [(*row, n) for n, row in enumerate(ranked(1, 2, 2))]
+    found = guess(write_csv(tmp_path / "v.csv", [(*HEADER, "trial_index"), *rows]))
+    assert "position" not in found.fields()
 
 
 def test_a_score_beside_ranks_is_the_answer(tmp_path: Path, guess: Guesses) -> None:
@@ -235,3 +344,39 @@ def test_scores_side_by_side(tmp_path: Path, guess: Guesses) -> None:
 def test_wide_rows_without_an_id_have_no_ranking(tmp_path: Path, guess: Guesses) -> None:
     rows = [row[1:] for row in [wide_header("sys", "rank"), *wide_rows(RANKS)]]
     assert "ranking" not in guess(write_csv(tmp_path / "v.csv", rows)).fields()
+
+
+@pytest.mark.parametrize(
+    ("ranks", "n_rejected"),
+    [
+        (((0, 1, 2, 3), (3, 2, 1, 0)), 0),
+        (((1, 3, 7, 9), (9, 7, 3, 1)), 0),
+        (((1, 2, 3, 4), (1, "NA", 2, 3), (1, 2, 3, 3), (2, 1, 4, 3)), 10),
+        (((1, 2, 3, 4), (1, -3, 2, 3), (1, 2, 3, 3), (2, 1, 4, 3)), 10),
+        (((1, 2.5, 2.5, 4), (1, 2, 3, 4)), 40),
+    ],
+)
+def test_wide_ranks_are_no_scores(
+    ranks: tuple[tuple[object, ...], ...], n_rejected: int, tmp_path: Path, guess: Guesses
+) -> None:
+    path = write_csv(tmp_path / "v.csv", [wide_header("system", "rank"), *wide_rows(ranks)])
+    found = guess(path, rejected=n_rejected)
+    assert found.task_kinds == {"*": "ranking"}
+    assert found.fields()["rank"] == "rank{i}"
+    assert (f"{n_rejected} are no whole numbers >= 0" in found.notes) == bool(n_rejected)
+
+
+def test_wide_numbers_named_as_ranks_that_are_none_are_told(tmp_path: Path, guess: Guesses) -> None:
+    scores = tuple((k, 100 + k, 200 + k, 300 + k) for k in range(40))
+    path = write_csv(tmp_path / "v.csv", [wide_header("system", "rank"), *wide_rows(scores)])
+    found = guess(path)
+    assert found.fields()["score"] == "rank{i}"
+    assert "rank: if 1 is best, kind: ranking" in found.notes
+
+
+def test_the_number_of_the_column_is_the_position(tmp_path: Path, guess: Guesses) -> None:
+    """Whatever counts the rows."""
+    rows = [(*row, n) for n, row in enumerate(wide_rows(RANKS))]
+    header = (*wide_header("system", "rank"), "position")
+    found = guess(write_csv(tmp_path / "v.csv", [header, *rows]))
+    assert found.fields()["position"] == {"value": "{i}"}

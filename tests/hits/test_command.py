@@ -209,6 +209,18 @@ def test_results_that_are_gone_begin_no_first_round_again(folder, capsys):
     assert not (folder / "hits").exists()
 
 
+def test_a_build_before_the_first_export_does_not_end_the_first_round(folder, capsys):
+    first = hits(capsys, folder)
+    status, _, err = run(capsys, "build", folder)
+    assert status != 0
+    assert "an export is missing" in err
+    assert hits(capsys, folder) == first
+    judge(folder, 80)
+    status, _, err = run(capsys, "hits", folder)
+    assert status != 0, "there are exports now, so a build goes first"
+    assert "nothing is built yet" in err
+
+
 def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsys):
     with (folder / "items.csv").open("a") as file:
         file.write(",a text of nothing,\n")

@@ -99,26 +99,58 @@ def test_the_loop_closes(folder, capsys):
     assert built.rows("next_hits") == []
     (why,) = built.facts("plan_hits")["unplanned"].values()
     assert why == f"all {N_SEGMENTS} segments are connected: nothing is left to ask"
+    folders = sorted((folder / "hits").iterdir())
+    assert hits(capsys, folder) == {
+        "campaign": "mt", "design": "tournament", "format": "jsonl", "folder": None, "plan": None,
+        "hits": 0, "slots": 0, "tasks": [], "unplanned": {"mt": why}, "notes": [], "warnings": [],
+        "next": "annot build, which writes the release and its report", "done": True,
+    }  # fmt: skip
+    assert main(["hits", str(folder), "-o", str(folder / "mine")]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("nothing is left to ask (tournament); no file is written\n")
+    assert f"  mt: {why}\nnext: annot build" in said
+    assert sorted((folder / "hits").iterdir()) == folders
+    assert not (folder / "mine").exists()
 
     labels: set[str] = set()
     for night in range(7):
         build_file(folder, "next_hits.design=adequacy")
-        status = main(["hits", str(folder), "--upload", "jsonl", "--design", "adequacy", "--json"])
-        out = capsys.readouterr()
-        if status:
+        document = hits(capsys, folder, "--design", "adequacy")
+        if document["done"]:
             break
-        document = json.loads(out.out)
         assert [(t["task"], t["ask"]) for t in document["tasks"]] == [("good", "label")]
         items = {row["item"] for row in judge(folder, document, f"label-{night}")}
         assert not items & labels
         assert not any(item.endswith("/a") for item in items), "references are adequate"
         labels |= items
-    assert "all 72 outputs compared have a label" in out.err
+    assert document["unplanned"]["good"].startswith("all 72 outputs compared have a label")
     built = build_file(folder)
     found = built.rows("segment_ranks")
     assert {row["adequacy_source"] for row in found} == {"asked", "reference", "spread"}
     assert {row["item"] for row in found if row["adequacy_source"] == "asked"} == labels
     assert len(labels) < len(found) - N_SEGMENTS, "less than all that are no references"
+
+
+def test_one_task_done_of_two(folder, capsys):
+    """What can be planned is; with --task, the one that is done says so."""
+    with (folder / "outputs.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (folder / "outputs.csv").open("w", newline="") as file:
+        out = csv.DictWriter(file, [*rows[0], "task"])
+        out.writeheader()
+        out.writerows(row | {"task": "p" if row["sid"] < "s5" else "q"} for row in rows)
+    fields = CAMPAIGN["items"][0]["fields"] | {"task": "task"}
+    items = [CAMPAIGN["items"][0] | {"fields": fields}]
+    (folder / "campaign.yaml").write_text(json.dumps(CAMPAIGN | {"items": items}))
+    for night in range(3):
+        judge(folder, hits(capsys, folder, "--task", "p"), f"night-{night}")
+        build_file(folder)
+        if hits(capsys, folder, "--task", "p")["done"]:
+            break
+    assert hits(capsys, folder, "--task", "p")["unplanned"].keys() == {"p"}
+    both = hits(capsys, folder)
+    assert (both["done"], [task["task"] for task in both["tasks"]]) == (False, ["q"])
+    assert both["unplanned"].keys() == {"p"}
 
 
 def test_the_same_batch_again_and_a_plan_for_people(folder, capsys):
@@ -143,6 +175,11 @@ def test_the_same_batch_again_and_a_plan_for_people(folder, capsys):
          "there is no task of adequacy with items"),
         ([], [{"name": "*", "kind": "scalar", "scale": [0, 1]}],
          "there is no pairwise or ranking task with items"),
+        ([], [{"name": n, "kind": "pairwise"} for n in ("p", "q")],
+         "items: 72 listed items are of no task, for several are declared under tasks\n"
+         "    do:      map task in the item table"),
+        (["--task", "p"], [{"name": n, "kind": "pairwise"} for n in ("p", "q")],
+         "map task in the item table"),
         (["--task", "good"], CAMPAIGN["tasks"], "no pairwise or ranking task of the campaign"),
         (["--set", "next_hits.hit_size=0"], CAMPAIGN["tasks"], "next_hits.hit_size"),
     ],

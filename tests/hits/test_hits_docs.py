@@ -7,17 +7,20 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
 from annot_pipeline.hits.mturk_layout import AT_ONCE, PAIRS_AT_ONCE
 from annot_pipeline.steps.hit_plan import Question
-from tests.conftest import build_file
+from tests.conftest import Built, build_file
 from tests.hits.platforms import files, plan, question, slot, write
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +71,85 @@ def test_the_judge_of_the_page_judges(
     (tmp_path / "log.py").write_text(log.replace("plan.parquet", "hits/plan.parquet"))
     said = run([sys.executable, "log.py"], tmp_path)
     assert "raw_mean" in said
+
+
+def campaign_folder(folder: Path, *more: str) -> None:
+    """The first campaign of the page, with lines of later examples in the place of its own."""
+    document = yaml.safe_load(blocks("yaml")[0])
+    for block in more:
+        document |= yaml.safe_load(block)
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(document))
+    (folder / "results").mkdir(exist_ok=True)
+    rows = [
+        f"s{segment},{system},{'word ' * (3 + (5 * segment + 7 * place) % 11)}{system},src,ref\n"
+        for segment in range(8)
+        for place, system in enumerate(("human", "w", "x", "y", "z"))
+    ]
+    (folder / "outputs.csv").write_text("sid,sys,output,src,ref\n" + "".join(rows))
+
+
+def a_night(
+    folder: Path, script: str, night: int, capsys: pytest.CaptureFixture[str]
+) -> tuple[dict[str, Any], Built | None]:
+    """annot hits, the judge of the page, annot build; no build once nothing is left to ask."""
+    capsys.readouterr()
+    assert main(["hits", str(folder), "--upload", "jsonl", "--json"]) == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    if document["done"]:
+        return document, None
+    (folder / "judge.py").write_text(script)
+    for task, given in files(document, ".jsonl").items():
+        run([sys.executable, "judge.py", str(given), f"results/{task}-{night}.jsonl"], folder)
+    return document, build_file(folder)
+
+
+def test_the_campaign_of_scores_runs_as_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign_folder(tmp_path)
+    for night in range(2):
+        document, built = a_night(tmp_path, blocks("python")[0], night, capsys)
+        assert [task["task"] for task in document["tasks"]] == ["translations"]
+        assert built is not None
+        assert {row["fate"] for row in built.rows("lineage")} == {"used"}
+
+
+def test_the_campaigns_of_tournaments_and_adequacy_run_as_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One after the other in one folder: all is connected, then all is labelled."""
+    tournaments, adequacy = blocks("yaml")[1:]
+    script = blocks("python")[1]
+    night = 0
+    for block, asked in ((tournaments, "mt"), (adequacy, "good_enough")):
+        campaign_folder(tmp_path, block)
+        if built_before := night:
+            build_file(tmp_path)
+        for _ in range(9):
+            document, built = a_night(tmp_path, script, night, capsys)
+            night += 1
+            if document["done"]:
+                break
+            assert [task["task"] for task in document["tasks"]] == [asked]
+            assert built is not None
+            assert {row["fate"] for row in built.rows("lineage")} == {"used"}
+            ranks = built.rows("segment_ranks")
+        assert document["done"]
+        assert night - built_before > 1
+        assert document["unplanned"].keys() == {asked}
+    assert len(ranks) == 8 * 5
+    assert {row["adequacy_source"] for row in ranks} >= {"asked", "reference"}
+    assert None not in {row["adequate"] for row in ranks}
+
+
+def test_the_adequacy_campaign_begins_with_a_tournament(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign_folder(tmp_path, blocks("yaml")[2])
+    assert main(["hits", str(tmp_path)]) == 2
+    assert "task good_enough: no output is compared yet" in capsys.readouterr().err
+    assert main(["hits", str(tmp_path), "--design", "tournament"]) == 0
+    assert "  mt: 8 HITs of up to 6\n" in capsys.readouterr().out
 
 
 def run(command: list[str], folder: Path) -> str:

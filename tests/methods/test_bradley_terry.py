@@ -310,10 +310,82 @@ def test_rounds_without_a_finite_estimate_keep_the_order():
     losses = np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0], [1, 1, 1]])
     found = bradley_terry_rounds(first, second, wins, ties, losses, part=np.zeros(3, np.int64))
     assert found.weak.tolist() == [True, True, True, False]
+    assert found.inside.tolist() == [
+        [False, True, True], [False] * 3, [True, True, False], [True] * 3
+    ]  # fmt: skip
     assert (np.diff(found.score[:2]) < 0).all()
     assert np.isnan(found.score[2, 2])
     assert found.score[2, 0] > found.score[2, 1]
     assert found.converged.all()
+
+
+@pytest.mark.parametrize("ties", ["davidson", "half"])
+def test_a_runaway_leaves_the_others_their_scores(ties):
+    """5 wins all: differences between the others are those without it, to a hundredth of an sd.
+
+    A weak prior on all pairs, not just on those with 5, would move them by twice as much.
+    """
+    params = BradleyTerryParams(ties=ties)
+    first, second, *counts = example(5, 3, size=12)
+    alone = bradley_terry(first, second, *counts, n_systems=5, params=params)
+    assert alone.finite
+    none = np.zeros(3, int)
+    more = np.array([0, 1, 2]), np.full(3, 5), none, none, np.full(3, 4)
+    table = [np.append(x, y) for x, y in zip((first, second, *counts), more, strict=True)]
+    found = bradley_terry_rounds(
+        *table[:2], *(x[None] for x in table[2:]), part=np.zeros(6, np.int64), params=params
+    )
+    assert found.weak.tolist() == [True]
+    assert found.inside.tolist() == [[True] * 5 + [False]]
+    score = found.score[0, :5] - found.score[0, :5].mean()
+    np.testing.assert_allclose(score, alone.score, atol=0.011 * np.sqrt(alone.covariance[0, 0]))
+    assert found.score[0, 5] > found.score[0, :5].max() + 2
+
+
+def test_who_is_not_drawn_is_not_inside():
+    """Regularised, no round is weak; 2 is in none of its comparisons."""
+    params = BradleyTerryParams(regularize=0.5)
+    found = bradley_terry_rounds(
+        [0, 1], [1, 2], [[3, 0]], [[0, 0]], [[1, 0]], part=np.zeros(3, np.int64), params=params
+    )
+    assert not found.weak.any()
+    assert found.inside.tolist() == [[True, True, False]]
+    assert np.isnan(found.score[0, 2])
+
+
+def test_of_two_largest_components_neither_is_the_largest():
+    """0, 1 and 2, 3 beat each other, 0 beats 2; in the other round 4 and 2, 3 do so as well."""
+    first, second = np.array([0, 2, 0, 2]), np.array([1, 3, 2, 4])
+    wins = np.array([[1, 1, 1, 1], [1, 1, 1, 1]])
+    losses = np.array([[1, 1, 0, 0], [1, 1, 0, 1]])
+    found = bradley_terry_rounds(first, second, wins, 0 * wins, losses, part=np.zeros(5, np.int64))
+    assert found.inside.tolist() == [[False] * 5, [False, False, True, True, True]]
+
+
+@settings(max_examples=200, deadline=None)
+@given(COMPARISONS, st.sampled_from(["davidson", "half"]))
+def test_who_is_inside_has_differences_that_are_finite(graph, ties):
+    """By what the data alone would say: whoever is inside has scores in one component of it."""
+    n, comparisons = graph
+    params = BradleyTerryParams(ties=ties)
+    table = counted(n, comparisons)
+    some = sum(table[2:]) > 0
+    table = [x[some] for x in table]
+    fit = bradley_terry(*table, n_systems=n, params=params)
+    part = fit.connectivity.part
+    (inside,) = bradley_terry_rounds(
+        *table[:2], *(x[None] for x in table[2:]), part=part, params=params
+    ).inside
+    met = np.isin(np.arange(n), [table[0], table[1]])
+    for code in np.unique(part[met]):
+        members = part == code
+        sizes = np.bincount(fit.connectivity.component[members])
+        largest = np.flatnonzero(sizes == sizes.max())
+        expected = members & (fit.connectivity.component == largest[0])
+        expected &= np.isfinite(fit.score) & (not fit.ties_only)
+        if largest.size > 1 or sizes.max() < 2:
+            expected[:] = False
+        assert inside[members].tolist() == expected[members].tolist()
 
 
 def test_rounds_of_parts_and_none():

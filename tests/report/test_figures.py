@@ -17,6 +17,7 @@ from annot_pipeline.report.figures import (
     prevalence_svg,
     ranking_svg,
 )
+from annot_pipeline.report.figures.names import px_of
 from tests.report.figure_reader import SVG, Figure, fits, trace
 
 NAN = float("nan")
@@ -255,6 +256,24 @@ def test_ranking_without_intervals_and_clusters():
     assert not figure.parts("interval")
     assert not figure.parts("cluster")
     assert figure.words("note") == ["Without a score: 1 system."]
+
+
+def test_a_ranking_says_why_it_has_no_intervals():
+    def notes(why, low=None):
+        high = None if low is None else [2, 2]
+        svg = ranking_svg(["a", "b"], [2, 1], low, high, None, "wins", why_no_intervals=why)
+        figure = Figure(svg)
+        width = float(figure.root.attrib["width"])
+        assert all(12 + px_of(note, size=11) <= width for note in figure.words("note"))
+        return figure.words("note")
+
+    assert notes("ranking.bootstrap is 0") == ["No intervals: ranking.bootstrap is 0"]
+    assert notes("hidden", low=[1, 1]) == ["Lines through the points: 95% intervals."]
+    assert notes("<b>&amp; $x$\x00") == ["No intervals: <b>&amp; $x$\ufffd"]
+    long = notes("word " * 500)
+    assert 2 < len(long) < 5
+    assert "…" in " ".join(long)
+    assert len(notes("unbroken" * 500)) == 2
 
 
 def test_intervals_whose_ends_are_crossed_are_not_drawn():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.report.release_figures import (
     comparison_figures,
     confusion_figures,
@@ -20,6 +23,7 @@ from annot_pipeline.report.release_figures import (
 from annot_pipeline.simulate.score_exports import write_score_campaign
 from annot_pipeline.simulate.scores import ScoreSimulation, simulate_scores
 from tests.conftest import Built, build_file
+from tests.report.figure_reader import Figure
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -43,7 +47,9 @@ def texts(svg: str) -> list[str]:
 
 def test_rankings_in_order_with_their_clusters(assessed):
     drawn = ranking_figures(assessed.table("system_rankings"))
-    assert [figure.title for figure in drawn] == ["Ranking, cs-en", "Ranking, de-en"]
+    assert [figure.title for figure in drawn] == [
+        "Ranking by z_mean, cs-en", "Ranking by z_mean, de-en",
+    ]  # fmt: skip
     rows = [r for r in assessed.rows("system_rankings")
             if r["task"] == "cs-en" and r["method"] == "z_mean"]  # fmt: skip
     rows.sort(key=lambda row: row["rank"])
@@ -63,13 +69,125 @@ def test_scores_are_spread_over_their_scale(assessed):
 
 
 def test_comparisons_in_the_same_order(assessed):
-    drawn = comparison_figures(assessed.table("system_comparisons"), 0.05)
-    ranked = ranking_figures(assessed.table("system_rankings"))
+    comparisons, rankings = assessed.table("system_comparisons"), assessed.table("system_rankings")
+    drawn = comparison_figures(comparisons, 0.05, rankings)
+    assert [figure.title for figure in drawn] == [
+        "Systems compared by z_mean, cs-en", "Systems compared by z_mean, de-en",
+    ]  # fmt: skip
+    ranked = ranking_figures(rankings)
     for comparison, ranking in zip(drawn, ranked, strict=True):
         names = [
             [t for t in texts(f.svg) if t.startswith("system-")] for f in (comparison, ranking)
         ]
-        assert names[0][: len(names[1])] == names[1]
+        assert names[0] == names[1]
+
+
+def ranks(method, parts, *, scored=True, reasons=(None,), task="t") -> list[dict[str, Any]]:
+    """Rows of a ranking, part by part, the best first."""
+    systems = [(n, place, name) for n, part in enumerate(parts, 1)
+               for place, name in enumerate(part, 1)]  # fmt: skip
+    return [
+        {
+            "task": task, "method": method, "system": name, "rank": place,
+            "score": -float(place) if scored else None, "reason": reasons[at % len(reasons)],
+            "component": n if len(parts) > 1 else None, "n_segments": 1, "n_judgments": 1,
+        }
+        for at, (n, place, name) in enumerate(systems)
+    ]  # fmt: skip
+
+
+def pairs(method, parts, *, task="t") -> list[dict[str, Any]]:
+    """Comparisons of these: p is known, and so is the difference, within a part only."""
+    place = {name: (n, at) for n, part in enumerate(parts) for at, name in enumerate(part)}
+    rows = []
+    for a, b in permutations(place, 2):
+        together = place[a][0] == place[b][0]
+        gap = place[b][1] - place[a][1]
+        rows.append(
+            {
+                "task": task, "method": method, "system_a": a, "system_b": b,
+                "difference": 10.0 * gap if together else None, "a_beats_b": together and gap > 0,
+                "p_value": (0.01 if gap > 0 else 0.99) if together else None,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def rankings_of(*rows) -> pa.Table:
+    return pa.Table.from_pylist([r for part in rows for r in part], SYSTEM_RANKINGS.schema)
+
+
+def comparisons_of(*rows) -> pa.Table:
+    return pa.Table.from_pylist([r for part in rows for r in part], SYSTEM_COMPARISONS.schema)
+
+
+PARTS = [["d", "a", "f"], ["c", "b"]]
+
+
+def test_parts_share_no_figure_of_ranks():
+    drawn = ranking_figures(rankings_of(ranks("wins", PARTS)))
+    assert [figure.title for figure in drawn] == [
+        "Ranking by wins, t, part 1 of 2", "Ranking by wins, t, part 2 of 2",
+    ]  # fmt: skip
+    assert [Figure(figure.svg).words("system") for figure in drawn] == PARTS
+    (whole,) = ranking_figures(rankings_of(ranks("wins", [["x", "y"]])))
+    assert whole.title == "Ranking by wins, t"
+
+
+def test_of_many_parts_the_largest_are_drawn_and_of_many_systems_the_first():
+    parts = [[f"p{n}"] for n in range(9)] + [[f"q{n:03}" for n in range(120)], ["r0", "r1"]]
+    drawn = ranking_figures(rankings_of(ranks("wins", parts)))
+    assert [figure.title.removeprefix("Ranking by wins, t, part ") for figure in drawn] == [
+        "1 of 11", "2 of 11", "3 of 11", "4 of 11", "10 of 11: the first 100 of 120", "11 of 11",
+    ]  # fmt: skip
+
+
+def test_matrix_and_ranking_are_of_one_method_in_one_order():
+    # bradley_terry is first of the methods, but scores no system here
+    rankings = rankings_of(
+        ranks("bradley_terry", [["a", "b", "c", "d", "f"]], scored=False),
+        ranks("trueskill_permuted", PARTS),
+    )
+    table = comparisons_of(
+        pairs("bradley_terry", [["a", "b", "c", "d", "f"]]), pairs("trueskill_permuted", PARTS)
+    )
+    (drawn,) = comparison_figures(table, 0.05, rankings)
+    assert drawn.title == "Systems compared by trueskill_permuted, t"
+    figure = Figure(drawn.svg)
+    assert figure.words("row") == [name for part in PARTS for name in part]
+    assert figure.words("wins") == ["2", "1", "0", "1", "0"]
+    assert figure.words("note") == ["Empty cells: not compared."]
+    assert ranking_figures(rankings)[0].title.startswith("Ranking by trueskill_permuted, t")
+    assert comparison_figures(table, 0.05, rankings.slice(0, 0)) == []
+
+
+def test_the_method_that_scores_most_where_none_scores_all():
+    unseen = ranks("bradley_terry", [["a", "b", "c"]])
+    unseen[1]["score"] = unseen[2]["score"] = None
+    most = ranks("trueskill", [["c", "b", "a"]])
+    most[2] |= {"score": None, "rank": None}
+    (drawn,) = ranking_figures(rankings_of(unseen, most))
+    assert drawn.title == "Ranking by trueskill, t"
+    assert Figure(drawn.svg).words("system") == ["c", "b"]
+
+
+def test_a_ranking_without_intervals_says_why():
+    reasons = ("one <b> & two", "rare", "one <b> & two", None)
+    rows = ranks("wins", [["a", "b", "c", "d"]], reasons=reasons)
+    (drawn,) = ranking_figures(rankings_of(rows))
+    assert Figure(drawn.svg).words("note") == ["No intervals: one <b> & two"]
+    assert "<b>" not in drawn.svg
+    rows[3] |= {"ci_low": -5.0, "ci_high": -3.0}
+    (drawn,) = ranking_figures(rankings_of(rows))
+    assert Figure(drawn.svg).words("note") == ["Lines through the points: 95% intervals."]
+
+
+def test_the_order_of_rows_changes_nothing():
+    rows, compared = ranks("wins", PARTS, reasons=("x", "y")), pairs("wins", PARTS)
+    rankings, turned = rankings_of(rows), rankings_of(rows[::-1])
+    assert ranking_figures(rankings) == ranking_figures(turned)
+    one = comparison_figures(comparisons_of(compared), 0.05, rankings)
+    assert one == comparison_figures(comparisons_of(compared[::-1]), 0.05, rankings)
 
 
 def test_judges_with_their_best_and_worst(assessed):
@@ -89,7 +207,10 @@ def test_judges_with_their_best_and_worst(assessed):
 def test_nothing_is_drawn_of_nothing(assessed):
     for table, draw in (
         ("system_rankings", ranking_figures),
-        ("system_comparisons", lambda t: comparison_figures(t, 0.05)),
+        (
+            "system_comparisons",
+            lambda t: comparison_figures(t, 0.05, assessed.table("system_rankings")),
+        ),
         ("judges", lambda t: judge_figures(t, 0.05)),
         ("judges", lambda t: difference_figures(t, assessed.table("control_pairs"))),
         ("prevalence", prevalence_figures),

@@ -36,14 +36,17 @@ def test_figure_1_of_the_paper():
     ]  # fmt: skip
     assert len(figure.boxes("component")) == 5, "Google and Systran are one vertex"
     tips = figure.tips()
-    assert "Google ties with Systran: 1 comparison" in tips
-    assert "Reference is better than Bing: 1 comparison" in tips
+    assert "Google ties with Systran" in tips
+    assert "Reference is better than Bing" in tips
     assert "Google, Systran: f 1, rank 2" in tips
     assert len(figure.parts("preference")) == 4
     assert len(figure.parts("tie")) == 1
     assert len(figure.parts("dominates")) == 4
     assert "contradiction" not in figure.svg
     assert figure.words("title") == ["s 1"]
+    assert figure.words("note") == [
+        "f: outputs dominated minus outputs that dominate, all judges pooled."
+    ]
 
 
 def test_a_better_rank_stands_above():
@@ -104,7 +107,7 @@ def test_both_directions_and_a_tie_stay_apart():
     tips = [line.find(f"{SVG}title").text for line in lines]  # type: ignore[union-attr]
     assert sorted(tips) == [
         "a is better than b: 2 comparisons", "a ties with b: 2 comparisons",
-        "b is better than a: 1 comparison",
+        "b is better than a",
     ]  # fmt: skip
     across = sorted(ends(line)[0][0] for line in lines)  # the circle's line is upright
     assert np.diff(across).min() > 6
@@ -141,11 +144,11 @@ def test_of_many_outputs_the_largest_components_are_drawn():
     drawn = figure.words("name")
     assert len(drawn) == 16
     assert {"s30", "s31", "s32", "s0", "s12"} <= set(drawn)
-    assert figure.words("note") == [
+    assert figure.words("note")[1:] == [
         "Left out: 24 outputs in 24 smaller components; f and ranks count all outputs."
     ]
     cycle = Figure(draw(names[:20], [(k, (k + 1) % 20, 1) for k in range(20)]))
-    assert cycle.words("note") == [
+    assert cycle.words("note")[1:] == [
         "Left out: 4 outputs of the largest component; f and ranks count all outputs."
     ]
 
@@ -175,6 +178,7 @@ def test_little():
     alone = Figure(draw(["a", "b"], []))
     assert alone.words("member") == ["a", "b"]
     assert not alone.parts("preference")
+    assert "the 2 parts" in alone.words("note")[1]
 
 
 @pytest.mark.parametrize(

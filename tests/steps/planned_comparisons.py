@@ -9,13 +9,16 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.contracts import LABELS, SCORES
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES
 from annot_pipeline.stages.exports import ITEM_ROWS
 from annot_pipeline.steps.comparisons import COMPARISONS
 from annot_pipeline.steps.plan_hits import plan_hits
 from annot_pipeline.steps.resolve_tasks import TASKS
 
 Row = dict[str, Any]
+VOTES = pa.schema(
+    [LABEL_DISTRIBUTIONS.schema.field(name) for name in ("task", "item", "label", "votes")]
+)
 PAIRWISE: Row = {"name": "mt", "kind": "pairwise"}
 
 
@@ -70,15 +73,15 @@ def tasks_table(*rows: Row) -> pa.Table:
     return pa.Table.from_pylist([defaults | row for row in rows], TASKS)
 
 
-def labels_table(rows: Sequence[Row]) -> pa.Table:
-    schema = pa.schema([LABELS.schema.field(name) for name in ("task", "item", "label")])
-    return pa.Table.from_pylist(list(rows), schema)
+def votes_table(rows: Sequence[Row]) -> pa.Table:
+    """A vote a row, unless it says how many."""
+    return pa.Table.from_pylist([{"votes": 1} | row for row in rows], VOTES)
 
 
 def planned(
     items: Sequence[Row],
     comparisons: Sequence[Row] = (),
-    labels: Sequence[Row] = (),
+    votes: Sequence[Row] = (),
     *,
     campaign: Campaign,
     tasks: Sequence[Row] | None = None,
@@ -93,7 +96,7 @@ def planned(
         pa.Table.from_pylist(rows, ITEM_ROWS),
         settings=campaign,
         comparisons=pa.Table.from_pylist(list(comparisons), COMPARISONS),
-        labels=labels_table(labels),
+        votes=votes_table(votes),
     )
     return table.to_pylist(), facts
 

@@ -132,6 +132,44 @@ def greedy(items, said, references, truth):
     return found
 
 
+@pytest.mark.parametrize(
+    ("answers", "next_", "answered"),
+    [
+        ([("no", 1)], [], 1),
+        ([("no", 2), ("yes", 1)], [], 1),
+        ([("no", 1), ("yes", 1)], [0], 0),
+        ([("no", 2), ("yes", 1), ("fair", 1)], [0], 0),
+        ([("no", 2), ("yes", 1), ("fair", 2)], [1], 1),
+        ([("no", 0), ("yes", 0)], [0], 0),
+    ],
+)
+def test_the_majority_of_votes_counts_and_a_draw_is_asked_again(answers, next_, answered):
+    """yes and fair both say adequate; Dawid-Skene has no say."""
+    items, said = figure_1()
+    votes = [label(items[0]["item"], answer) | {"votes": n} for answer, n in answers]
+    plan, facts = planned(items, said, votes, campaign=ADEQUACY)
+    assert asked(plan) == next_
+    assert facts["done"] == ([] if next_ else ["good"])
+    if next_:
+        assert facts["adequacy"]["good"]["answered"] == answered
+    first, _ = planned(items, said, campaign=ADEQUACY)
+    if [row["item"] for row in plan] == [row["item"] for row in first] and any(
+        n for _, n in answers
+    ):
+        assert plan[0]["hit"] != first[0]["hit"], "another HIT, or answers could not be told apart"
+
+
+def test_an_answer_is_about_the_item_wherever_it_stands():
+    """Two segments that share the name of an item."""
+    items = listed([2, 2])
+    items[2]["item"] = items[0]["item"]
+    said = [comparison(items[0], items[1], 1), comparison(items[2], items[3], 1)]
+    _, facts = planned(items[:2], said, [label(items[0]["item"], "no")], campaign=ADEQUACY)
+    assert facts["unplanned"] == {
+        "good": "all 4 outputs compared have a label: 2 answered, 2 inferred"
+    }
+
+
 def test_hits_are_segments_those_that_may_settle_most_first():
     items = listed([3, 5, 4])
     said = []
@@ -185,6 +223,27 @@ def test_what_is_not_compared_is_left_out_and_said():
     assert facts["unplanned"] == {
         "good": "no output is compared yet; next_hits.design: tournament asks for comparisons"
     }
+    assert facts["done"] == []
+
+
+def test_what_nothing_can_compare_is_not_promised_to_be_asked():
+    """Without a text, alone, alone but for an equal one: tournaments ask for none of them."""
+    items = listed([3, 1, 2, 2, 2])
+    items[2]["text"] = None
+    items[5]["text"] = items[4]["text"].upper()
+    items[7]["text"] = " "
+    said = [comparison(items[0], items[1], 1)]
+    _, facts = planned(items, said, campaign=ADEQUACY)
+    left_out = [note for note in facts["notes"] if "comparison" in note]
+    assert left_out == [
+        "good: 2 outputs of mt have no comparison yet and are left out; next_hits.design: "
+        "tournament asks for them",
+        "good: 2 outputs of mt without a text have no comparison and are left out",
+        "good: 4 outputs of mt with no other in their segment to be held against have no "
+        "comparison and are left out",
+    ]
+    plan, _ = planned(items, said, campaign=settings("tournament", [MT]))
+    assert {row["segment"] for row in plan} == {"s0004"}, "as the notes say"
 
 
 def test_an_output_equal_to_a_reference_but_for_case_is_adequate():
@@ -194,6 +253,22 @@ def test_an_output_equal_to_a_reference_but_for_case_is_adequate():
     plan, facts = planned(items, said, campaign=ADEQUACY)
     assert asked(plan) == [1]
     assert facts["adequacy"]["good"]["by_reference"] == 2
+
+
+def test_comparisons_of_equal_outputs_are_pooled_as_segment_ranks_does():
+    """0 and 1 are equal: 2 wins once, they win twice, so 2 is below, and asked last."""
+    items = listed([3])
+    items[1]["text"] = items[0]["text"].upper()
+    said = [
+        comparison(items[0], items[2], 1), comparison(items[0], items[2], 1),
+        comparison(items[1], items[2], -1), comparison(items[0], items[1], -1),
+    ]  # fmt: skip
+    votes = [label(items[0]["item"], "yes")]
+    plan, facts = planned(items, said, votes, campaign=ADEQUACY)
+    assert asked(plan) == [2]
+    assert facts["adequacy"]["good"] == {
+        "asked": 1, "answered": 1, "by_reference": 0, "by_spread": 1, "left": 0,
+    }  # fmt: skip
 
 
 def test_scored_outputs_that_were_compared_can_be_labelled():
@@ -256,14 +331,14 @@ def test_what_cannot_be_asked_is_said(tasks, labels, says):
 def test_labels_to_choose_from_are_those_declared_or_seen():
     from annot_pipeline.steps.hit_questions import hit_questions
     from annot_pipeline.steps.listed_items import Listed
-    from tests.steps.planned_comparisons import labels_table, tasks_table
+    from tests.steps.planned_comparisons import tasks_table, votes_table
 
     mt = {"task": "mt", "kind": "pairwise"}
     listed_ = Listed({"mt": {}, "good": {}}, {}, 1)
 
     def asked_with(tasks, known, labels):
         campaign = settings("adequacy", tasks)
-        questions, _ = hit_questions(tasks_table(*known), listed_, labels_table(labels), campaign)
+        questions, _ = hit_questions(tasks_table(*known), listed_, votes_table(labels), campaign)
         return [(q.task, q.ask, q.labels) for q in questions]
 
     declared = [("good", "label", ("yes", "fair", "no"))]

@@ -13,7 +13,15 @@ from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.methods.bradley_terry import bradley_terry
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.steps import comparison_scores, online_scores, ranking_rows, task_comparisons
+from annot_pipeline.steps import (
+    comparison_scores,
+    online_scores,
+    ranking_rows,
+    task_comparisons,
+)
+from annot_pipeline.steps import (
+    rank_by_comparisons as rank_module,
+)
 from annot_pipeline.steps.comparisons import COMPARISONS
 from annot_pipeline.steps.rank_by_comparisons import rank_by_comparisons
 
@@ -92,8 +100,13 @@ def test_every_method_ranks_a_clear_case():
     assert column(found, "wins_ties_half", "score") == pytest.approx([27 / 32, 15 / 30, 5 / 32])
     fit = bradley_terry([0, 0, 1], [1, 2, 2], [12, 14, 12], [0, 2, 0], [3, 1, 3], n_systems=3)
     assert column(found, "bradley_terry", "score") == pytest.approx(fit.score.tolist())
-    assert facts["tasks"]["t"]["bradley_terry"]["tie_parameter"] == pytest.approx(fit.tie_parameter)
-    assert (facts["tasks"]["t"]["comparisons"], facts["tasks"]["t"]["ties"]) == (47, 2)
+    assert facts["systems_compared"]["t"]["bradley_terry"]["tie_parameter"] == pytest.approx(
+        fit.tie_parameter
+    )
+    assert (
+        facts["systems_compared"]["t"]["comparisons"],
+        facts["systems_compared"]["t"]["ties"],
+    ) == (47, 2)
     assert facts["disconnected_tasks"] == facts["not_strongly_connected"] == []
     assert len(pairs) == len(METHODS) * 6
     codes = {"a": 0, "b": 1, "c": 2}
@@ -155,11 +168,13 @@ def test_a_strict_chain_is_ranked_and_says_why_it_has_no_score():
             assert "not strongly connected; ranked by the order" in row["reason"]
             assert f"({name})" in row["reason"]
         assert facts["not_strongly_connected"] == ["t"]
-        assert facts["tasks"]["t"]["components"] == [["a"], ["b"], ["c"]]
-        assert facts["tasks"]["t"]["bradley_terry"]["rounds_without_finite_estimate"] == 200
+        assert facts["systems_compared"]["t"]["components"] == [["a"], ["b"], ["c"]]
+        assert (
+            facts["systems_compared"]["t"]["bradley_terry"]["rounds_without_finite_estimate"] == 200
+        )
         of = {(r["system_a"], r["system_b"]): r for r in pairs if r["method"] == "bradley_terry"}
         assert of["a", "c"]["difference"] is None
-        assert of["a", "c"]["p_value"] < 0.05
+        assert of["a", "c"]["p_value"] == 1 / 2**4
 
 
 def test_a_chain_of_components_has_scores_within():
@@ -189,7 +204,7 @@ def test_without_a_total_order_ranks_hold_in_components():
     rows = found["bradley_terry"]
     assert [r["rank"] for r in rows.values()] == [1, 3, 2]
     assert [r["component"] for r in rows.values()] == [None] * 3
-    assert rows["b"]["reason"] is None
+    assert rows["b"]["reason"] == "fewer than 6 rankings: no cluster"
     assert rows["b"]["ci_low"] < rows["b"]["score"] < 0
 
 
@@ -212,22 +227,39 @@ def test_parts_are_ranked_apart_by_every_method():
 
 
 def test_systems_that_only_tie_are_equal():
-    found, pairs, facts = run(table(*[("a", "b", 0)] * 6, *[("b", "c", 0)] * 5))
+    """Their scores are exactly equal in every round: an interval of width 0 would say too much."""
+    comparisons = table(*[("a", "b", 0)] * 6, *[("b", "c", 0)] * 6)
+    for settings in ({}, {"bradley_terry_ties": "half"}, {"regularize": 0.5}):
+        found, pairs, facts = run(comparisons, **settings)
+        for method in set(METHODS) - {"wins"}:
+            assert column(found, method, "rank") == [1, 1, 1]
+            assert len(set(column(found, method, "score"))) == 1
+            assert column(found, method, "cluster") == [1, 1, 1]
+            assert column(found, method, "ci_low") == column(found, method, "ci_high") == [None] * 3
+            assert set(column(found, method, "reason")) == {
+                "only ties: nothing tells systems apart, no interval"
+            }
+        assert column(found, "wins", "rank") == [None] * 3
+        assert column(found, "wins", "reason") == ["ties only: no share of wins"] * 3
+        nu = facts["systems_compared"]["t"]["bradley_terry"]["tie_parameter"]
+        assert nu == ("infinite" if not settings else pytest.approx(12 / 0.75) if
+                      "regularize" in settings else None)  # fmt: skip
+        for row in pairs:
+            assert row["p_value"] == (None if row["method"] == "wins" else 1)
+
+
+def test_a_part_that_only_ties_has_no_interval_beside_one_that_has():
+    found, _, _ = run(table(*rows_of(ab=12, ba=9, ab_=3), *[("c", "d", 0)] * 8))
     for method in set(METHODS) - {"wins"}:
-        assert column(found, method, "rank") == [1, 1, 1]
-        assert len(set(column(found, method, "score"))) == 1
-        assert column(found, method, "cluster") == [1, 1, 1]
-    assert column(found, "wins", "rank") == [None] * 3
-    assert column(found, "wins", "reason") == ["ties only: no share of wins"] * 3
-    assert facts["tasks"]["t"]["bradley_terry"]["tie_parameter"] == "infinite"
-    for row in pairs:
-        assert row["p_value"] == (None if row["method"] == "wins" else 1)
+        low, reason = column(found, method, "ci_low"), column(found, method, "reason")
+        assert [end is None for end in low] == [False, False, True, True]
+        assert ["; only ties: nothing" in text for text in reason] == [False, False, True, True]
 
 
 def test_no_ties():
     rows = [row for row in CLEAR if row[2]]
     found, _, facts = run(table(*rows))
-    assert facts["tasks"]["t"]["bradley_terry"]["tie_parameter"] == 0
+    assert facts["systems_compared"]["t"]["bradley_terry"]["tie_parameter"] == 0
     assert column(found, "wins", "score") == column(found, "wins_ties_half", "score")
 
 
@@ -337,7 +369,7 @@ def test_tasks_are_ranked_apart_with_streams_of_their_own():
     ]
     of_u = [r["ci_low"] for r in rows if r["task"] == "u"]
     assert of_u != [r["ci_low"] for r in rows if r["task"] == "t"]
-    assert list(facts["tasks"]) == ["t", "u"]
+    assert list(facts["systems_compared"]) == ["t", "u"]
 
 
 def test_the_seed_moves_rounds_only():
@@ -362,20 +394,36 @@ def test_too_many_systems_have_scores_only(monkeypatch):
     for module in (task_comparisons, online_scores, comparison_scores, ranking_rows):
         monkeypatch.setattr(module, "MOST_SYSTEMS", 2)
     found, pairs, _ = run(table(*CLEAR))
-    assert column(found, "bradley_terry", "rank") == [None] * 3
-    assert all("no Bradley-Terry" in r for r in column(found, "bradley_terry", "reason"))
+    assert list(found) == METHODS
+    for method, says in (
+        ("bradley_terry", "no Bradley-Terry"), ("trueskill_permuted", "no random orders"),
+    ):  # fmt: skip
+        assert column(found, method, "rank") == column(found, method, "score") == [None] * 3
+        assert column(found, method, "reason") == [f"more than 2 systems: {says}"] * 3
     for method in ("bounded_ra", "trueskill", "wins", "wins_ties_half"):
         assert column(found, method, "rank") == [1, 2, 3]
         assert all("systems: no interval" in r for r in column(found, method, "reason"))
     assert not pairs
 
 
+def test_tasks_without_finite_scores_are_named_where_they_were_asked_for(monkeypatch):
+    """Not where there are too many systems, nor where regularising makes them finite."""
+    chain = table(("a", "b", 1), ("b", "c", 1))
+    assert run(chain)[2]["not_strongly_connected"] == ["t"]
+    assert run(chain, regularize=0.5)[2]["not_strongly_connected"] == []
+    parts = table(*rows_of(ab=2, ba=1, cd=2, dc=1))  # each with finite scores
+    assert run(parts)[2]["not_strongly_connected"] == []
+    assert run(parts)[2]["disconnected_tasks"] == ["t"]
+    monkeypatch.setattr(rank_module, "MOST_SYSTEMS", 2)
+    assert run(chain)[2]["not_strongly_connected"] == []
+
+
 def test_a_large_task_gets_fewer_online_rounds(monkeypatch):
     monkeypatch.setattr(online_scores, "MOST_UPDATES", 2 * len(CLEAR) * 60)
-    assert run(table(*CLEAR), online_rounds=100)[2]["tasks"]["t"]["online_rounds"] == 60
-    assert run(table(*CLEAR), online_rounds=50)[2]["tasks"]["t"]["online_rounds"] == 50
+    assert run(table(*CLEAR), online_rounds=100)[2]["systems_compared"]["t"]["online_rounds"] == 60
+    assert run(table(*CLEAR), online_rounds=50)[2]["systems_compared"]["t"]["online_rounds"] == 50
     monkeypatch.setattr(online_scores, "MOST_UPDATES", 1)
-    assert run(table(*CLEAR), online_rounds=100)[2]["tasks"]["t"]["online_rounds"] == 40
+    assert run(table(*CLEAR), online_rounds=100)[2]["systems_compared"]["t"]["online_rounds"] == 40
 
 
 def dominances(*rows: tuple[str, str, int], task: str = "t") -> pa.Table:
@@ -424,11 +472,13 @@ def test_rounds_that_lose_their_connection_are_counted_and_spoil_the_interval():
     rows = [*[("a", "b", 1)] * 7, ("a", "b", -1)]
     found, _, facts = run(table(*rows), bootstrap=1000)
     row = found["bradley_terry"]["a"]
-    weak = facts["tasks"]["t"]["bradley_terry"]["rounds_without_finite_estimate"]
+    weak = facts["systems_compared"]["t"]["bradley_terry"]["rounds_without_finite_estimate"]
     assert weak == pytest.approx(1000 * (7 / 8) ** 8, rel=0.15)
     assert row["score"] == pytest.approx(np.log(7) / 2)
     assert row["ci_low"] is None
-    assert row["reason"] == f"no finite interval: {weak} of 1,000 rounds have no finite estimate"
+    assert row["reason"] == (
+        f"no finite interval: {weak} of 1,000 rounds have no finite estimate of it"
+    )
     assert (row["rank_low"], row["rank_high"]) == (1, 1)
     assert row["cluster"] == 1
 
@@ -457,8 +507,93 @@ def test_the_level_of_all_systems_together_is_no_part_of_trueskills_interval():
 
 
 def test_a_system_that_is_not_drawn_stays_where_it_is():
-    """c won its only two comparisons: one round in eight draws neither of them."""
+    """c won its only two comparisons: one round in eight draws neither, and a is no first then."""
     found, _, _ = run(table(*rows_of(ab=12, ba=5, ca=2)))
     for method in ("wins", "wins_ties_half"):
-        row = found[method]["c"]
-        assert (row["rank"], row["rank_low"], row["rank_high"]) == (1, 1, 1)
+        assert column(found, method, "rank") == [2, 3, 1]
+        assert column(found, method, "rank_low") == [2, 2, None]
+        assert column(found, method, "cluster") == [1, 1, None]
+        assert found[method]["c"]["reason"] == "fewer than 6 rankings: no cluster"
+
+
+@pytest.mark.parametrize("n", [2, 4, 5, 6, 12])
+@pytest.mark.parametrize("units", ["rankings", "judges", "segments"])
+def test_units_that_agree_say_no_more_than_two_to_the_minus_n(n, units):
+    """n units of two preferences each, all of them for a."""
+    rows = [("a", "b", 1)] * (2 * n)
+    unit = [i // 2 for i in range(2 * n)]
+    each = {"ranking": unit, "judge": [str(u) for u in unit], "segment": [str(u) for u in unit]}
+    found, pairs, _ = run(table(*rows, **each), resample_comparisons=units)
+    for row in pairs:
+        rounds = 40 if row["method"] in ONLINE else 200
+        if row["system_a"] == "a":
+            assert row["p_value"] == pytest.approx(max(1 / 2**n, 1 / (1 + rounds)))
+            assert row["p_adjusted"] == pytest.approx(min(1, 2 * row["p_value"]))
+            assert row["a_beats_b"] == (n >= 5)
+        else:
+            assert row["p_value"] == 1
+    for method in METHODS:
+        of = [column(found, method, name) for name in ("rank_low", "rank_high", "cluster")]
+        assert of == [[None, None] if n < 6 else [1, 2]] * 3
+        assert column(found, method, "wins") == [int(n >= 5), 0]
+        for reason in column(found, method, "reason"):
+            assert (f"fewer than 6 {units}: no cluster" in (reason or "")) == (n < 6)
+
+
+def test_a_pair_has_the_units_of_the_system_with_fewer():
+    """c has three comparisons; a and b, with 30 and more, keep their clusters."""
+    found, pairs, _ = run(table(*rows_of(ab=30, ba=1, bc=2, ac=1)))
+    p = {(r["system_a"], r["system_b"]): r["p_value"] for r in pairs if r["method"] == "wins"}
+    assert p["a", "b"] == pytest.approx(1 / 201)
+    assert p["a", "c"] == p["b", "c"] == 1 / 2**3
+    assert column(found, "wins", "cluster") == [1, 2, None]
+    assert column(found, "wins", "rank_high")[2] is None
+
+
+def test_dominance_is_of_so_many_segments():
+    graphs = dominances(*[(str(s), n, d) for s in range(4) for n, d in (("a", 1), ("b", -1))])
+    found, pairs, _ = run(table(*CLEAR), segment_ranks=graphs)
+    assert found["dominance"]["a"]["reason"] == "fewer than 6 segments: no cluster"
+    p = {(r["system_a"], r["system_b"]): r["p_value"] for r in pairs if r["method"] == "dominance"}
+    assert p["a", "b"] == 1 / 2**4
+
+
+def test_intervals_are_of_systems_that_rounds_leave_connected():
+    """d, which lost to each once, won but one comparison: a third of the rounds has no such win."""
+    clear = rows_of(ab=30, ba=14, bc=30, cb=15, ac=20, ca=9)
+    odd = [*[(x, "d", 1) for x in "abcabc"], ("c", "d", -1)]
+    found, _, facts = run(table(*clear, *odd), bootstrap=1000)
+    alone, _, _ = run(table(*clear), bootstrap=1000)
+    rows = found["bradley_terry"]
+    weak = facts["systems_compared"]["t"]["bradley_terry"]["rounds_without_finite_estimate"]
+    assert weak == pytest.approx(1000 / np.e, rel=0.15)
+    assert rows["d"]["ci_low"] is rows["d"]["ci_high"] is None
+    assert rows["d"]["score"] < 0
+    assert rows["d"]["reason"] == (
+        f"no finite interval: {weak} of 1,000 rounds have no finite estimate of it"
+    )
+    for name in "abc":
+        row, before = rows[name], alone["bradley_terry"][name]
+        assert row["reason"] is None
+        assert row["ci_low"] < row["score"] < row["ci_high"]
+        width, usual = (r["ci_high"] - r["ci_low"] for r in (row, before))
+        assert width == pytest.approx(usual, rel=0.15)
+
+
+def test_a_system_that_never_won_takes_no_interval_from_the_others():
+    """d lost all: it has no score; a, b and c have scores within their component, and intervals."""
+    clear = rows_of(ab=30, ba=14, bc=30, cb=15, ac=20, ca=9)
+    found, _, facts = run(table(*clear, *[(x, "d", 1) for x in "abcabc"]))
+    alone, _, _ = run(table(*clear))
+    rows = found["bradley_terry"]
+    assert facts["not_strongly_connected"] == ["t"]
+    assert column(found, "bradley_terry", "rank") == [1, 2, 3, 4]
+    assert rows["d"]["score"] is rows["d"]["ci_low"] is None
+    assert rows["d"]["reason"].startswith("no finite score and interval: the comparisons are not")
+    for name in "abc":
+        row, before = rows[name], alone["bradley_terry"][name]
+        assert row["score"] == pytest.approx(before["score"])
+        assert row["ci_low"] < row["score"] < row["ci_high"]
+        assert row["reason"].startswith("score within its component: the comparisons are not")
+        width, usual = (r["ci_high"] - r["ci_low"] for r in (row, before))
+        assert width == pytest.approx(usual, rel=0.15)

@@ -71,7 +71,7 @@ def comparison_matrix_svg(
     p, beats = p[:shown, :shown], beats[:shown, :shown]
     compared = ~np.isnan(p) & apart
     if not compared.any():
-        return nothing_svg(KIND, "no two systems were compared")
+        return nothing_svg(KIND, "no two systems were tested against each other")
     notes = [] if (compared == apart).all() else ["Empty cells: not compared."]
     if shown < n:
         notes.append(f"The first {shown} of {n:,} systems are drawn.")

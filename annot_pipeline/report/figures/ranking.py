@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.report.figures.names import counted, px_of, short
+from annot_pipeline.report.figures.names import counted, px_of, short, width_of
 from annot_pipeline.report.figures.scales import Numbers, numbers, padded, steps
 from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
 from annot_pipeline.report.figures.theme import BLUE, SMALL, SOFT
@@ -28,6 +28,8 @@ def ranking_svg(
     ci_high: npt.ArrayLike | None,
     clusters: npt.ArrayLike | None,
     method: object,
+    *,
+    why_no_intervals: object = None,
 ) -> str:
     """Systems from best to worst with scores, 95% intervals and clusters.
 
@@ -45,6 +47,8 @@ def ranking_svg(
         ``(n_systems,)`` from 1, the best; None if there are none.
     method
         Name of the method that the scores are of.
+    why_no_intervals
+        Said under the figure if none of the systems drawn has an interval.
 
     Raises
     ------
@@ -66,22 +70,25 @@ def ranking_svg(
         return nothing_svg(KIND, f"no system has a score by {short(method)}")
     shown = min(n, MOST_SYSTEMS)
     has_interval = low[:shown] <= high[:shown]  # not where one is NaN
-    notes = ["Lines through the points: 95% intervals."] if has_interval.any() else []
+    names = [short(system) for system in systems[:shown]]
+    left = 24 + px_of(*names)
+    width = left + WIDTH + 84
+    notes = ["Lines through the points: 95% intervals."]
+    if not has_interval.any():
+        notes = _no_intervals(why_no_intervals, width - 24)
     if missing := int(np.isnan(score[:shown]).sum()):
         notes.append(f"Without a score: {counted(missing, 'system')}.")
     if shown < n:
         notes.append(f"The first {shown} of {n:,} systems are drawn.")
 
-    names = [short(system) for system in systems[:shown]]
     pitch = 22.0 if shown <= 40 else 16.0
-    left = 24 + px_of(*names)
     bottom = TOP + pitch * shown + 4
     values = np.concatenate([score[:shown], low[:shown][has_interval], high[:shown][has_interval]])
     ends = padded(float(np.nanmin(values)), float(np.nanmax(values)))
     says = (
         f"{counted(n, 'system')} in rank order by {short(method)}, the best: {', '.join(names[:3])}"
     )
-    with new_sheet(KIND, left + WIDTH + 84, bottom + 52 + 16 * len(notes), says) as sheet:
+    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), says) as sheet:
         axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
         sheet.ticks(axes, "x", *steps(*ends), grid=True)
         middles = pitch * (np.arange(shown) + 0.5)
@@ -107,6 +114,21 @@ def ranking_svg(
         sheet.text(left + WIDTH / 2, bottom + 38, f"score by {short(method)}", anchor="center")
         sheet.note(bottom + 60, notes)
         return sheet.svg()
+
+
+def _no_intervals(why: object, px: float) -> list[str]:
+    """Why there are none, in a few lines of at most this width."""
+    if not why:
+        return []
+    columns = px / px_of("x", size=SMALL)
+    lines = ["No intervals:"]
+    for word in short(why, 2.5 * columns).split():
+        cut = short(word, columns)
+        if width_of(f"{lines[-1]} {cut}") <= columns:
+            lines[-1] += f" {cut}"
+        else:
+            lines.append(cut)
+    return lines
 
 
 def _clusters(sheet: Sheet, cluster: Numbers, left: float, pitch: float) -> None:

@@ -25,6 +25,8 @@ DISC, HEAD, ASIDE = 5.0, 8.0, 4.0
 """Half of a vertex's width and the length of an arrow's head; how far two edges of one pair stay
 from the line between their ends, px."""
 
+MEANING = "f: outputs dominated minus outputs that dominate, all judges pooled."
+
 LINE, INSIDE, DOWN = 16.0, 8.0, 40.0
 """Height of a name, room around names in a box, and between layers, px."""
 
@@ -43,7 +45,8 @@ def segment_graph_svg(
     Pighin et al. 2012, Fig. 1 (2) to (4). Left: an arrow leads from the better output to the
     worse one, a line without a head is a tie; what lies on a cycle with a preference is in the
     colour of contradictions. Right: components as boxes with their outputs, the dominant ones
-    above, f and the rank beside each; an arrow that follows from others is left out.
+    above, f and the rank beside each; an arrow that follows from others is left out. Parts that
+    no comparison connects stand side by side, each with ranks of its own.
 
     Parameters
     ----------
@@ -67,14 +70,14 @@ def segment_graph_svg(
     graph, left_out = drawn_graph(names, edges, components, dominance, rank)
     if not graph.names:
         return nothing_svg(KIND, "the segment has no outputs")
-    notes = [left_out] if left_out else []
+    notes = [note for note in (MEANING, left_out or _on_parts(graph)) if note]
     layout, sides = _after(graph)
     label = px_of(*graph.names, size=SMALL)
     radius = max(56.0, 11.0 * len(graph.names))
     before = 2 * (radius + label + 14)
     middle = MARGIN + before + BETWEEN
     height = max(2 * radius + 44, layout.height + 12)
-    width = max(middle + layout.width + MARGIN, 440)
+    width = max(middle + layout.width + MARGIN, 24 + px_of(*notes, size=SMALL), 440)
     bottom = TOP + height
     title = "" if segment is None else short(segment, 60)
     with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), _says(graph, title)) as sheet:
@@ -91,6 +94,15 @@ def _says(graph: DrawnGraph, title: str) -> str:
     about = f"of segment {title}" if title else "of a segment"
     order = ", ".join(f"{name} {rank}" for name, rank in zip(graph.names, graph.rank, strict=True))
     return f"Comparisons {about} and ranks by dominance: {order}"
+
+
+def _on_parts(graph: DrawnGraph) -> str:
+    """A sentence, if no comparison connects all outputs."""
+    part = list(range(len(graph.names)))
+    for a, b, _ in graph.edges:
+        part = [part[a] if own == part[b] else own for own in part]
+    n = len(set(part))
+    return f"No comparison connects the {n} parts: ranks hold within a part." if n > 1 else ""
 
 
 def _key(sheet: Sheet, graph: DrawnGraph) -> None:
@@ -124,7 +136,8 @@ def _before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) -> No
         offset = ASIDE * (2 * kinds.index((a, b, tie)) - len(kinds) + 1)
         offset = offset if a < b else -offset  # seen from the other end, the sides change
         said = "ties with" if tie else "is better than"
-        tip = f"{graph.names[a]} {said} {graph.names[b]}: {counted(times, 'comparison')}"
+        tip = f"{graph.names[a]} {said} {graph.names[b]}"
+        tip += f": {counted(times, 'comparison')}" if times > 1 else ""
         line = _beside(at[a], at[b], offset)
         part = "tie" if tie else "preference"
         _arrow(sheet, line, graph.color(a, b), part, head=not tie, tip=tip)

@@ -1,0 +1,85 @@
+"""Every table, declared once: columns, types, units, key, allowed values.
+
+The Parquet schema, the Dagster column schema, the contract gates and the documentation
+all come from here. A new gold table is one entry in `GOLD`, and an output of the stage that
+makes it (annot_pipeline.stages.declared). What does not belong here: how a table is made (steps,
+sql) and where it lies (storage).
+"""
+
+from __future__ import annotations
+
+from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
+from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
+from annot_pipeline.contracts.rankings import SEGMENT_RANKS, SYSTEM_COMPARISONS, SYSTEM_RANKINGS
+from annot_pipeline.contracts.records import ITEMS, LINEAGE, SET_ASIDE
+from annot_pipeline.contracts.scores import SCORES
+from annot_pipeline.contracts.table import Column, Table
+from annot_pipeline.contracts.values import (
+    ADEQUACY_SOURCES,
+    CONTROLS,
+    FATES,
+    FLAG,
+    INT,
+    LEFT_OUT_OF,
+    PREFERENCES,
+    REAL,
+    TEXT,
+    TIME,
+    VERDICTS,
+    fates_text,
+)
+
+__all__ = [
+    "ADEQUACY_SOURCES",
+    "AGREEMENT",
+    "CONTROLS",
+    "FATES",
+    "FLAG",
+    "GOLD",
+    "INT",
+    "ITEMS",
+    "JUDGES",
+    "JUDGE_CONFUSION",
+    "LABELS",
+    "LABEL_DISTRIBUTIONS",
+    "LEFT_OUT_OF",
+    "LINEAGE",
+    "PREFERENCES",
+    "PREVALENCE",
+    "REAL",
+    "SCHEMA_VERSION",
+    "SCORES",
+    "SEGMENT_RANKS",
+    "SET_ASIDE",
+    "SYSTEM_COMPARISONS",
+    "SYSTEM_RANKINGS",
+    "TEXT",
+    "TIME",
+    "VERDICTS",
+    "Column",
+    "Table",
+    "fates_text",
+]
+
+SCHEMA_VERSION = 1
+"""Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
+
+GOLD: dict[str, Table] = {
+    table.name: table
+    for table in (
+        LABELS,
+        LABEL_DISTRIBUTIONS,
+        PREVALENCE,
+        JUDGE_CONFUSION,
+        JUDGES,
+        SCORES,
+        SEGMENT_RANKS,
+        SYSTEM_RANKINGS,
+        SYSTEM_COMPARISONS,
+        AGREEMENT,
+        ITEMS,
+        SET_ASIDE,
+        LINEAGE,
+    )
+}
+"""The tables of a release; each is always there, possibly empty."""

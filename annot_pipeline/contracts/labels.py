@@ -1,0 +1,106 @@
+"""Labels of items, and what the model says of classes and judges."""
+
+from __future__ import annotations
+
+from annot_pipeline.contracts.table import (
+    ITEM,
+    JUDGE,
+    TASK,
+    Column,
+    Table,
+    count,
+    share,
+    text,
+)
+from annot_pipeline.contracts.values import FLAG, REAL
+
+LABELS = Table(
+    "labels",
+    "one task, item",
+    ("task", "item"),
+    (
+        TASK,
+        ITEM,
+        text("label", "Most probable class; ties broken by class order"),
+        share("probability", "Posterior probability of the label under Dawid-Skene"),
+        Column("certain", FLAG, "Whether probability >= 0.99"),
+        Column("entropy", REAL, "Entropy of the posterior distribution, nats", minimum=0),
+        count("n_judgments", "Judgments used"),
+        count("n_judges", "Distinct judges of the judgments used"),
+        text("majority_label", "Label with most votes; ties broken by class order"),
+        share("majority_share", "Share of the judgments that gave majority_label"),
+        share("support", "Share of the judgments that gave label"),
+        Column("adjudicated", FLAG, "Whether an expert's decision overrides the model"),
+    ),
+)
+
+LABEL_DISTRIBUTIONS = Table(
+    "label_distributions",
+    "one task, item, label",
+    ("task", "item", "label"),
+    (
+        TASK,
+        ITEM,
+        text("label", "A class of the task"),
+        share("probability", "Posterior probability of the class under Dawid-Skene"),
+        count("votes", "Judgments used that gave this label"),
+    ),
+)
+
+PREVALENCE = Table(
+    "prevalence",
+    "one task, label",
+    ("task", "label"),
+    (
+        TASK,
+        text("label", "A class of the task"),
+        count("label_order", "Place of the class in the task's class order, from 0"),
+        share("prevalence", "Share of items with this class, estimated by the model"),
+        share("vote_share", "Share of raw labels"),
+        share("plurality_frequency", "Share of items whose majority_label it is"),
+        share("majority_frequency", "Share of items where more than half the labels are it"),
+        share(
+            "support",
+            "Mean share of the votes that the inferred label got, over items inferred as this "
+            "class; null without items",
+            nullable=True,
+        ),
+        share(
+            "plurality_support",
+            "Mean share of the votes that the most frequent label got, over the same items",
+            nullable=True,
+        ),
+        share(
+            "plurality_agreement",
+            "Share of the same items whose most frequent label (ties count) is this class",
+            nullable=True,
+        ),
+        Column(
+            "named",
+            FLAG,
+            "Whether judges who see this class most often answer its own name; null without mass",
+            True,
+        ),
+        Column(
+            "names_truth",
+            FLAG,
+            "Whether this class is the most likely truth behind its name; null if never answered",
+            True,
+        ),
+        count("n_items", "Items whose inferred label it is"),
+        count("n_certain", "Of these, items with probability >= 0.99"),
+    ),
+)
+
+JUDGE_CONFUSION = Table(
+    "judge_confusion",
+    "one task, judge, true label, observed label",
+    ("task", "judge", "true_label", "observed_label"),
+    (
+        TASK,
+        JUDGE,
+        text("true_label", "Class of the item"),
+        text("observed_label", "Label that the judge gave"),
+        share("probability", "Probability that the judge answers observed_label to true_label"),
+    ),
+)

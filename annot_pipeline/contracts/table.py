@@ -1,0 +1,95 @@
+"""What a table is, and columns that several tables have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from annot_pipeline.contracts.values import INT, REAL, TEXT
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its Arrow type, what it says (with its unit), and what it may hold."""
+
+    name: str
+    type: pa.DataType
+    description: str
+    nullable: bool = False
+    allowed: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what a row is, the columns, and the key that it is sorted by."""
+
+    name: str
+    row: str
+    key: tuple[str, ...]
+    columns: tuple[Column, ...]
+    unique: bool = True
+    schema: pa.Schema = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        fields = [
+            pa.field(c.name, c.type, c.nullable, {"description": c.description})
+            for c in self.columns
+        ]
+        schema = pa.schema(fields, {"table": self.name, "row": self.row, "key": ",".join(self.key)})
+        object.__setattr__(self, "schema", schema)
+
+    def empty(self) -> pa.Table:
+        """The table without rows."""
+        return self.schema.empty_table()
+
+    def of(self, columns: dict[str, pa.Array | Iterable[object]]) -> pa.Table:
+        """The table from its columns, cast to the declared types and sorted by the key.
+
+        A declared column that is nullable and not given is null throughout.
+        """
+        n_rows = len(next(iter(columns.values())))  # type: ignore[arg-type]
+        arrays = []
+        for c in self.columns:
+            if c.name not in columns and c.nullable:
+                arrays.append(pa.nulls(n_rows, c.type))
+                continue
+            values = columns[c.name]
+            if not isinstance(values, pa.Array | pa.ChunkedArray):
+                values = pa.array(values, c.type)
+            arrays.append(values.cast(c.type))
+        unknown = columns.keys() - {c.name for c in self.columns}
+        if unknown:
+            raise ValueError(f"{self.name} has no columns {sorted(unknown)}")
+        table = pa.Table.from_arrays(arrays, schema=self.schema)
+        return table.sort_by([(name, "ascending") for name in self.key]) if n_rows else table
+
+
+def share(name: str, description: str, *, nullable: bool = False) -> Column:
+    """A column of shares, 0 to 1."""
+    return Column(name, REAL, description, nullable, minimum=0, maximum=1)
+
+
+def count(name: str, description: str, *, nullable: bool = False) -> Column:
+    """A column of whole numbers from 0."""
+    return Column(name, INT, description, nullable, minimum=0)
+
+
+def text(name: str, description: str, *, nullable: bool = False) -> Column:
+    """A column of text."""
+    return Column(name, TEXT, description, nullable)
+
+
+def real(name: str, description: str, *, nullable: bool = True) -> Column:
+    """A column of numbers."""
+    return Column(name, REAL, description, nullable)
+
+
+TASK = text("task", "What was asked; a campaign has one or more tasks")
+ITEM = text("item", "What was judged; without an item field: segment/system")
+JUDGE = text("judge", "Who judged; a pseudonym (HMAC-SHA256) unless privacy.pseudonymize is off")
+SEGMENT = text("segment", "Input that several systems worked on", nullable=True)
+SYSTEM = text("system", "System whose output the item is", nullable=True)

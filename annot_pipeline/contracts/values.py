@@ -1,0 +1,25 @@
+"""What columns may hold: allowed values and types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+FATES = ("rejected", "duplicate", "superseded", "judge_failed", "control", "used")
+"""What can become of a record; the first that applies."""
+
+CONTROLS = ("none", "ask_again", "bad_reference", "good_reference", "known_answer")
+VERDICTS = ("passed", "failed", "undetermined", "untested")
+LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings")
+PREFERENCES = ("a", "b", "tie")
+ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
+
+TEXT, INT, REAL, FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+TIME = pa.timestamp("us", tz="UTC")
+
+
+def fates_text(fates: Mapping[str, int]) -> str:
+    """Counts by fate for people: those that matter first, those that did not occur left out."""
+    found = [f"{fates[fate]:,} {fate}" for fate in reversed(FATES) if fates.get(fate)]
+    return ", ".join(found) or "none"

@@ -1,0 +1,256 @@
+"""Agreement of judges on scores, their categories and their ranks.
+
+Sources: Graham et al. 2013, section 4 and Tables 1 to 3; Sakaguchi & Van Durme 2018, footnotes 17
+and 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.bootstrap import Estimate
+from annot_pipeline.methods.judge_correlations import mean_spearman
+from annot_pipeline.methods.krippendorff import Metric, krippendorff_alpha
+from annot_pipeline.methods.rating_counts import overlap
+from annot_pipeline.methods.scale_agreement import (
+    BinnedAgreement,
+    ScoreDifferences,
+    binned_agreement,
+    equal_bins,
+    inter_judge_binned_agreement,
+    inter_judge_score_differences,
+    percentile_bins,
+    score_differences,
+)
+from annot_pipeline.methods.zscores import Arithmetic, standardized
+from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
+from annot_pipeline.steps.indexing import index, index_pairs
+from annot_pipeline.steps.ratings import (
+    UNFILTERED,
+    Codes,
+    Floats,
+    Ratings,
+    Row,
+    agreement_row,
+    of_task,
+)
+
+CUTS = (5, 4, 2)
+MOST_POINTS = 10
+"""A scale of at most so many whole points is one of radio buttons: it is not cut."""
+
+
+@dataclass(frozen=True)
+class _Repeats:
+    """Scores of outputs that a judge saw twice, with their z-scores."""
+
+    items: Codes
+    judges: Codes
+    first: Floats
+    second: Floats
+    first_z: Floats
+    second_z: Floats
+    dropped: npt.NDArray[np.bool_]
+
+    @property
+    def n_items(self) -> int:
+        return int(self.items.max(initial=-1)) + 1
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> _Repeats:
+        return _Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of first showings, their items and criteria, and what all z-scores are cut by."""
+
+    ratings: Ratings
+    items: Codes
+    criteria: Codes
+    z: Floats
+    all_z: Floats
+
+
+def score_rows(
+    standardized: pa.Table,
+    pairs: pa.Table,
+    judge_tests: pa.Table,
+    judge_scores: pa.Table,
+    task: Row,
+    bootstrap: BootstrapRounds,
+    *,
+    arithmetic: Arithmetic,
+) -> Iterator[Row]:
+    """Rows of a scalar task; parameters as `measure_agreement`'s."""
+    rows = of_task(standardized, task["task"])
+    repeats = _repeats(pairs, judge_tests, judge_scores, task["task"], arithmetic)
+    points = _n_points(task, rows)
+    for suffix, scores, again in _scores(rows, repeats):
+        yield from _score_rows(scores, again, task, points, suffix, bootstrap)
+
+
+def _scores(rows: pa.Table, repeats: _Repeats) -> Iterator[tuple[str, _Scores, _Repeats]]:
+    """Scores of judges kept; and of all judges, if some are not."""
+    kept = rows["kept"].to_numpy()
+    yield "", _ratings_of_scores(rows.filter(pa.array(kept))), repeats.only(~repeats.dropped)
+    if not kept.all():
+        yield UNFILTERED, _ratings_of_scores(rows), repeats
+
+
+def _ratings_of_scores(rows: pa.Table) -> _Scores:
+    all_z = rows["z"].drop_null().to_numpy()
+    first = rows.filter(pc.equal(rows["control"].cast(TEXT), "none"))
+    criteria = index(pc.fill_null(first["criterion"].cast(TEXT), "")).codes
+    items = index(first["item"]).codes
+    units = index_pairs(items, criteria).codes
+    ratings = Ratings(units, index(first["judge"]).codes, first["score"].to_numpy())
+    return _Scores(ratings, items, criteria, first["z"].to_numpy(), all_z)
+
+
+def _repeats(
+    pairs: pa.Table,
+    judge_tests: pa.Table,
+    judge_scores: pa.Table,
+    task: str,
+    arithmetic: Arithmetic,
+) -> _Repeats:
+    again = pc.and_(pc.equal(pairs["control"].cast(TEXT), "ask_again"), pc.is_null(pairs["reason"]))
+    rows = of_task(pairs.filter(again), task)
+    first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
+    judge = index(rows["judge_id"])
+    criterion = index(pc.fill_null(rows["criterion"].cast(TEXT), ""))
+    mean, sd = (
+        _by_judge(of_task(judge_scores, task), judge.names, name) for name in ("mean", "sd")
+    )
+    dropped = _by_judge(of_task(judge_tests, task), judge.names, "dropped")
+    first_z, second_z = (
+        standardized(judge.codes, score, mean, sd, arithmetic=arithmetic)
+        for score in (first, second)
+    )
+    items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
+    return _Repeats(items, judge.codes, first, second, first_z, second_z,
+                    dropped[judge.codes] > 0)  # fmt: skip
+
+
+def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
+    place = pc.index_in(pa.array(judges, TEXT), rows["judge"].cast(TEXT).combine_chunks())
+    values: Floats = rows[column].cast(pa.float64()).to_numpy()  # null is NaN
+    return np.asarray(values[place.to_numpy()])
+
+
+def _score_rows(
+    scores: _Scores,
+    repeats: _Repeats,
+    task: Row,
+    points: int | None,
+    suffix: str,
+    bootstrap: BootstrapRounds,
+) -> Iterator[Row]:
+    of = scores.ratings
+    for metric in ("ordinal", "interval", "ratio"):
+        name = f"alpha_{metric}{suffix}"
+        yield agreement_row(task, name, *_alpha(of, metric, bootstrap.of(name)))
+    name = f"inter_spearman{suffix}"
+    rho = mean_spearman(
+        scores.items, of.judges, of.values, criteria=scores.criteria,
+        n_items=int(scores.items.max(initial=-1)) + 1, n_judges=of.sizes["n_judges"],
+        **bootstrap.of(name),
+    )  # fmt: skip
+    left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
+    yield agreement_row(task, name, rho, rho.n_items, rho.n_judges) | left_out
+    for kind, (bins, again, k) in _cuts(scores, repeats, task, points):
+        name = f"inter_kappa_{kind}_{k}{suffix}"
+        rated = of.only(bins >= 0, bins)
+        found = inter_judge_binned_agreement(
+            rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
+            **bootstrap.of(name),
+        )  # fmt: skip
+        yield from _cut_rows(task, name, found, _n_judges(rated))
+        known = (again[0] >= 0) & (again[1] >= 0)
+        seen = repeats.only(known)
+        name = f"intra_kappa_{kind}_{k}{suffix}"
+        found = binned_agreement(
+            again[0][known], again[1][known], seen.items, n_items=seen.n_items, n_categories=k,
+            **bootstrap.of(name),
+        )  # fmt: skip
+        yield from _cut_rows(task, name, found, np.unique(seen.judges).size)
+    name = f"inter_difference_mean{suffix}"
+    inter = inter_judge_score_differences(
+        of.items, of.judges, of.values, n_items=of.sizes["n_items"], **bootstrap.of(name)
+    )
+    yield from _difference_rows(task, name, inter, _n_judges(of))
+    name = f"intra_difference_mean{suffix}"
+    intra = score_differences(
+        repeats.first, repeats.second, repeats.items, n_items=repeats.n_items, **bootstrap.of(name)
+    )
+    yield from _difference_rows(task, name, intra, np.unique(repeats.judges).size)
+
+
+def _alpha(of: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
+    """Alpha, and the items and judges it rests on; undefined for a ratio of negative scores."""
+    rated = np.bincount(of.items, minlength=1)[of.items] >= 2
+    n_judges = np.unique(of.judges[rated]).size
+    alpha = krippendorff_alpha(
+        of.items, of.values, n_units=of.sizes["n_items"], metric=metric, **rounds
+    )
+    if metric == "ratio" and (of.values < 0).any():
+        return Estimate(np.nan, np.nan, np.nan), alpha.n_units, n_judges
+    return alpha, alpha.n_units, n_judges
+
+
+def _n_judges(of: Ratings) -> int:
+    """Judges of the items that two or more judges rated."""
+    return overlap(of.items, of.judges, **of.sizes).n_judges
+
+
+Cut = tuple[str, tuple[Codes, tuple[Codes, Codes], int]]
+
+
+def _cuts(scores: _Scores, repeats: _Repeats, task: Row, points: int | None) -> Iterator[Cut]:
+    """Bins of first showings and of repeats; -1 for a judgment without z."""
+    low, high = task["scale_low"], task["scale_high"]
+    raw = scores.ratings.values
+    if low is not None:
+        for k in (points,) if points else CUTS:
+            cut = [equal_bins(v, low, high, k) for v in (raw, repeats.first, repeats.second)]
+            yield "raw", (cut[0], (cut[1], cut[2]), k)
+    for k in CUTS:
+        cut = [_z_bins(z, k, scores.all_z) for z in (scores.z, repeats.first_z, repeats.second_z)]
+        yield "z", (cut[0], (cut[1], cut[2]), k)
+
+
+def _n_points(task: Row, rows: pa.Table) -> int | None:
+    """Points of a scale of radio buttons; None for one that is cut, or not declared."""
+    low, high = task["scale_low"], task["scale_high"]
+    if low is None or high - low >= MOST_POINTS or low != int(low) or high != int(high):
+        return None
+    scores = rows["score"].to_numpy()
+    return int(high - low) + 1 if (scores == np.round(scores)).all() else None
+
+
+def _z_bins(z: Floats, k: int, all_z: Floats) -> Codes:
+    bins = np.full(z.size, -1, np.int64)
+    known = ~np.isnan(z)
+    if all_z.size:
+        bins[known] = percentile_bins(z[known], k, all_z)
+    return bins
+
+
+def _cut_rows(task: Row, name: str, found: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+    yield agreement_row(task, name, found.kappa, found.n_items, n_judges)
+    share = name.replace("_kappa_", "_percent_agreement_")
+    yield agreement_row(task, share, found.percent_agreement, found.n_items, n_judges)
+
+
+def _difference_rows(task: Row, name: str, found: ScoreDifferences, n_judges: int) -> Iterator[Row]:
+    yield agreement_row(task, name, found.mean, found.n_items, n_judges)
+    sd = Estimate(found.sd, np.nan, np.nan)
+    yield agreement_row(task, name.replace("_mean", "_sd"), sd, found.n_items, n_judges)

@@ -1,0 +1,258 @@
+"""Figures of comparisons: of the right rows, and with the ranks that the tables have."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import SEGMENT_RANKS, SYSTEM_RANKINGS, TEXT
+from annot_pipeline.report.comparison_figures import (
+    effort_figures,
+    segment_figures,
+    time_figures,
+    win_figures,
+)
+from annot_pipeline.steps.comparisons import COMPARISONS, NAME, comparison_table
+from annot_pipeline.steps.rank_segments import rank_segments
+from annot_pipeline.steps.time_comparisons import COMPARISON_TIMES
+from tests.report.figure_reader import Figure
+
+PLAIN = pa.schema([f.with_type(TEXT) if f.type == NAME else f for f in COMPARISONS])
+CHAIN = [("s", "a", "b", 1), ("s", "b", "c", 1), ("s", "c", "d", 1)]
+
+
+def compared(rows, *, task="t", kept=True) -> pa.Table:
+    """Comparisons (segment, system, system, outcome), each one ranking of a judge of its own."""
+    found = []
+    for number, (segment, one, other, outcome) in enumerate(rows):
+        (a, b), sign = sorted((one, other)), 1 if one < other else -1
+        prefix = "" if segment is None else f"{segment}/"
+        found.append(
+            {
+                "task": task, "judge": f"j{number}", "kept": kept, "segment": segment,
+                "item_a": f"{prefix}{a}", "item_b": f"{prefix}{b}", "system_a": a, "system_b": b,
+                "outcome": sign * outcome, "same_output": False, "ranking": number,
+                "judgment_id": f"{number:04}",
+            }
+        )  # fmt: skip
+    return comparison_table([pa.Table.from_pylist(found, PLAIN)])
+
+
+def ranked(comparisons: pa.Table, texts=(), graphs="pooled") -> pa.Table:
+    """The table of ranks, of outputs with these texts (segment, system, text)."""
+    names = ("task", "segment", "item", "system", "text")
+    items = pa.Table.from_pylist(
+        [
+            {"segment": segment, "item": f"{segment}/{system}", "system": system, "text": text}
+            for segment, system, text in texts
+        ],
+        pa.schema([(name, TEXT) for name in names]),
+    )
+    tasks = [
+        {"task": task, "references": None, "adequacy_task": None, "adequate": None}
+        for task in sorted(set(comparisons["task"].to_pylist()))
+    ]
+    votes = pa.table({"task": pa.array([], TEXT)})
+    return rank_segments(
+        comparisons, pa.Table.from_pylist(tasks), items, votes, segment_graphs=graphs
+    )[0]
+
+
+def scores(systems, *, parts=None) -> pa.Table:
+    """A ranking by wins in this order, or in these parts."""
+    rows = [
+        {"task": "t", "method": "wins", "system": s, "rank": n, "score": -float(n),
+         "component": part, "n_segments": 1, "n_judgments": 1}
+        for part, members in ([(None, systems)] if parts is None else enumerate(parts, 1))
+        for n, s in enumerate(members, 1)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, SYSTEM_RANKINGS.schema)
+
+
+def graph(comparisons: pa.Table, **more) -> Figure:
+    (drawn,) = segment_figures(ranked(comparisons, **more), comparisons)
+    assert drawn.title == "A segment's graph, t"
+    return Figure(drawn.svg)
+
+
+def said(figure: Figure) -> dict[str, str]:
+    """Outputs of a vertex, and what is written beside it."""
+    tips = (tip.partition(": f ") for tip in figure.tips() if ": f " in tip)
+    return {names: f"f {rest}".replace("\u2212", "-") for names, _, rest in tips}
+
+
+# --- the graph of a segment ------------------------------------------------------------------
+
+
+def test_a_segment_with_a_contradiction_is_chosen():
+    whole = [("whole", x, y, 1) for x, y in ("ab", "bc", "cd", "da")]
+    cycle = [("cycle", x, y, 1) for x, y in ("ab", "bc", "ca", "cd")]
+    larger = [("larger", x, y, 1) for x, y in ("ab", "bc", "cd", "de", "ef")]
+    figure = graph(compared([*whole, *larger, *cycle]))
+    assert figure.words("title") == ["cycle"]
+    assert said(figure) == {"a, b, c": "f 1, rank 1, a contradiction", "d": "f -3, rank 2"}
+    assert graph(compared([*whole, *larger])).words("title") == ["larger"]
+
+
+def test_judges_are_pooled_and_those_dropped_do_not_count():
+    pooled = [("s", "a", "b", 1), ("s", "a", "b", 1), ("s", "a", "b", -1), *CHAIN[1:]]
+    dropped = compared([("s", "d", "a", 1)] * 5, kept=False)
+    both = pa.concat_tables([compared(pooled), dropped], promote_options="permissive")
+    figure = Figure(segment_figures(ranked(compared(pooled)), both)[0].svg)
+    assert list(said(figure)) == ["a", "b", "c", "d"]
+    assert "a is better than b" in figure.tips(), "no number, for pairs are pooled"
+
+
+def test_parts_are_ranked_apart_as_in_the_table():
+    # over the whole segment a would be 1 (f 2), d 2 (f 1), b 3 (f 0), e 4 (f -1), c 5 (f -2)
+    rows = compared([("s", "a", "b", 1), ("s", "b", "c", 1), ("s", "d", "e", 1)])
+    figure = graph(rows)
+    assert said(figure) == {
+        "a": "f 2, rank 1", "b": "f 0, rank 2", "c": "f -2, rank 3",
+        "d": "f 1, rank 1", "e": "f -1, rank 2",
+    }  # fmt: skip
+    assert {r["system"]: f"f {r['dominance']:g}, rank {r['rank']}"
+            for r in ranked(rows).to_pylist()} == said(figure)  # fmt: skip
+    assert figure.words("note") == [
+        "f: outputs dominated minus outputs that dominate, all judges pooled.",
+        "No comparison connects the 2 parts: ranks hold within a part.",
+    ]
+    assert len(graph(compared(CHAIN)).words("note")) == 1
+
+
+def test_outputs_equal_but_for_case_are_one_vertex():
+    texts = [("s", "a", "Ja"), ("s", "twin", "ja "), ("s", "Twin", "JA")]
+    figure = graph(compared(CHAIN), texts=texts)
+    assert said(figure)["Twin, a, twin"] == "f 3, rank 1"
+    assert said(figure)["b"] == "f -1, rank 2"
+    assert len(figure.parts("tie")) == 3
+
+
+def test_a_graph_that_the_tables_do_not_tell_is_not_drawn():
+    texts = [("s", "a", "ja"), ("s", "b", "JA")]  # a over b was asked, but is a tie by text
+    unclear = compared([*CHAIN, ("s", "d", "e", 1)])
+    assert segment_figures(ranked(unclear, texts=texts), unclear) == []
+    more = compared([*CHAIN, ("s", "d", "e", 1), *(("r", *row[1:]) for row in CHAIN)])
+    assert graph(more, texts=texts).words("title") == ["r"]
+
+
+def test_without_segments_the_task_is_one():
+    assert graph(compared([(None, *row[1:]) for row in CHAIN])).words("title") == ["t"]
+    # beside a segment of the task's name, rows without one are of none
+    mixed = compared([("t", *row[1:]) for row in CHAIN] + [(None, "x", "y", 1)])
+    assert "x" not in "".join(said(graph(mixed)))
+
+
+def test_too_few_or_too_many_outputs_have_no_figure():
+    few = compared(CHAIN[:2])
+    names = [f"s{n:02}" for n in range(11)]
+    many = compared([("s", x, y, 1) for x, y in pairwise(names)])
+    for rows in (few, many):
+        assert segment_figures(ranked(rows), rows) == []
+
+
+# --- wins ------------------------------------------------------------------------------------
+
+
+def test_wins_are_counted_in_the_order_of_the_ranking():
+    rows = compared([("1", "a", "b", -1), ("2", "a", "b", 1), ("3", "a", "b", -1),
+                     ("4", "b", "a", 0), ("5", "a", "c", 1)])  # fmt: skip
+    (drawn,) = win_figures(rows, scores(["b", "a", "c"]))
+    assert drawn.title == "Share of wins, t"
+    figure = Figure(drawn.svg)
+    assert figure.words("row") == ["b", "a", "c"]
+    assert "b over a: 2 won, 1 tied, 1 lost, 62.5%" in figure.tips()
+    assert "a over c: 1 won, 0 tied, 0 lost, 100.0%" in figure.tips()
+    assert len(figure.tips()) == 4, "b and c were not compared"
+
+
+def test_wins_follow_the_parts_of_the_ranking():
+    rows = compared([("1", "a", "d", 1), ("2", "b", "c", 1)])
+    (drawn,) = win_figures(rows, scores([], parts=[["d", "a"], ["c", "b"]]))
+    assert Figure(drawn.svg).words("row") == ["d", "a", "c", "b"]
+
+
+def test_of_many_systems_the_first_hundred_are_counted():
+    systems = [f"s{n:03}" for n in range(130)]
+    rows = compared([("1", "s000", "s001", 1), ("1", "s000", "s129", 1)])
+    (drawn,) = win_figures(rows, scores(systems))
+    assert drawn.title == "Share of wins, t, the first 100"
+    assert not any("s129" in tip for tip in Figure(drawn.svg).tips())
+    assert "of 100 systems are drawn" in drawn.svg
+
+
+def test_wins_of_judges_kept_only():
+    assert win_figures(compared(CHAIN, kept=False), scores("abcd")) == []
+
+
+# --- effort and time -------------------------------------------------------------------------
+
+
+def test_effort_is_what_the_facts_count():
+    found = {"n_outputs": 100, "n_vertices": 90, "n_by_reference": 40, "n_by_spread": 20,
+             "n_asked": 30}  # fmt: skip
+    second, first = effort_figures({"u": found, "a": found})[::-1]
+    assert (first.title, second.title) == (
+        "Questions of adequacy saved, a", "Questions of adequacy saved, u",
+    )  # fmt: skip
+    tips = " ".join(Figure(first.svg).tips())
+    assert all(re.search(rf"\b{n}\b", tips) for n in (10, 40, 20, 30)), tips
+
+
+def times(rows) -> pa.Table:
+    found = [
+        {"task": "t", "unit": unit, "lengths": lengths, "words": words, "n": n, "n_breaks": 0,
+         "mean_per_word_without_breaks": seconds}
+        for unit, lengths, words, n, seconds in rows
+    ]  # fmt: skip
+    return pa.Table.from_pylist(found, COMPARISON_TIMES)
+
+
+def test_times_are_drawn_by_length():
+    rows = [("ranking", "cumulative", 10, 5, 3.25), ("ranking", "cumulative", 20, 9, 4.5),
+            ("comparison", "cumulative", 20, 7, 0.75), ("ranking", "disjoint", 10, 5, 99.0),
+            ("ranking", "all", None, 9, 99.0), ("segment", "cumulative", 30, 9, 99.0)]  # fmt: skip
+    (drawn,) = time_figures(times(rows))
+    assert drawn.title == "Seconds by length of the source, t"
+    words = " ".join([*Figure(drawn.svg).tips(), *Figure(drawn.svg).texts])
+    assert all(number in words for number in ("3.25", "4.5", "0.75"))
+    assert "99" not in words
+    assert time_figures(times(rows[:1])) == [], "one length is no line"
+
+
+# --- all -------------------------------------------------------------------------------------
+
+HOSTILE = ["<script>x</script>", "$\\frac{1}{0}$ & co", "\u202eevil", "w" * 300]
+
+
+@pytest.mark.parametrize("names", [HOSTILE, ["'\"]]>", "&amp;", " ", "\u200d"]])
+def test_names_may_hold_anything(names):
+    rows = compared([(names[0], names[n], names[n + 1], 1) for n in range(3)], task=names[0])
+    table = scores(names).set_column(0, "task", pa.array([names[0]] * 4))
+    for drawn in (*segment_figures(ranked(rows), rows), *win_figures(rows, table)):
+        assert "<script>" not in drawn.svg
+        figure = Figure(drawn.svg)
+        width = float(figure.root.attrib["width"])
+        assert all(0 <= float(t.get("x", 0)) <= width for t in figure.root.iter() if t.text)
+
+
+def test_the_same_bytes_whatever_the_order_of_rows():
+    rows = [*CHAIN, ("s", "a", "c", 0), ("s", "d", "a", 1), ("s", "x", "y", 1)]
+    one, other = compared(rows), compared(rows[::-1])
+    shuffled = other.take(pa.array(np.random.default_rng(1).permutation(len(rows))))
+    table = scores("abcdxy")
+    for draw in (lambda t: segment_figures(ranked(t), t), lambda t: win_figures(t, table)):
+        assert draw(one) == draw(other) == draw(shuffled)
+
+
+def test_nothing_is_drawn_of_nothing():
+    none = COMPARISONS.empty_table()
+    assert segment_figures(SEGMENT_RANKS.empty(), none) == []
+    assert win_figures(none, scores("ab")) == []
+    assert win_figures(compared(CHAIN), SYSTEM_RANKINGS.empty()) == []
+    assert effort_figures({}) == []
+    assert time_figures(COMPARISON_TIMES.empty_table()) == []
