@@ -11,7 +11,7 @@ import pytest
 
 from annot_pipeline.methods.bounded_ra import bounded_ra
 from annot_pipeline.methods.trueskill import trueskill
-from annot_pipeline.steps import imply_comparisons
+from annot_pipeline.steps.comparing import imply_comparisons
 
 FIELDS = {
     name: name for name in ("judge", "item", "score", "hit", "segment", "system", "submitted_at")

@@ -44,7 +44,7 @@ def segment_figures(segment_ranks: pa.Table, comparisons: pa.Table) -> list[Draw
         ``task``, ``segment``, ``item``, ``system``, ``in_contradiction``, ``component``,
         ``n_comparisons``.
     comparisons
-        As `steps.comparisons` has them.
+        As `steps.comparing.comparisons` has them.
     """
     drawn = []
     kept = comparisons.filter(comparisons["kept"])
@@ -145,7 +145,7 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
     Parameters
     ----------
     adequacy
-        The fact of `steps.rank_segments`.
+        The fact of `steps.comparing.rank_segments`.
     """
     return [
         Drawn(
@@ -170,7 +170,7 @@ def time_figures(times: pa.Table) -> list[Drawn]:
     Parameters
     ----------
     times
-        As `steps.time_comparisons` has them.
+        As `steps.comparing.time_comparisons` has them.
     """
     drawn = []
     for task, rows in first_tasks(times):

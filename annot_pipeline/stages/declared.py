@@ -13,19 +13,21 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.stages import control, exports, gold, judgments
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import (
-    break_into_comparisons,
     control_judges,
-    describe_comparisons,
     infer_labels,
     measure_agreement,
-    measure_preference_agreement,
-    plan_hits,
-    rank_by_comparisons,
-    rank_segments,
     rank_systems,
     score_items,
     standardize_scores,
 )
+from annot_pipeline.steps.comparing import (
+    break_into_comparisons,
+    describe_comparisons,
+    measure_preference_agreement,
+    rank_by_comparisons,
+    rank_segments,
+)
+from annot_pipeline.steps.planning import plan_hits
 
 
 @dataclass(frozen=True)

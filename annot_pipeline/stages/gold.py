@@ -12,14 +12,14 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.steps.break_into_comparisons import break_into_comparisons
-from annot_pipeline.steps.describe_comparisons import describe_comparisons
+from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
+from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
+from annot_pipeline.steps.comparing.measure_preference_agreement import measure_preference_agreement
+from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
+from annot_pipeline.steps.comparing.rank_segments import rank_segments
 from annot_pipeline.steps.infer_labels import infer_labels
 from annot_pipeline.steps.measure_agreement import measure_agreement
-from annot_pipeline.steps.measure_preference_agreement import measure_preference_agreement
-from annot_pipeline.steps.plan_hits import plan_hits
-from annot_pipeline.steps.rank_by_comparisons import rank_by_comparisons
-from annot_pipeline.steps.rank_segments import rank_segments
+from annot_pipeline.steps.planning.plan_hits import plan_hits
 from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores

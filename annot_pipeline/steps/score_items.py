@@ -22,7 +22,7 @@ from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.easl import easl
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.steps import imply_comparisons as implied
+from annot_pipeline.steps.comparing import imply_comparisons as implied
 from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, names_of
 from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY

@@ -19,7 +19,7 @@ from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
 from annot_pipeline.hits.mturk_layout import AT_ONCE, PAIRS_AT_ONCE
-from annot_pipeline.steps.hit_plan import Question
+from annot_pipeline.steps.planning.hit_plan import Question
 from tests.conftest import Built, build_file
 from tests.hits.platforms import files, plan, question, slot, write
 

@@ -17,9 +17,9 @@ from scipy.optimize import minimize
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.bradley_terry import BradleyTerryParams, bradley_terry
 from annot_pipeline.methods.comparison_counts import count_comparisons
-from annot_pipeline.steps.comparison_scores import count_scores
-from annot_pipeline.steps.ranking_rows import ranked_rows
-from annot_pipeline.steps.task_comparisons import TaskComparisons
+from annot_pipeline.steps.comparing.comparison_scores import count_scores
+from annot_pipeline.steps.comparing.ranking_rows import ranked_rows
+from annot_pipeline.steps.comparing.task_comparisons import TaskComparisons
 
 OUTCOMES = {"left": 1, "tie": 0, "right": -1}
 

@@ -16,9 +16,9 @@ from annot_pipeline.report.comparison_figures import (
     time_figures,
     win_figures,
 )
-from annot_pipeline.steps.comparisons import COMPARISONS, NAME, comparison_table
-from annot_pipeline.steps.rank_segments import rank_segments
-from annot_pipeline.steps.time_comparisons import COMPARISON_TIMES
+from annot_pipeline.steps.comparing.comparisons import COMPARISONS, NAME, comparison_table
+from annot_pipeline.steps.comparing.rank_segments import rank_segments
+from annot_pipeline.steps.comparing.time_comparisons import COMPARISON_TIMES
 from tests.report.figure_reader import Figure
 
 PLAIN = pa.schema([f.with_type(TEXT) if f.type == NAME else f for f in COMPARISONS])

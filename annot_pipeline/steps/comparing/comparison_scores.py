@@ -23,8 +23,8 @@ from annot_pipeline.methods.bradley_terry import (
 from annot_pipeline.methods.comparison_counts import PairCounts
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.win_shares import TiesOfShares, win_shares
-from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored, ranks_within
-from annot_pipeline.steps.task_comparisons import TaskComparisons, no_rounds, scored
+from annot_pipeline.steps.comparing.ranking_rows import MOST_SYSTEMS, Scored, ranks_within
+from annot_pipeline.steps.comparing.task_comparisons import TaskComparisons, no_rounds, scored
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

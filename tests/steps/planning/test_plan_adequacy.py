@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.steps.planned_comparisons import (
+from tests.steps.planning.planned_comparisons import (
     answered,
     comparison,
     listed,
@@ -329,9 +329,9 @@ def test_what_cannot_be_asked_is_said(tasks, labels, says):
 
 
 def test_labels_to_choose_from_are_those_declared_or_seen():
-    from annot_pipeline.steps.hit_questions import hit_questions
-    from annot_pipeline.steps.listed_items import Listed
-    from tests.steps.planned_comparisons import tasks_table, votes_table
+    from annot_pipeline.steps.planning.hit_questions import hit_questions
+    from annot_pipeline.steps.planning.listed_items import Listed
+    from tests.steps.planning.planned_comparisons import tasks_table, votes_table
 
     mt = {"task": "mt", "kind": "pairwise"}
     listed_ = Listed({"mt": {}, "good": {}}, {}, 1)

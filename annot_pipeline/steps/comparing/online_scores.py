@@ -15,8 +15,8 @@ from annot_pipeline.config import Ranking
 from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.online_rounds import Round, online_rounds
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored
-from annot_pipeline.steps.task_comparisons import TaskComparisons, no_rounds, scored
+from annot_pipeline.steps.comparing.ranking_rows import MOST_SYSTEMS, Scored
+from annot_pipeline.steps.comparing.task_comparisons import TaskComparisons, no_rounds, scored
 
 Floats = npt.NDArray[np.float64]
 Tell = Callable[[str], None]

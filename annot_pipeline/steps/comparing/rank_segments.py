@@ -28,8 +28,8 @@ from annot_pipeline.methods.comparison_graphs import (
 )
 from annot_pipeline.methods.harmonized_ranks import harmonized_ranks, rank_shift
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.steps.adequacy_answers import adequacy_answers
-from annot_pipeline.steps.equal_outputs import equal_outputs
+from annot_pipeline.steps.comparing.adequacy_answers import adequacy_answers
+from annot_pipeline.steps.comparing.equal_outputs import equal_outputs
 from annot_pipeline.steps.indexing import index, index_pairs, names_of
 
 CODE_VERSION = "2"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from annot_pipeline.methods.comparison_counts import ComparisonCounts, count_comparisons
 from annot_pipeline.methods.connectivity import Connectivity, connectivity
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.steps.ranking_rows import FEWEST_UNITS, MOST_SYSTEMS, Scored
+from annot_pipeline.steps.comparing.ranking_rows import FEWEST_UNITS, MOST_SYSTEMS, Scored
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

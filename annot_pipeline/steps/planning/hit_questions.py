@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.steps.hit_plan import Question
 from annot_pipeline.steps.indexing import class_order
-from annot_pipeline.steps.listed_items import Listed, declared, labelled_by
+from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.steps.planning.listed_items import Listed, declared, labelled_by
 from annot_pipeline.steps.resolve_tasks import scale_of
 
 COMPARED_KINDS = ("pairwise", "ranking")

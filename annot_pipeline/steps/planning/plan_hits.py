@@ -17,10 +17,11 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, TEXT
 from annot_pipeline.methods.beta_scores import FRESH
-from annot_pipeline.steps.compared_outputs import ComparedOutputs, Row, compared_outputs
-from annot_pipeline.steps.comparisons import COMPARISONS
-from annot_pipeline.steps.equal_outputs import equal_outputs
-from annot_pipeline.steps.hit_plan import (
+from annot_pipeline.steps.comparing.comparisons import COMPARISONS
+from annot_pipeline.steps.comparing.equal_outputs import equal_outputs
+from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
+from annot_pipeline.steps.planning.hit_plan import (
     HIT_PLAN,
     CannotPlanError,
     Question,
@@ -28,13 +29,12 @@ from annot_pipeline.steps.hit_plan import (
     TaskItems,
     plan_table,
 )
-from annot_pipeline.steps.hit_questions import adequacy_of, hit_questions
-from annot_pipeline.steps.indexing import index
-from annot_pipeline.steps.listed_items import NOWHERE, Listed, declared, listed_items
-from annot_pipeline.steps.plan_adequacy import ComparedTask, plan_adequacy
-from annot_pipeline.steps.plan_controlled_hits import plan_controlled
-from annot_pipeline.steps.plan_easl import plan_easl, with_text
-from annot_pipeline.steps.plan_tournaments import NothingLeftError, plan_tournament
+from annot_pipeline.steps.planning.hit_questions import adequacy_of, hit_questions
+from annot_pipeline.steps.planning.listed_items import NOWHERE, Listed, declared, listed_items
+from annot_pipeline.steps.planning.plan_adequacy import ComparedTask, plan_adequacy
+from annot_pipeline.steps.planning.plan_controlled_hits import plan_controlled
+from annot_pipeline.steps.planning.plan_easl import plan_easl, with_text
+from annot_pipeline.steps.planning.plan_tournaments import NothingLeftError, plan_tournament
 
 CODE_VERSION = "3"
 

@@ -26,8 +26,8 @@ from annot_pipeline.methods.comparison_graphs import (
     comparison_graphs,
     majority_outcomes,
 )
-from annot_pipeline.steps.hit_plan import Question, TaskItems
 from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.planning.hit_plan import Question, TaskItems
 
 Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

@@ -11,7 +11,7 @@ import numpy as np
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
-from annot_pipeline.steps.hit_plan import CannotPlanError, Slots, TaskItems
+from annot_pipeline.steps.planning.hit_plan import CannotPlanError, Slots, TaskItems
 
 
 def plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:

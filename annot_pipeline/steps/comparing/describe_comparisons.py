@@ -10,13 +10,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.steps.judge_graphs import (
+from annot_pipeline.steps.comparing.judge_graphs import (
     JUDGE_CONTRADICTIONS,
     SEGMENT_CONTRADICTIONS,
     JudgeGraphs,
 )
-from annot_pipeline.steps.output_comparisons import OutputComparisons
-from annot_pipeline.steps.time_comparisons import COMPARISON_TIMES, time_comparisons
+from annot_pipeline.steps.comparing.output_comparisons import OutputComparisons
+from annot_pipeline.steps.comparing.time_comparisons import COMPARISON_TIMES, time_comparisons
 
 CODE_VERSION = "2"
 TABLES = {

@@ -16,7 +16,7 @@ import numpy as np
 from annot_pipeline.config import Campaign
 from annot_pipeline.methods.degradation import CannotDegradeError, degrade
 from annot_pipeline.methods.hit_design import ORDINARY, controlled_hits
-from annot_pipeline.steps.hit_plan import CannotPlanError, Slots, TaskItems
+from annot_pipeline.steps.planning.hit_plan import CannotPlanError, Slots, TaskItems
 
 DONORS = 50
 """Texts that a degraded copy may take its span from."""

@@ -22,15 +22,15 @@ from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS, TEXT
 from annot_pipeline.methods.bounded_ra import BoundedRaParams
 from annot_pipeline.methods.trueskill import TrueSkillParams
-from annot_pipeline.steps.comparison_scores import count_scores, dominance_scores
-from annot_pipeline.steps.indexing import Index, index
-from annot_pipeline.steps.online_scores import (
+from annot_pipeline.steps.comparing.comparison_scores import count_scores, dominance_scores
+from annot_pipeline.steps.comparing.online_scores import (
     affordable_rounds,
     bounded_ra_scores,
     trueskill_scores,
 )
-from annot_pipeline.steps.ranking_rows import MOST_SYSTEMS, Scored, ranked_rows
-from annot_pipeline.steps.task_comparisons import FEW, TaskComparisons
+from annot_pipeline.steps.comparing.ranking_rows import MOST_SYSTEMS, Scored, ranked_rows
+from annot_pipeline.steps.comparing.task_comparisons import FEW, TaskComparisons
+from annot_pipeline.steps.indexing import Index, index
 
 CODE_VERSION = "2"
 NOT_KEPT = "no comparison of judges kept"

@@ -11,8 +11,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.methods.tournament import n_comparisons
-from annot_pipeline.steps.plan_tournaments import even_parts
-from tests.steps.planned_comparisons import (
+from annot_pipeline.steps.planning.plan_tournaments import even_parts
+from tests.steps.planning.planned_comparisons import (
     answered,
     comparison,
     listed,

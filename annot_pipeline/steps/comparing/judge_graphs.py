@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.methods.comparison_graphs import comparison_graphs
+from annot_pipeline.steps.comparing.output_comparisons import Codes, Flags, OutputComparisons
 from annot_pipeline.steps.indexing import index_pairs
-from annot_pipeline.steps.output_comparisons import Codes, Flags, OutputComparisons
 
 
 def _contradictions(of: str, *, nullable: bool) -> pa.Schema:

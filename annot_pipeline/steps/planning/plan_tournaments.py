@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.methods.tournament import isolated_top_pairs, n_comparisons, tournament
-from annot_pipeline.steps.compared_outputs import ComparedOutputs
-from annot_pipeline.steps.hit_plan import CannotPlanError, Slots
+from annot_pipeline.steps.planning.compared_outputs import ComparedOutputs
+from annot_pipeline.steps.planning.hit_plan import CannotPlanError, Slots
 
 ROLES = ("bracket", "top_pair")
 """Why two outputs are compared: to connect the segment; to settle which one is best."""

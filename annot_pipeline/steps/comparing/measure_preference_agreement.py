@@ -46,8 +46,8 @@ from annot_pipeline.methods.rating_counts import n_distinct
 from annot_pipeline.methods.segment_ratio import segment_ratio
 from annot_pipeline.methods.ternary_agreement import Pairs, most_prolific_kappa, ternary_agreement
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.steps.judge_graphs import JudgeGraphs
-from annot_pipeline.steps.output_comparisons import UNKNOWN, Codes, OutputComparisons
+from annot_pipeline.steps.comparing.judge_graphs import JudgeGraphs
+from annot_pipeline.steps.comparing.output_comparisons import UNKNOWN, Codes, OutputComparisons
 
 CODE_VERSION = "1"
 UNFILTERED = "_unfiltered"

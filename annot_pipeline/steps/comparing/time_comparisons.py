@@ -23,8 +23,13 @@ from annot_pipeline.methods.comparison_times import (
 )
 from annot_pipeline.methods.moments import sums
 from annot_pipeline.methods.words import cut, word_places
+from annot_pipeline.steps.comparing.output_comparisons import (
+    UNKNOWN,
+    Codes,
+    Floats,
+    OutputComparisons,
+)
 from annot_pipeline.steps.indexing import index_pairs
-from annot_pipeline.steps.output_comparisons import UNKNOWN, Codes, Floats, OutputComparisons
 
 COMPARISON_TIMES = pa.schema(
     [

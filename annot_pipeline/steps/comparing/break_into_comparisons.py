@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import REAL, TEXT
-from annot_pipeline.steps.comparisons import LEFT_OUT, comparison_table
-from annot_pipeline.steps.imply_comparisons import (
+from annot_pipeline.steps.comparing.comparisons import LEFT_OUT, comparison_table
+from annot_pipeline.steps.comparing.imply_comparisons import (
     MOST_ITEMS,
     MOST_OF_SEGMENT,
     imply_comparisons,

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import AGREEMENT
-from annot_pipeline.steps.comparisons import COMPARISONS
-from annot_pipeline.steps.describe_comparisons import describe_comparisons
-from annot_pipeline.steps.measure_preference_agreement import measure_preference_agreement
+from annot_pipeline.steps.comparing.comparisons import COMPARISONS
+from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
+from annot_pipeline.steps.comparing.measure_preference_agreement import measure_preference_agreement
 
 NO_ITEMS = pa.schema(
     [(name, pa.string()) for name in ("item", "task", "segment", "system", "text", "source")]

@@ -30,11 +30,11 @@ from annot_pipeline.methods.adequacy import (
     adequacy_questions,
     spread_adequacy,
 )
-from annot_pipeline.steps.adequacy_answers import adequacy_answers
-from annot_pipeline.steps.compared_outputs import ComparedOutputs
-from annot_pipeline.steps.hit_plan import CannotPlanError, Question, Slots, TaskItems
+from annot_pipeline.steps.comparing.adequacy_answers import adequacy_answers
 from annot_pipeline.steps.indexing import index
-from annot_pipeline.steps.plan_tournaments import NothingLeftError, even_parts
+from annot_pipeline.steps.planning.compared_outputs import ComparedOutputs
+from annot_pipeline.steps.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
+from annot_pipeline.steps.planning.plan_tournaments import NothingLeftError, even_parts
 
 ROLE = "adequacy"
 

@@ -13,17 +13,15 @@ from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.methods.bradley_terry import bradley_terry
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
-from annot_pipeline.steps import (
+from annot_pipeline.steps.comparing import (
     comparison_scores,
     online_scores,
     ranking_rows,
     task_comparisons,
 )
-from annot_pipeline.steps import (
-    rank_by_comparisons as rank_module,
-)
-from annot_pipeline.steps.comparisons import COMPARISONS
-from annot_pipeline.steps.rank_by_comparisons import rank_by_comparisons
+from annot_pipeline.steps.comparing import rank_by_comparisons as rank_module
+from annot_pipeline.steps.comparing.comparisons import COMPARISONS
+from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
 
 METHODS = [
     "bounded_ra", "bradley_terry", "trueskill", "trueskill_permuted", "wins", "wins_ties_half",

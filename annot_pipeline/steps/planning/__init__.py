@@ -1,0 +1,1 @@
+"""What to ask next: the plan of HITs, by each design."""
