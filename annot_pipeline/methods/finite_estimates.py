@@ -140,7 +140,7 @@ def _components(first: Codes, second: Codes, counts: PairCounts, n_systems: int)
     targets = np.concatenate([second[won[1]], first[lost[1]]]) + shift
     edges = csr_array((np.ones(shift.size, np.int8), (sources, targets)), (n, n))
     found = connected_components(edges, connection="strong")[1]
-    return found.astype(np.int64).reshape(-1, n_systems)
+    return np.asarray(found.astype(np.int64).reshape(-1, n_systems))
 
 
 def _in_largest(component: Codes, part: Codes) -> Flags:
