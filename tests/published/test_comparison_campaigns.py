@@ -12,6 +12,8 @@ from scipy.stats import pearsonr, spearmanr
 
 from tests.conftest import Built, build_file
 
+pytestmark = pytest.mark.xdist_group("wmt15_pipeline")  # one worker builds it
+
 WMT15_PAIRS = {
     "ces-eng": 85_877, "deu-eng": 40_535, "eng-ces": 136_855, "eng-deu": 54_447, "eng-fin": 32_694,
     "eng-fre": 34_512, "eng-rus": 49_302, "fin-eng": 31_577, "fre-eng": 29_770, "rus-eng": 44_539,
@@ -51,7 +53,7 @@ def wmt15(shared_data, tmp_path_factory) -> Built:
     campaign = {
         "campaign": "wmt15",
         "sources": [{"path": "exports/*.xml.gz", "format": "wmt_ranking", "fields": fields}],
-        "ranking": {"bootstrap": 0, "online_rounds": 20},
+        "ranking": {"bootstrap": 0, "online_rounds": 5},
         "agreement": {"bootstrap": 0},
     }
     (folder / "campaign.yaml").write_text(json.dumps(campaign))
