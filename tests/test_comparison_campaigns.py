@@ -522,3 +522,13 @@ def test_one_name_in_two_segments_is_answered_in_both(build_campaign):
     sources = [*source(fields, "exports/a.csv"), *source(answers, "exports/b.csv")]
     built = build_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
     assert [row["adequate"] for row in built.rows("segment_ranks")] == [False] * 4
+
+
+def test_the_report_names_segments_in_which_a_judge_contradicts_himself(build_campaign):
+    text = "judge,segment,a,b,won\nw,s1,x,y,left\nw,s1,x,y,right\nw,s2,x,y,left\n"
+    built = preferences(build_campaign, text)
+    report = (built.publication.release.folder / "report.html").read_text()
+    section = report.partition("single judges contradict themselves")[2].partition("</section>")[0]
+    table = section.partition("</table>")[0]
+    assert "<td>s1</td>" in table
+    assert "<td>s2</td>" not in table

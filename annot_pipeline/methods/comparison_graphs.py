@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from annot_pipeline.methods.dense_ranks import dense_ranks
 from annot_pipeline.methods.reachability import Reachability
 from annot_pipeline.methods.waves import winners_first
 
@@ -164,7 +165,7 @@ def comparison_graphs(
         n_dominates=n_dominates,
         n_dominated_by=n_dominated_by,
         dominance=dominance,
-        rank=_dense_ranks(graph, dominance),
+        rank=dense_ranks(graph, dominance),
         _reach=reach,
     )
 
@@ -292,13 +293,3 @@ def _place_in_graph(graph: Codes) -> Codes:
     place = np.empty_like(order)
     place[order] = np.arange(graph.size) - start
     return np.asarray(place)
-
-
-def _dense_ranks(graph: Codes, dominance: Codes) -> Codes:
-    order = np.lexsort((-dominance, graph))
-    new_graph = np.append(True, np.diff(graph[order]) != 0)[: graph.size]
-    step = np.cumsum(new_graph | np.append(True, np.diff(dominance[order]) != 0)[: graph.size])
-    start = np.maximum.accumulate(np.where(new_graph, step, 0))
-    rank = np.empty_like(order)
-    rank[order] = step - start + 1
-    return np.asarray(rank)

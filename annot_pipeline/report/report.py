@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FATES, fates_text
 from annot_pipeline.report.comparison_figures import (
@@ -69,7 +71,7 @@ TABLES: dict[str, tuple[str, ...] | None] = {
 """Gold tables that the report shows, with the columns that it needs (None: all)."""
 
 
-INTERNAL = ("control_pairs", "comparisons", "comparison_times")
+INTERNAL = ("control_pairs", "comparisons", "comparison_times", "segment_contradictions")
 """Tables of the store from which the report draws."""
 
 
@@ -111,6 +113,10 @@ def report_html(
             *effort_figures(manifest["facts"]["adequacy"]),
             *time_figures(internal["comparison_times"]),
         ])),
+        *_section("Segments in which single judges contradict themselves", _rows(
+            _contradicted(internal["segment_contradictions"]),
+            ("task", "segment", "n_graphs", "n_graphs_with_contradictions", "consistency"),
+        )),
         *_section("Seconds a ranking and a comparison", _rows(internal["comparison_times"], (
             "task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks",
             "mean_without_breaks", "mean_per_word",
@@ -151,6 +157,12 @@ def report_html(
         + "\n".join(body)
         + "\n</main></body></html>\n"
     )
+
+
+def _contradicted(segments: pa.Table) -> pa.Table:
+    """Segments with contradictions, the least consistent first."""
+    found = segments.filter(pc.greater(segments["n_graphs_with_contradictions"], 0))
+    return found.take(pa.array(np.argsort(found["consistency"].to_numpy(), kind="stable")))
 
 
 def _fates(fates: Mapping[str, int]) -> list[str]:
@@ -254,7 +266,7 @@ def _tasks(manifest: Mapping[str, Any]) -> str:
 def _rows(table: pa.Table, columns: Sequence[str]) -> str:
     shown = table.select(list(columns)).slice(0, MOST_ROWS).to_pylist()
     more = table.num_rows - len(shown)
-    note = f"<p>{more:,} more rows are in the release.</p>" if more > 0 else ""
+    note = f"<p>{more:,} more rows are in the table.</p>" if more > 0 else ""
     return _table(columns, ([_cell(row[c]) for c in columns] for row in shown)) + note
 
 

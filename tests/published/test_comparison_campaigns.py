@@ -20,7 +20,11 @@ WMT15_PAIRS = {
 }  # fmt: skip
 """Published numbers of pairs of systems, one ranking of eng-ces without its ranks -1."""
 
-LEAST_SPEARMAN = {"rus-eng": 0.94}
+LEAST_SPEARMAN = {
+    ("rus-eng", "trueskill"): 0.94,  # one order, which nothing but ids decides: there are no times
+    ("rus-eng", "trueskill_permuted"): 0.95,
+    ("rus-eng", "bradley_terry"): 0.95,
+}
 """The rest .98. Four systems of rus-eng, within .025 and of one cluster, stand in another order."""
 
 E2E_QUALITY = (
@@ -80,7 +84,7 @@ def test_systems_of_wmt15_are_ranked_as_published(wmt15: Built, shared_data, tas
     assert found.keys() == official.keys()
     ours, theirs = ([scores[name] for name in sorted(official)] for scores in (found, official))
     assert pearsonr(ours, theirs).statistic >= 0.99
-    assert spearmanr(ours, theirs).statistic >= LEAST_SPEARMAN.get(task, 0.98)
+    assert spearmanr(ours, theirs).statistic >= LEAST_SPEARMAN.get((task, method), 0.98)
 
 
 def test_dominance_sums_to_zero_in_every_segment_of_wmt15(wmt15: Built):

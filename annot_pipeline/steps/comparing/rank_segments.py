@@ -26,6 +26,7 @@ from annot_pipeline.methods.comparison_graphs import (
     graph_consistency,
     majority_outcomes,
 )
+from annot_pipeline.methods.dense_ranks import dense_ranks
 from annot_pipeline.methods.harmonized_ranks import harmonized_ranks, rank_shift
 from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.steps.comparing.adequacy_answers import adequacy_answers
@@ -108,7 +109,7 @@ def rank_segments(
         pooled = comparison_graphs(outputs.graph, *map(np.append, edges, ties))
         adequacy = _adequacy(outputs, pooled, known[name], votes)
         found = _by_judge(outputs) if segment_graphs == "judge" else _of_graphs(pooled)
-        rank = _dense_ranks(pooled.part, found["dominance"])
+        rank = dense_ranks(pooled.part, comparable(found["dominance"].astype(np.float64)))
         harmonized = harmonized_ranks(pooled.part, rank, adequacy.adequate)
         parts.append(_table(name, outputs, pooled, adequacy, found | {
             "rank": rank, "harmonized_rank": pa.array(harmonized.rank, mask=~harmonized.defined),
@@ -247,15 +248,6 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
         "dominance": sums["dominance"] / np.maximum(n_judges, 1),
         "in_contradiction": sums["in_contradiction"] > 0,
     }
-
-
-def _dense_ranks(part: Codes, dominance: npt.NDArray[Any]) -> Codes:
-    """1 for the highest of each part; equal dominance, equal rank."""
-    level = np.unique(-comparable(dominance.astype(np.float64)), return_inverse=True)[1]
-    steps = index_pairs(part, level.reshape(-1))
-    first = np.full(int(part.max(initial=-1)) + 1, steps.first.size)
-    np.minimum.at(first, steps.first, np.arange(steps.first.size))
-    return np.asarray(steps.codes - first[part] + 1)
 
 
 def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
