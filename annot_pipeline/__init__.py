@@ -28,7 +28,8 @@ def load_gold(gold: str | Path, table: str, version: str = "latest") -> pa.Table
     Raises
     ------
     annot_pipeline.errors.StoreError
-        There is no such release or table, or its bytes are not those that were published.
+        There is no such release or table; or its bytes, or those of the manifest, are not those
+        that were published; or a newer annot-pipeline wrote it.
     """
     from annot_pipeline.storage.releases import Releases
 

@@ -82,6 +82,22 @@ def load_campaign(
     return LoadedCampaign(_validated(data, str(file)), file.resolve())
 
 
+def kept_text(settings: Campaign) -> str:
+    """Settings as the store keeps them, whole."""
+    return settings.model_dump_json(by_alias=True, indent=1)
+
+
+def kept_settings(text: str, name: str) -> Campaign:
+    """What `kept_text` wrote.
+
+    Raises
+    ------
+    ConfigError
+        It is damaged, or an annot-pipeline with other settings wrote it.
+    """
+    return _validated(json.loads(text), name)
+
+
 def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.pipeline import MAKER, STAGES, Build
+from annot_pipeline.pipeline import Build, stages_for
 from annot_pipeline.stages.exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.store import StageResult
@@ -27,11 +27,7 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, TableFile]
     StoreError
         There is no such build, or it stopped half way, or its key is missing.
     """
-    names = {MAKER[table].name for table in needed}
-    for stage in reversed(STAGES):
-        if stage.name in names:
-            names |= {MAKER[table].name for table in stage.inputs}
-    stages = [stage for stage in STAGES if stage.name in names]
+    stages = stages_for(needed)
     results: dict[str, StageResult] = {}
     for stage in stages:
         try:

@@ -21,8 +21,8 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, can_measure, check_gate_names, run_gates
 from annot_pipeline.signature import digest, settings_document
-from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stages_for
 from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
@@ -39,9 +39,11 @@ __all__ = [
     "StageRun",
     "check_one_build",
     "failed",
+    "stages_for",
 ]
 
 Progress = Callable[[str], None]
+Work = Callable[[StageContext], Made]
 NUMERIC_PACKAGES = ("numpy", "scipy", "pyarrow", "duckdb")
 """Packages whose version can change bytes."""
 
@@ -66,11 +68,14 @@ class Build:
         Id of the build; processes of one build share it.
     progress
         Told, in a sentence, what is going on.
+    instead
+        Work that takes a stage's place, by stage: of a recomputation that asks what would be if.
     """
 
     campaign: LoadedCampaign
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     progress: Progress = lambda _: None
+    instead: Mapping[str, Work] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_gate_names(self.campaign.settings.gates)
@@ -116,8 +121,9 @@ class Build:
             for table in stage.inputs
         }
         basis = self.basis(stage, {name: table.sha256 for name, table in inputs.items()})
-        key = digest([stage.name, asdict(basis), "" if stage.remembered else self.run])[:32]
-        result = self.store.result(stage.name, key) if stage.remembered else None
+        remembered = stage.remembered and stage.name not in self.instead
+        key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
+        result = self.store.result(stage.name, key) if remembered else None
         if result and not can_measure(stage.name, stage.outputs, result.facts):
             self.store.discard(result)
             result = None
@@ -177,7 +183,7 @@ class Build:
                 progress=self.progress,
                 read=lambda name: read_unharmed(inputs[name], stage.inputs[name]),
             )
-            made = stage.work(context)
+            made = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, TableFile] = {}
             broken: dict[str, list[str]] = {}
             for name in stage.outputs:

@@ -16,7 +16,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.config import Campaign
+import pyarrow as pa
+
+from annot_pipeline.audit.trace import contested, trace_items
+from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import (
@@ -27,15 +30,19 @@ from annot_pipeline.pipeline import (
     check_one_build,
     failed,
 )
+from annot_pipeline.published_settings import published_settings
 from annot_pipeline.report.croissant import croissant
+from annot_pipeline.report.data_card import TABLES as TOLD
 from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.report import COMPARED, MOST_ITEMS, report_html
 from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
-from annot_pipeline.report.report import report_html
-from annot_pipeline.signature import digest, settings_document, settings_hash, signature
+from annot_pipeline.signature import digest, settings_hash, signature
+from annot_pipeline.storage.catalog import write_catalog
+from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import canonical_json, file_sha256
 from annot_pipeline.storage.keys import derive
-from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import TableFile, damaged, read_table, write_table
@@ -63,7 +70,7 @@ def publish(build: Build) -> Publication:
     with build.noting():
         runs = _recorded(build)
         check_one_build(build, runs)
-        releases = Releases(build.campaign.gold)
+        releases = Releases.of(build.campaign)
         try:
             with releases.publishing(lambda: build.progress("another build publishes; waiting")):
                 publication = _publish_if_new(build, runs, releases)
@@ -101,13 +108,16 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         tables = {name: _place(name, made.get(name), folder) for name in GOLD}
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = _changes(build, folder, parent)
-        (folder / "README.md").write_text(data_card(document), encoding="utf-8")
+        told = {name: read_table(folder / f"{name}.parquet", c) for name, c in TOLD.items()}
+        (folder / "README.md").write_text(data_card(document, told), encoding="utf-8")
         (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
         (folder / "report.html").write_text(
             report_html(
                 document,
                 {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
                 {name: read_table(made[name].path) for name in DRAWN},
+                trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
+                *_before(parent),
             ),
             encoding="utf-8",
         )
@@ -117,8 +127,14 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     if parent and not _is_new(parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         return Publication(parent, published=False)
+    build.store.keep_settings(settings, kept_text(build.campaign.settings))
+    note_gold(build.campaign.store, build.campaign.gold)
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
+    try:
+        write_catalog(build.campaign.store, build.campaign.gold)
+    except StoreError as error:
+        build.progress(f"the catalog is not written: {error}")
     return Publication(release, published=True)
 
 
@@ -163,6 +179,7 @@ def _sources(made: Mapping[str, TableFile], runs: Mapping[str, StageRun]) -> lis
     for export in read_table(made["exports"].path).to_pylist():
         row = {
             "kind": export["kind"],
+            "source": export["source_order"],
             "name": export["source_file"],
             "sha256": export["source_sha256"],
             "bytes": export["bytes"],
@@ -197,10 +214,10 @@ def _manifest(
         "content_sha256": digest(
             {name: table.sha256 for name, table in tables.items() if name != "lineage"}
         ),
-        "code": {"annot-pipeline": __version__},
+        "code": {"annot-pipeline": __version__, "sql": sql_digest()},
         "packages": {name: version(name) for name in NUMERIC_PACKAGES}
         | {"python": platform.python_version()},
-        "settings": _published_settings(campaign),
+        "settings": published_settings(campaign, derive(build.key, "settings")),
         "settings_hash": settings,
         "signature": signature(campaign),
         "sources": list(exports),
@@ -211,6 +228,7 @@ def _manifest(
                 "row": GOLD[name].row,
                 "key": list(GOLD[name].key),
                 "sha256": table.sha256,
+                "bytes": table.path.stat().st_size,
                 "rows": table.rows,
                 "columns": [
                     {
@@ -232,6 +250,7 @@ def _manifest(
                 "run": run.result.run,
                 "code_version": run.result.basis.code_version,
                 "key": run.result.key,
+                "inputs": dict(run.result.basis.inputs),
                 "outputs": {n: t.sha256 for n, t in run.result.tables.items()},
             }
             for run in runs.values()
@@ -253,20 +272,19 @@ def _manifest(
                 ("infer_labels", "certain_share"),
                 ("infer_labels", "misnamed_classes"),
                 ("infer_labels", "judges_below_chance"),
+                ("infer_labels", "adjudications"),
+                ("add_up_costs", "cost"),
             )
         },
     }
 
 
-def _published_settings(campaign: Campaign) -> dict[str, Any]:
-    """The settings; where judges are pseudonyms, a judge's own expression is a hash."""
-    document = settings_document(campaign) | {"privacy": campaign.privacy.model_dump()}
-    if campaign.privacy.pseudonymize:
-        for source in document["sources"]:
-            judge = source["fields"]["judge"]
-            if judge.get("map") or "value" in judge or "join" in judge:
-                source["fields"]["judge"] = {"sha256": digest(judge)}
-    return document
+def _before(parent: Release | None) -> tuple[dict[str, pa.Table] | None, dict[str, Any] | None]:
+    """Tables and manifest that the report compares with."""
+    if parent is None:
+        return None, None
+    tables = {n: read_table(parent.folder / f"{n}.parquet", c) for n, c in COMPARED.items()}
+    return tables, parent.manifest
 
 
 def _changes(build: Build, folder: Path, parent: Release | None) -> dict[str, Any] | None:

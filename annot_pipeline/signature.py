@@ -22,7 +22,9 @@ next cannot.
 
 def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[str, Any]:
     """Sections, or single settings (``section.key``), as plain JSON values with defaults."""
-    document = settings.model_dump(mode="json", by_alias=True)
+    document = settings.model_dump(
+        mode="json", by_alias=True, exclude={"tasks": {"__all__": {"question"}}}
+    )
     found = {}
     for key in keys:
         value = document
@@ -32,9 +34,18 @@ def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[
     return found
 
 
+def told_document(settings: Campaign) -> dict[str, Any]:
+    """Settings that a release tells: those that move numbers, and what they are about."""
+    whole = settings.model_dump(mode="json", by_alias=True)
+    return settings_document(settings) | {name: whole[name] for name in ("tasks", "about")}
+
+
 def settings_hash(settings: Campaign, key_fingerprint: str) -> str:
-    """SHA-256 over all that can move a number or a published name."""
-    document = settings_document(settings)
+    """SHA-256 over all that can move a number or a published name, and what it is about.
+
+    A licence that is mended has to be published, though no number moves.
+    """
+    document = told_document(settings)
     document["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
     return digest(document)
 

@@ -18,7 +18,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     Without the key of the judges' names nobody knows whether settings have changed, since the key
     is one of them: that, and whether a build is due for it, is None then.
     """
-    release = Releases(campaign.gold).latest()
+    release = Releases.of(campaign).latest()
     before = {(s["name"], s["sha256"]) for s in release.manifest["sources"]} if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
     names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
@@ -50,7 +50,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
 
 def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """All releases, oldest first."""
-    releases = Releases(campaign.gold)
+    releases = Releases.of(campaign)
     rows = []
     settings: str | None = None
     for version in releases.versions():

@@ -7,6 +7,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from annot_pipeline.config import (
 )
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
+from annot_pipeline.published_settings import SHORTEST_NAME
 from annot_pipeline.storage.tables import read_table
 
 STAGES_NEEDED = ("archive_exports", "read_records", "settle_judgments", "control_judges")
@@ -92,6 +94,12 @@ def _ignored(notes: Iterable[str]) -> dict[str, int]:
 def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, Any]]:
     """Each field: its expression, how many records have it, how many values, a few of them."""
     described = []
+    judges = {
+        judge
+        for path in paths
+        for judge in read_table(path, ["judge"])["judge"].unique().to_pylist()
+        if judge and len(judge) >= SHORTEST_NAME
+    }
     for name, expression in fields.items():
         columns = [read_table(path, [name])[name] for path in paths]
         counts: Counter[Any] = Counter()
@@ -105,11 +113,16 @@ def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, 
                 "expression": expression_text(expression),
                 "filled": sum(counts[value] for value in distinct),
                 "distinct": len(distinct),
-                # who judged stays out of terminals and logs
-                "examples": [] if name == "judge" else [str(v) for v in distinct[:EXAMPLES]],
+                "examples": [] if name == "judge" else _examples(distinct, judges),
             }
         )
     return described
+
+
+def _examples(values: list[Any], judges: set[str]) -> list[str]:
+    """A few values; who judged stays out of terminals and logs, in whatever field it stands."""
+    texts = map(str, values)
+    return list(islice((t for t in texts if not any(j in t for j in judges)), EXAMPLES))
 
 
 def expression_text(expression: Expression) -> str:

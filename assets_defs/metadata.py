@@ -12,8 +12,8 @@ import pyarrow as pa
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import StageRun
 from annot_pipeline.report.comparison_figures import effort_figures, time_figures
-from annot_pipeline.report.data_card import escape
 from annot_pipeline.report.figures import convergence_svg
+from annot_pipeline.report.markdown import escape
 from annot_pipeline.report.release_figures import (
     Drawn,
     comparison_figures,
@@ -34,7 +34,7 @@ INTERNAL = {
     "not_compared": "Ranked outputs that are in no comparison, and why.",
     "next_hits": "The next HITs, a row a slot: item, why it was chosen, how likely, its state.",
     "settled": "Every record with its judgment id and fate so far; judges by their raw names.",
-    "judgments": "Every record with its judgment id and final fate; judges by their raw names.",
+    "controlled": "Every record with its judgment id and final fate; judges by their raw names.",
     "judge_tests": "Judge control: a verdict for every task and judge.",
     "control_pairs": "Controls with the ordinary judgments that they are compared with.",
     "known_answers": "Answers to questions whose answer is known.",
@@ -47,6 +47,7 @@ INTERNAL = {
     "tasks": "The tasks, their kinds and classes.",
     "judge_figures": "What the label model says of judges.",
     "label_fits": "How each task's fit ended.",
+    "costs": "What judgments cost, by task, where exports carry rewards.",
 }
 """Tables of the store."""
 
@@ -70,7 +71,7 @@ def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
     }
     if table in GOLD:
         metadata["dagster/column_schema"] = _column_schema(table)
-    if table == "judgments":
+    if table == "controlled":
         metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
     elif table == "settled":
         metadata["rejected"] = dg.MetadataValue.md(_rejections(facts["rejections"]))

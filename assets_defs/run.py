@@ -45,7 +45,7 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             if error is None:
                 raise
             raise error from None
-    release = Releases(campaign.gold).latest()
+    release = Releases.of(campaign).latest()
     if release is None:
         raise StoreError(f"{campaign.gold}: the release is gone")
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")

@@ -14,7 +14,9 @@ import pytest
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import STAGES, Build, StageRun
 from annot_pipeline.publish import Publication, publish
+from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
+from tests.full_campaign import write_full_campaign
 
 SHARED = Path(__file__).parents[2] / "shared"
 
@@ -67,6 +69,13 @@ def build_file(path: Path, *sets: str) -> Built:
     build = Build(load_campaign(path, sets=sets))
     runs = {stage.name: build.run_stage(stage) for stage in STAGES}
     return Built(runs, publish(build))
+
+
+@pytest.fixture(scope="session")
+def full_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    """A release that fills every gold table, with hostile names."""
+    folder = write_full_campaign(tmp_path_factory.mktemp("full"))
+    return build_file(folder).publication.release
 
 
 Campaigns = Callable[..., Built]

@@ -35,7 +35,7 @@ def but_lineage(built):
 
 def used_answers(built):
     return Counter(
-        (r["item"], r["judge"], r["label"]) for r in built.rows("judgments") if r["fate"] == "used"
+        (r["item"], r["judge"], r["label"]) for r in built.rows("controlled") if r["fate"] == "used"
     )
 
 
@@ -117,7 +117,7 @@ def test_repeats_within_a_file_stay_apart_also_when_exports_are_cumulative(build
     readings = ["i1,w1,yes", "i1,w1,no", "i1,w1,yes", "i1,w2,yes"]
     first = build_campaign({"1.csv": export(readings)})
     assert fates(first) == {"used": 4}
-    assert len({r["judgment_id"] for r in first.rows("judgments")}) == 4
+    assert len({r["judgment_id"] for r in first.rows("controlled")}) == 4
     both = build_campaign({"1.csv": export(readings), "2.csv": export(readings[::-1])})
     assert fates(both) == {"used": 4, "duplicate": 4}
     assert used_answers(both) == used_answers(first)
@@ -472,7 +472,7 @@ def test_reasons_and_settings_do_not_name_judges(build_campaign):
 
 def test_published_judgment_ids_do_not_confirm_a_guess_of_who_judged(build_campaign):
     built = build_campaign({"a.csv": export(ROWS)})
-    internal = {r["judgment_id"] for r in built.rows("judgments")}
+    internal = {r["judgment_id"] for r in built.rows("controlled")}
     published = {r["judgment_id"] for r in built.rows("lineage")}
     assert len(published) == len(internal)
     assert not published & internal

@@ -255,7 +255,7 @@ def test_equal_and_missing_times_and_two_judges_of_one_hit(build_campaign):
         ]
     built = build(build_campaign, rows, fields=("hit", "segment", "submitted_at"))
     ids: dict[str, str] = {}
-    for r in built.rows("judgments"):
+    for r in built.rows("controlled"):
         ids[r["judge"]] = min(ids.get(r["judge"], "~"), r["judgment_id"])
     second, third = sorted(("j1", "j2"), key=lambda judge: ids[judge])
     outcome = {"j1": -1, "j2": 1, "j3": 0, "j4": -1}

@@ -15,13 +15,19 @@ from collections.abc import Sequence
 
 from annot_pipeline.cli import (
     build,
+    diff,
     hits,
     init,
+    pin,
+    prune,
     releases,
     review,
+    score,
     simulate,
     status,
+    trace,
     validate,
+    verify,
 )
 from annot_pipeline.errors import AnnotError, Problem, StoreError
 from annot_pipeline.version import __version__
@@ -32,6 +38,12 @@ COMMANDS = (
     ("build", build, "the whole pipeline; publishes a release if the gates pass"),
     ("status", status, "the last release, gates, what has arrived since"),
     ("releases", releases, "the releases and what changed"),
+    ("trace", trace, "why an item has its label or score: judgments, fates, judges, weights"),
+    ("diff", diff, "what changed between two releases, each with its cause"),
+    ("verify", verify, "recompute every checksum; --rebuild from the archived raw bytes"),
+    ("score", score, "a model's labels or distributions against gold"),
+    ("pin", pin, "keep a release, whatever prune removes"),
+    ("prune", prune, "remove old releases that nothing needs"),
     ("review", review, "what MTurk takes to approve or reject work"),
     ("hits", hits, "the next batch to annotate, ready to upload"),
     ("simulate", simulate, "what a way of asking would buy"),

@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_type_hints
 from pydantic import Field, create_model, field_validator, model_validator
 
 from annot_pipeline.config.sections import (
+    About,
     Agreement,
     ControlledHits,
     Easl,
@@ -57,6 +58,7 @@ class Campaign(Section):
     """A whole campaign.yaml."""
 
     campaign: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    about: About = About()
     store: str = "store"
     gold: str = "gold"
     sources: Annotated[tuple[Source, ...], Field(min_length=1)]

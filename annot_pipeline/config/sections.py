@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zoneinfo
 from typing import Annotated, Literal, Self
 
@@ -39,6 +40,7 @@ class TaskSettings(Section):
     criteria: dict[str, Criterion] = Field(default_factory=dict)
     references: tuple[str, ...] = ()
     adequacy: Adequacy | None = None
+    question: str | None = None
 
     @field_validator("scale")
     @classmethod
@@ -63,6 +65,35 @@ class TaskSettings(Section):
         if reversed_ and self.scale is None:
             raise ValueError(f"to reverse {', '.join(reversed_)}, name scale: [lowest, highest]")
         return self
+
+
+class About(Section):
+    """What a release says of itself; none of it can move a number."""
+
+    title: str | None = None
+    description: str | None = None
+    license: str | None = None
+    citation: str | None = None
+    url: str | None = None
+    contact: str | None = None
+    creators: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    languages: tuple[str, ...] = ()
+
+    @field_validator("url")
+    @classmethod
+    def _web_address(cls, url: str | None) -> str | None:
+        if url is not None and not re.fullmatch(r"https?://[^\s<>\"'`\\{}|^]+", url):
+            raise ValueError(f"{url!r} is no address of the web, as https://example.org/data")
+        return url
+
+    @field_validator("languages")
+    @classmethod
+    def _language_tags(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        for tag in languages:
+            if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", tag):
+                raise ValueError(f"{tag!r} is no language tag, as en or pt-BR")
+        return languages
 
 
 class Quality(Section):

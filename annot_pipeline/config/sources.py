@@ -15,7 +15,7 @@ FieldName = Literal[
     "task", "judge", "item", "system", "segment", "criterion", "label", "score",
     "item_a", "item_b", "system_a", "system_b", "preference", "ranking", "rank", "rank_a",
     "rank_b", "hit", "position", "control", "control_of", "truth", "native_id", "status",
-    "submitted_at", "seconds", "hit_seconds",
+    "submitted_at", "seconds", "hit_seconds", "why", "reward",
 ]  # fmt: skip
 """Canonical fields of a judgment."""
 

@@ -11,7 +11,13 @@ from __future__ import annotations
 from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
 from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
 from annot_pipeline.contracts.rankings import SEGMENT_RANKS, SYSTEM_COMPARISONS, SYSTEM_RANKINGS
-from annot_pipeline.contracts.records import ITEMS, LINEAGE, SET_ASIDE
+from annot_pipeline.contracts.records import (
+    COUNTED_FATES,
+    ITEMS,
+    JUDGMENTS,
+    LINEAGE,
+    SET_ASIDE,
+)
 from annot_pipeline.contracts.scores import SCORES
 from annot_pipeline.contracts.table import Column, Table
 from annot_pipeline.contracts.values import (
@@ -23,6 +29,7 @@ from annot_pipeline.contracts.values import (
     LEFT_OUT_OF,
     PREFERENCES,
     REAL,
+    SCHEMA_VERSION,
     TEXT,
     TIME,
     VERDICTS,
@@ -33,6 +40,7 @@ __all__ = [
     "ADEQUACY_SOURCES",
     "AGREEMENT",
     "CONTROLS",
+    "COUNTED_FATES",
     "FATES",
     "FLAG",
     "GOLD",
@@ -40,6 +48,7 @@ __all__ = [
     "ITEMS",
     "JUDGES",
     "JUDGE_CONFUSION",
+    "JUDGMENTS",
     "LABELS",
     "LABEL_DISTRIBUTIONS",
     "LEFT_OUT_OF",
@@ -61,9 +70,6 @@ __all__ = [
     "fates_text",
 ]
 
-SCHEMA_VERSION = 1
-"""Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
-
 GOLD: dict[str, Table] = {
     table.name: table
     for table in (
@@ -78,6 +84,7 @@ GOLD: dict[str, Table] = {
         SYSTEM_COMPARISONS,
         AGREEMENT,
         ITEMS,
+        JUDGMENTS,
         SET_ASIDE,
         LINEAGE,
     )

@@ -12,7 +12,7 @@ from annot_pipeline.contracts.table import (
     share,
     text,
 )
-from annot_pipeline.contracts.values import FLAG, REAL
+from annot_pipeline.contracts.values import FLAG, REAL, TIME
 
 LABELS = Table(
     "labels",
@@ -21,16 +21,30 @@ LABELS = Table(
     (
         TASK,
         ITEM,
-        text("label", "Most probable class; ties broken by class order"),
-        share("probability", "Posterior probability of the label under Dawid-Skene"),
+        text("label", "The expert's decision where adjudicated, else model_label"),
+        share(
+            "probability",
+            "Posterior probability of the label under Dawid-Skene, of a decision too; null "
+            "where only an expert judged",
+            nullable=True,
+        ),
         Column("certain", FLAG, "Whether probability >= 0.99"),
-        Column("entropy", REAL, "Entropy of the posterior distribution, nats", minimum=0),
+        Column("entropy", REAL, "Entropy of the posterior distribution, nats", True, minimum=0),
         count("n_judgments", "Judgments used"),
         count("n_judges", "Distinct judges of the judgments used"),
-        text("majority_label", "Label with most votes; ties broken by class order"),
-        share("majority_share", "Share of the judgments that gave majority_label"),
-        share("support", "Share of the judgments that gave label"),
+        text("majority_label", "Label with most votes; ties broken by class order", nullable=True),
+        share("majority_share", "Share of the judgments that gave majority_label", nullable=True),
+        share("support", "Share of the judgments that gave label", nullable=True),
         Column("adjudicated", FLAG, "Whether an expert's decision overrides the model"),
+        text(
+            "model_label",
+            "Most probable class; ties broken by class order; null where only an expert judged",
+            nullable=True,
+        ),
+        share("model_probability", "Posterior probability of model_label", nullable=True),
+        text("adjudicator", "Who decided; a pseudonym, as judges are", nullable=True),
+        Column("adjudicated_at", TIME, "When, if the export says so", True),
+        text("adjudication_reason", "Why, in the expert's words", nullable=True),
     ),
 )
 

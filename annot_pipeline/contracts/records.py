@@ -10,9 +10,19 @@ from annot_pipeline.contracts.table import (
     TASK,
     Column,
     Table,
+    count,
+    real,
     text,
 )
-from annot_pipeline.contracts.values import FATES, INT, LEFT_OUT_OF, TEXT
+from annot_pipeline.contracts.values import (
+    CONTROLS,
+    FATES,
+    INT,
+    LEFT_OUT_OF,
+    PREFERENCES,
+    TEXT,
+    TIME,
+)
 
 ITEMS = Table(
     "items",
@@ -26,6 +36,42 @@ ITEMS = Table(
         text("source", "Input of the system", nullable=True),
         text("reference", "Reference output", nullable=True),
         text("truth", "Known answer, for evaluation only; null if tasks differ", nullable=True),
+    ),
+)
+
+COUNTED_FATES = ("judge_failed", "control", "adjudication", "used")
+"""Fates of judgments, as opposed to records that are none or stand for another."""
+
+JUDGMENTS = Table(
+    "judgments",
+    "one judgment: what a judge answered, once",
+    ("task", "item", "judge", "judgment_id"),
+    (
+        TASK,
+        ITEM,
+        JUDGE,
+        text("judgment_id", "Id of the judgment, as in lineage, which says where it stands"),
+        Column("fate", TEXT, "What became of it", allowed=COUNTED_FATES),
+        Column("control", TEXT, "Kind of control, or none", allowed=CONTROLS),
+        SEGMENT,
+        SYSTEM,
+        text("criterion", "What a score is about, where a task has several", nullable=True),
+        text("label", "Label given", nullable=True),
+        real("score", "Score given, points of the scale"),
+        real("z", "The score, turned so that more is better, in sds from the judge's mean"),
+        text("item_a", "First of two items", nullable=True),
+        text("item_b", "Second of two items", nullable=True),
+        text("system_a", "System of item_a", nullable=True),
+        text("system_b", "System of item_b", nullable=True),
+        Column("preference", TEXT, "Which of two is better", True, allowed=PREFERENCES),
+        count("rank", "Rank given, 1 is best", nullable=True),
+        count("rank_a", "Rank given to item_a", nullable=True),
+        count("rank_b", "Rank given to item_b", nullable=True),
+        text("ranking", "Ranks of one value were given together; hashed", nullable=True),
+        text("hit", "Judgments of one value were asked together; hashed", nullable=True),
+        text("position", "Place within the HIT", nullable=True),
+        Column("submitted_at", TIME, "When it was given, UTC", True),
+        real("seconds", "Seconds that it took"),
     ),
 )
 

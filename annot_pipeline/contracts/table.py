@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from annot_pipeline.contracts.values import INT, REAL, TEXT
+from annot_pipeline.contracts.values import INT, REAL, SCHEMA_VERSION, TEXT
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,9 @@ class Table:
             pa.field(c.name, c.type, c.nullable, {"description": c.description})
             for c in self.columns
         ]
-        schema = pa.schema(fields, {"table": self.name, "row": self.row, "key": ",".join(self.key)})
-        object.__setattr__(self, "schema", schema)
+        about = {"table": self.name, "row": self.row, "key": ",".join(self.key)}
+        about["schema_version"] = str(SCHEMA_VERSION)
+        object.__setattr__(self, "schema", pa.schema(fields, about))
 
     def empty(self) -> pa.Table:
         """The table without rows."""

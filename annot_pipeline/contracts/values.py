@@ -6,10 +6,17 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-FATES = ("rejected", "duplicate", "superseded", "judge_failed", "control", "used")
+SCHEMA_VERSION = 2
+"""Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
+
+FATES = (
+    "rejected", "duplicate", "superseded", "judge_failed", "control", "adjudication", "used"
+)  # fmt: skip
 """What can become of a record; the first that applies."""
 
-CONTROLS = ("none", "ask_again", "bad_reference", "good_reference", "known_answer")
+CONTROLS = (
+    "none", "ask_again", "bad_reference", "good_reference", "known_answer", "adjudication"
+)  # fmt: skip
 VERDICTS = ("passed", "failed", "undetermined", "untested")
 LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "system_rankings")
 PREFERENCES = ("a", "b", "tie")

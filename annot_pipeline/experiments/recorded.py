@@ -34,7 +34,7 @@ WANTED = {
         "judgment_id",
     ),
     "tasks": ("task", "scale_low", "scale_high"),
-    "judgments": ("task", "item", "truth"),
+    "controlled": ("task", "item", "truth"),
     "item_rows": ("task", "item", "truth", "place"),
 }  # fmt: skip
 RANKED = ("task", "method", "system", "score")
@@ -118,7 +118,7 @@ def read_recorded(campaign: LoadedCampaign, progress: Progress, *, rank: bool = 
         what = "no judgment with a score counts"
         raise ConfigError(TITLE, [Problem("", what, do="annot validate says what there is")])
     _check_scales(names, scales)
-    truths = _truths(tables["judgments"], tables["item_rows"])
+    truths = _truths(tables["controlled"], tables["item_rows"])
     ranked = tables["system_rankings"].to_pylist() if rank else []
     z_means: dict[str, dict[str, float]] = {}
     for row in ranked:

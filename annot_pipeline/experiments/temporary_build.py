@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.pipeline import MAKER, STAGES, Build, Progress
+from annot_pipeline.pipeline import Build, Progress, stages_for
 from annot_pipeline.storage.tables import read_table
 
 
@@ -55,8 +55,7 @@ def _build(
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
     settings = campaign.settings.model_copy(update={"store": store, "ranking": ranking})
     build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
-    needed = _needed(wanted)
-    runs = [build.run_stage(stage) for stage in STAGES if stage.name in needed]
+    runs = [build.run_stage(stage) for stage in stages_for(wanted)]
     files = {name: file for run in runs for name, file in run.result.tables.items()}
     failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
     tables = {
@@ -64,15 +63,3 @@ def _build(
         for name, columns in wanted.items()
     }
     return tables, failed
-
-
-def _needed(tables: Mapping[str, Sequence[str]]) -> set[str]:
-    """Stages that make the tables, and those that make what these read."""
-    needed: set[str] = set()
-    open_ = [MAKER[table] for table in tables]
-    while open_:
-        stage = open_.pop()
-        if stage.name not in needed:
-            needed.add(stage.name)
-            open_ += [MAKER[table] for table in stage.inputs]
-    return needed

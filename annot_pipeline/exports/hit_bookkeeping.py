@@ -25,7 +25,7 @@ VERSION = "1"
 ANSWERS = {"score": "score", "compare": "preference", "label": "label"}
 """What can be asked, and the field that the answer is; forms name their answers after it."""
 
-PLANNED_CONTROLS = tuple(control for control in CONTROLS if control != "known_answer")
+PLANNED_CONTROLS = tuple(c for c in CONTROLS if c not in ("known_answer", "adjudication"))
 MOST_ANSWERS = 10_000
 """Of one HIT: a damaged line of bookkeeping must not become a million records."""
 

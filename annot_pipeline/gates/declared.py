@@ -72,7 +72,7 @@ def _in_parts(facts: Facts) -> Finding:
 
 GATES: tuple[Gate, ...] = (
     Gate(
-        "accounting", "control_judges", "judgments",
+        "accounting", "control_judges", "controlled",
         "number of files with rows or records unaccounted for",
         "this is a defect of the pipeline; please report it",
         lambda f: _named(f["unaccounted"]), error=0,
@@ -84,7 +84,7 @@ GATES: tuple[Gate, ...] = (
         lambda f: Finding(abs(f["rows_made"]["lineage"] - f["records"])), error=0,
     ),
     Gate(
-        "nothing_used", "control_judges", "judgments",
+        "nothing_used", "control_judges", "controlled",
         "number of campaigns (1: this one) without any judgment to use",
         "check the mapping with annot validate; if all judges failed, check quality",
         lambda f: Finding(float(f["fates"]["used"] == 0)), error=0,
@@ -131,6 +131,18 @@ GATES: tuple[Gate, ...] = (
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",
         lambda f: _named(f["look_alikes"]), warn=0,
+    ),
+    Gate(
+        "experts_disagree", "settle_judgments", "settled",
+        "number of items on which experts decided differently",
+        "the latest decision counts; let the experts settle it and export one decision",
+        lambda f: _named(f["experts_disagree"]), warn=0,
+    ),
+    Gate(
+        "unread_rewards", "add_up_costs", "costs",
+        "number of different rewards that are no amount of money",
+        "write them as 0.05, $0.05 or 0.05 USD; the judgments count all the same",
+        lambda f: _named(f["unread_rewards"]), warn=0,
     ),
     Gate(
         "unread_items", "read_records", "item_rows",

@@ -13,6 +13,7 @@ ORDER = (
     "task", "judge", "item", "item_a", "item_b", "system", "system_a", "system_b", "segment",
     "label", "score", "preference", "rank", "rank_a", "rank_b", "ranking", "truth", "control",
     "hit", "position", "native_id", "status", "submitted_at", "seconds", "hit_seconds",
+    "reward",
 )  # fmt: skip
 """In which lines are written."""
 

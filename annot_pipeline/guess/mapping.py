@@ -11,7 +11,7 @@ from annot_pipeline.guess.comparisons import comparison
 from annot_pipeline.guess.fields import Mapping
 from annot_pipeline.guess.headerless import by_contents
 from annot_pipeline.guess.numbered import numbered_row
-from annot_pipeline.guess.optional_fields import optional_lines
+from annot_pipeline.guess.optional_fields import optional_lines, reward_lines
 from annot_pipeline.guess.rankings import differs_within, long_ranking, rank_doubts
 
 SHOWN_COLUMNS = 40
@@ -61,6 +61,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         for field, expression, why in lines
         for name in (took if field == "seconds" else [field])
     ]
+    lines += reward_lines(choice) if format_ == "mturk" else []
     doubts = rank_doubts(sheet, mapping.answer)
     mapping.notes += [*mapping.answer.notes, *doubts, *_left_over(choice)]
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}

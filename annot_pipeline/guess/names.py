@@ -24,6 +24,7 @@ ROLES: dict[str, tuple[str, ...]] = {
     ),
     "hit": ("hitid", "hit"),
     "status": ("assignmentstatus",),
+    "reward": ("reward",),
     "submitted_at": (
         "submittedat", "submittime", "submitted", "completedat", "finishedat", "timeend",
         "endtime", "createdat", "createdtime", "timestamp", "tstamp", "datetime",

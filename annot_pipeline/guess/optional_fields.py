@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from annot_pipeline.errors import first_of
 from annot_pipeline.guess.columns import Choice, Column, Sheet
 from annot_pipeline.guess.objects import Line, find_control
 from annot_pipeline.steps.expressions import RejectionError, parse_time
+from annot_pipeline.steps.read_rewards import read_rewards
 
 TIMES: tuple[str | None, ...] = (
     None,  # ISO 8601, or seconds or milliseconds since 1970
@@ -81,6 +83,12 @@ def time_lines(choice: Choice) -> list[Line]:
         evidence = f"{took.low:g} to {took.high:g}"
         lines.append(("seconds", took.expression, evidence))
     return lines
+
+
+def reward_lines(choice: Choice) -> list[Line]:
+    """What an assignment was paid; for exports whose rows are assignments."""
+    paid = choice.take("reward", lambda c: not read_rewards(c.counts)[1])
+    return [("reward", paid.expression, first_of(list(paid.counts)))] if paid else []
 
 
 def _pattern(column: Column) -> tuple[Any, str] | None:

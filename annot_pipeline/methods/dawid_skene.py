@@ -26,7 +26,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from annot_pipeline.methods.convergence import Convergence
 from annot_pipeline.methods.label_matrix import LabelCodes, LabelMatrix
@@ -287,6 +286,8 @@ def _log_prior(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> 
         return np.zeros(matrix.tasks.size)
     by_judge = state.log_theta.reshape(state.log_theta.shape[0], -1).sum(axis=1)
     starts = matrix.judge_starts
+    from scipy.sparse import csr_array  # settings alone, which need Params, load no scipy
+
     by_task = csr_array(
         (np.ones(by_judge.size), np.arange(by_judge.size), starts),
         shape=(matrix.tasks.size, by_judge.size),

@@ -1,10 +1,9 @@
 """Judges against known answers: accuracy, its interval, and a test against chance.
 
 A judge who answers without looking is right with probability ``chance`` (1 / classes, unless
-the campaign demands more). One-sided exact binomial test; Wilson's score interval (Wilson
-1927; recommended for small counts by Brown, Cai & DasGupta 2001). Where a judge's questions
-have different chances their mean is used: by Hoeffding 1956 the tail of that binomial is not
-too small above its mean, so p errs on the safe side.
+the campaign demands more). One-sided exact binomial test; Wilson's score interval. Where a
+judge's questions have different chances their mean is used: by Hoeffding 1956 the tail of that
+binomial is not too small above its mean, so p errs on the safe side.
 """
 
 from __future__ import annotations
@@ -13,7 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc, ndtri
+from scipy.special import bdtrc
+
+from annot_pipeline.methods.wilson import wilson_interval
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -66,9 +67,7 @@ def known_answers(
     size = np.where(some, n, 1)
     share = n_right / size
     by_chance = np.bincount(judges, weights=chance, minlength=n_judges) / size
-    z = float(ndtri(0.975))
-    middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
-    half = z * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)) / (1 + z**2 / size)
+    low, high = wilson_interval(n_right, n)
     # P(X >= k) is P(X > k - 1); of k = 0 it is 1
     p = np.where(n_right > 0, bdtrc(np.maximum(n_right - 1, 0), size, by_chance), 1.0)
 
@@ -79,8 +78,8 @@ def known_answers(
         n,
         n_right,
         known(share),
-        known(np.where(n_right > 0, np.maximum(middle - half, 0.0), 0.0)),
-        known(np.where(n_right < n, np.minimum(middle + half, 1.0), 1.0)),
+        low,
+        high,
         known(share - by_chance),
         known(p),
     )

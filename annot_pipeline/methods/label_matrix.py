@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+
+if TYPE_CHECKING:  # settings alone, which need Params, load no scipy
+    from scipy.sparse import csr_array
 
 Codes = npt.NDArray[np.int64]
 
@@ -59,6 +62,8 @@ class LabelMatrix:
     @classmethod
     def of(cls, places: Sequence[int], tasks: Sequence[LabelCodes]) -> LabelMatrix:
         """Lay tasks side by side; ``places`` say which of the caller's tasks they are."""
+        from scipy.sparse import csr_array
+
         n_labels = tasks[0].n_labels
         item_starts = np.cumsum([0] + [task.n_items for task in tasks])
         judge_starts = np.cumsum([0] + [task.n_judges for task in tasks])
@@ -78,6 +83,8 @@ class LabelMatrix:
     def _from_votes(
         cls, tasks: Codes, item_starts: Codes, judge_starts: Codes, votes: csr_array, n_labels: int
     ) -> LabelMatrix:
+        from scipy.sparse import csr_array
+
         by_judge = votes.T.tocsr()
         by_judge.sort_indices()
         n_items = int(item_starts[-1])

@@ -1,9 +1,16 @@
-"""croissant.json: the release in the MLCommons Croissant 1.0 vocabulary."""
+"""croissant.json: the release in the MLCommons Croissant 1.0 vocabulary.
+
+``references`` between tables are left out: readers take one for an order to join the tables.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.citation import citation, described, title
 
 DATA_TYPES = {
     "string": "sc:Text",
@@ -12,6 +19,11 @@ DATA_TYPES = {
     "bool": "sc:Boolean",
     "timestamp[us, tz=UTC]": "sc:DateTime",
 }
+SPDX = re.compile(
+    r"(Apache|MIT|CC|CC0|BSD|GPL|LGPL|AGPL|MPL|ODbL|ODC-By|PDDL|CDLA|EUPL|OGL|Unlicense)(-[\w.+-]+)?"
+)
+"""Licences that are named by their SPDX id, which Croissant wants as an address."""
+
 CONTEXT = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -19,60 +31,108 @@ CONTEXT = {
     "column": "cr:column",
     "conformsTo": "dct:conformsTo",
     "cr": "http://mlcommons.org/croissant/",
+    "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
+    "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
     "fileObject": "cr:fileObject",
+    "fileProperty": "cr:fileProperty",
+    "fileSet": "cr:fileSet",
+    "format": "cr:format",
+    "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset",
+    "jsonPath": "cr:jsonPath",
+    "key": "cr:key",
+    "md5": "cr:md5",
+    "parentField": "cr:parentField",
+    "path": "cr:path",
+    "rai": "http://mlcommons.org/croissant/RAI/",
     "recordSet": "cr:recordSet",
+    "references": "cr:references",
+    "regex": "cr:regex",
+    "repeated": "cr:repeated",
+    "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "sc": "https://schema.org/",
+    "separator": "cr:separator",
     "source": "cr:source",
+    "subField": "cr:subField",
+    "transform": "cr:transform",
 }
+"""The context of the specification, whole, as its readers expect it."""
 
 
 def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON-LD document of a release, from its manifest (without ``files``)."""
+    about = manifest["settings"]["about"]
+    given = {
+        "license": about["license"] and _license(about["license"]),
+        "url": about["url"],
+        "keywords": about["keywords"],
+        "inLanguage": about["languages"],
+        "creator": [{"@type": "sc:Organization", "name": name} for name in about["creators"]],
+    }
     return {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
-        "name": manifest["campaign"],
-        "description": f"Gold dataset of the campaign {manifest['campaign']}, made from "
-        "judgments by annot-pipeline.",
+        "name": title(manifest),
+        "description": described(manifest),
         "datePublished": manifest["created_at"],
         "version": f"{int(manifest['version'][1:])}.0.0",
-        "distribution": [
+        "isLiveDataset": False,
+        "citeAs": citation(manifest),
+        **{key: value for key, value in given.items() if value},
+        "distribution": [_file(table) for table in manifest["tables"]],
+        "recordSet": [_record_set(table) for table in manifest["tables"]],
+    }
+
+
+def _license(license_: str) -> str:
+    return f"https://spdx.org/licenses/{license_}.html" if SPDX.fullmatch(license_) else license_
+
+
+def _file(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": table["file"],
+        "name": table["file"],
+        "description": f"The table {table['name']}, {table['rows']} rows.",
+        "contentUrl": table["file"],
+        "contentSize": f"{table['bytes']} B",
+        "encodingFormat": "application/x-parquet",
+        "sha256": table["sha256"],
+    }
+
+
+def _record_set(table: Mapping[str, Any]) -> dict[str, Any]:
+    name = table["name"]
+    key = {"key": _ids(name, table["key"])} if GOLD[name].unique else {}
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "description": f"One row is {table['row']}.",
+        **key,
+        "field": [
             {
-                "@type": "cr:FileObject",
-                "@id": table["file"],
-                "name": table["file"],
-                "contentUrl": table["file"],
-                "encodingFormat": "application/x-parquet",
-                "sha256": table["sha256"],
+                "@type": "cr:Field",
+                "@id": f"{name}/{column['name']}",
+                "name": column["name"],
+                "description": column["description"],
+                "dataType": DATA_TYPES[column["type"]],
+                "source": {
+                    "fileObject": {"@id": table["file"]},
+                    "extract": {"column": column["name"]},
+                },
             }
-            for table in manifest["tables"]
-        ],
-        "recordSet": [
-            {
-                "@type": "cr:RecordSet",
-                "@id": table["name"],
-                "name": table["name"],
-                "description": f"One row is {table['row']}.",
-                "field": [
-                    {
-                        "@type": "cr:Field",
-                        "@id": f"{table['name']}/{column['name']}",
-                        "name": column["name"],
-                        "description": column["description"],
-                        "dataType": DATA_TYPES[column["type"]],
-                        "source": {
-                            "fileObject": {"@id": table["file"]},
-                            "extract": {"column": column["name"]},
-                        },
-                    }
-                    for column in table["columns"]
-                ],
-            }
-            for table in manifest["tables"]
+            for column in table["columns"]
         ],
     }
+
+
+def _ids(table: str, columns: Sequence[str]) -> list[dict[str, str]]:
+    return [{"@id": f"{table}/{column}"} for column in columns]

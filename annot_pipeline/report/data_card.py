@@ -1,96 +1,289 @@
-"""README.md of a release: a data card that Hugging Face `datasets` reads too."""
+"""README.md of a release: a data card that Hugging Face `datasets` reads too.
+
+Everything in it comes from the build. What does not belong here: how the release is read
+(card_reading), what its YAML says (card_front_matter).
+"""
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from annot_pipeline.contracts import fates_text
-from annot_pipeline.errors import printable
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import VERDICTS, fates_text
+from annot_pipeline.errors import first_of
+from annot_pipeline.report.card_front_matter import front_matter
+from annot_pipeline.report.card_limits import known_limits
+from annot_pipeline.report.card_reading import how_to_read, tables
+from annot_pipeline.report.citation import bibtex, citation, described, question, title
+from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
+
+TABLES: dict[str, tuple[str, ...] | None] = {
+    "agreement": None,
+    "judges": ("task", "n_judgments", "verdict", "verdict_reason", "dropped", "test", "n_pairs"),
+    "labels": ("task", "n_judgments", "label", "model_label", "certain", "adjudicated"),
+    "prevalence": ("task", "label", "label_order", "prevalence", "n_items", "n_certain"),
+    "scores": ("task", "n_judgments"),
+}
+"""Gold tables that the card tells of, with the columns that it needs (None: all)."""
+
+NOBODY = "Nobody was dropped"
+MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")
+"""Statistics that the card leaves out: they say once more what others say."""
+
+Manifest = Mapping[str, Any]
+Gold = Mapping[str, pa.Table]
 
 
-def data_card(manifest: Mapping[str, Any]) -> str:
-    """The data card of a release, from its manifest (without ``files``)."""
-    fates = manifest["facts"]["fates"]
-    records = manifest["facts"]["records"]
-    tables = [table for table in manifest["tables"] if table["rows"]]
-    lines = ["---", "configs:"]
-    rows = {table["name"]: table["rows"] for table in manifest["tables"]}
-    main = "scores" if rows["scores"] and not rows["labels"] else "labels"
-    for place, table in enumerate(sorted(tables, key=lambda t: t["name"] != main)):
-        lines += [f"- config_name: {table['name']}", f"  data_files: {table['file']}"]
-        if place == 0:
-            lines.append("  default: true")
-    lines += [
-        "---",
-        "",
-        f"# {manifest['campaign']} {manifest['version']}",
-        "",
-        f"Gold dataset of the campaign `{manifest['campaign']}`, published "
-        f"{manifest['created_at']} by annot-pipeline {manifest['code']['annot-pipeline']}.",
-        "",
-        "```python",
-        "import annot_pipeline",
-        f'{main} = annot_pipeline.load_gold("..", "{main}", version="{manifest["version"]}")',
-        "```",
-        "",
-        "## What was asked, and who judged",
-        "",
-        "| task | kind |",
-        "|---|---|",
-        *(
-            f"| {escape(task)} | {kind} |"
-            for task, kind in sorted(manifest["facts"]["kinds"].items())
-        ),
-        "",
-        f"{records:,} records in {len(manifest['sources'])} exports: {fates_text(fates)}.",
-        "Judges are pseudonyms." if manifest["settings"]["privacy"]["pseudonymize"] else "",
-        "",
-        "## Tables",
-        "",
-        "| table | one row is | rows |",
-        "|---|---|---|",
-        *(f"| `{t['file']}` | {t['row']} | {t['rows']:,} |" for t in manifest["tables"]),
-        "",
-        "## Known limits",
-        "",
-        *_limits(manifest),
-        "",
-        "## Method",
-        "",
-        f"`{manifest['signature']}`",
-        "",
-    ]
+def data_card(manifest: Manifest, gold: Gold) -> str:
+    """The data card of a release.
+
+    Parameters
+    ----------
+    manifest
+        Of the release, without ``files``.
+    gold
+        Those of ``TABLES``.
+    """
+    sections = (
+        ("How to read it", how_to_read(manifest)),
+        ("What was asked", _asked(manifest)),
+        ("Who judged", _judged(manifest, gold)),
+        ("Who was filtered, and by which test", _filtered(manifest, gold["judges"])),
+        ("Experts' decisions", _adjudicated(gold["labels"])),
+        ("How judges agree", _agreement(gold["agreement"])),
+        ("Classes", _classes(gold["prevalence"])),
+        ("Known limits", known_limits(manifest, gold)),
+        ("Tables", tables(manifest)),
+        ("Where it comes from", _provenance(manifest)),
+        ("How to check it", _check(manifest)),
+        ("How to cite it", _cite(manifest)),
+    )
+    lines = [*front_matter(manifest), f"# {escape(title(manifest))} {manifest['version']}", ""]
+    lines += [*paragraphs(described(manifest)), *_about(manifest)]
+    for heading, body in sections:
+        if body:
+            lines += [f"## {heading}", "", *body]
     return "\n".join(lines)
 
 
-def _limits(manifest: Mapping[str, Any]) -> list[str]:
-    limits = []
-    if manifest["convergence"]:
-        limits.append(
-            "- `labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
-            "independently; on hard items they do not, and it is then too sure of itself."
-        )
-    verdicts = manifest["facts"]["verdicts"]
-    if any(n for verdict, n in verdicts.items() if verdict != "untested"):
-        found = ", ".join(f"{n:,} {verdict}" for verdict, n in verdicts.items() if n)
-        limits.append(
-            f"- Judge control: {found}. Judgments of judges who were dropped do not count; figures "
-            "of all judges stand beside: `scores.unfiltered_mean`, the method `raw_mean` of "
-            "`system_rankings`, statistics that end in `_unfiltered`."
-        )
-    for check in manifest["checks"]:
-        if check["level"] != "pass":
-            limits.append(
-                f"- {check['level']}: {check['question']}: {check['value']:g}. "
-                + escape(check["detail"])
-            )
-    return limits
+def _about(manifest: Manifest) -> list[str]:
+    about = manifest["settings"]["about"]
+    said = {
+        "Published": f"{manifest['created_at']} by annot-pipeline "
+        f"{manifest['code']['annot-pipeline']}, campaign `{manifest['campaign']}`",
+        "By": escape(", ".join(about["creators"])),
+        "License": escape(about["license"] or "not stated; ask before you share it"),
+        "Home": f"<{about['url']}>" if about["url"] else "",
+        "Contact": escape(about["contact"] or ""),
+    }
+    return [*(f"- {what}: {text}" for what, text in said.items() if text), ""]
 
 
-def escape(text: str) -> str:
-    """Text from exports as it may stand in Markdown: no markup, no table, one line."""
-    flat = re.sub(r"\s+", " ", html.escape(printable(text), quote=False))
-    return re.sub(r"([\\`*_{}\[\]|#!])", r"\\\1", flat)
+def _asked(manifest: Manifest) -> list[str]:
+    """Tasks, their kinds, and what judges were asked, in the words of the campaign."""
+    rows = [
+        (task, kind, question(manifest, task) or Marked("not stated"))
+        for task, kind in sorted(manifest["facts"]["kinds"].items())
+    ]
+    return table(("task", "kind", "question"), rows, "the settings in manifest.json")
+
+
+def _judged(manifest: Manifest, gold: Gold) -> list[str]:
+    judges = dict(_counts(gold["judges"]))
+    items = {task: n for name in ("labels", "scores") for task, n in _counts(gold[name])}
+    rows = [
+        (
+            task,
+            len(counts),
+            int(counts.sum()),
+            Marked(_spread(counts)),
+            len(items[task]) if task in items else None,
+            Marked(_spread(items[task]) if task in items else ""),
+        )
+        for task, counts in judges.items()
+    ]
+    head = ("task", "judges", "judgments", "a judge", "items", "judgments used an item")
+    names = "Judges are pseudonyms: HMAC-SHA256 with a key that is not published."
+    if not manifest["settings"]["privacy"]["pseudonymize"]:
+        names = "Judges are named as in the exports."
+    return [
+        f"{manifest['facts']['records']:,} records in {len(manifest['sources'])} exports: "
+        f"{fates_text(manifest['facts']['fates'])}. {names}",
+        "",
+        *table(head, rows, "`judges.parquet`"),
+    ]
+
+
+def _counts(rows: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
+    """``n_judgments`` by task; the tables are sorted by it."""
+    tasks = rows["task"].combine_chunks()
+    tasks = tasks.dictionary_decode() if pa.types.is_dictionary(tasks.type) else tasks
+    counts = rows["n_judgments"].to_numpy()
+    ends = pc.run_end_encode(tasks)
+    start = 0
+    for task, end in zip(ends.values.to_pylist(), ends.run_ends.to_pylist(), strict=True):
+        yield task, counts[start:end]
+        start = end
+
+
+def _spread(counts: np.ndarray[Any, Any]) -> str:
+    low, middle, high = counts.min(), np.median(counts), counts.max()
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}, median {middle:,.10g}"
+
+
+def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
+    quality = manifest["settings"]["quality"]
+    rows = judges.select(["task", "verdict", "dropped"]).to_pylist()
+    if not any(row["verdict"] != "untested" for row in rows):
+        return [
+            "Nobody: the exports hold no controls that a test could use, so every judge counts."
+            if quality["test"] != "none"
+            else "Nobody: judge control is turned off (`quality.test: none`).",
+            "",
+        ]
+    verdicts = Counter((row["task"], row["verdict"]) for row in rows)
+    dropped = Counter(row["task"] for row in rows if row["dropped"])
+    lost = manifest["facts"]["fates"]["judge_failed"]
+    told = [
+        (task, *(verdicts[task, verdict] for verdict in VERDICTS), dropped[task])
+        for task in dict.fromkeys(row["task"] for row in rows)
+    ]
+    return [
+        _tested(quality),
+        "",
+        *table(("task", *VERDICTS, "dropped"), told, "`judges.parquet`"),
+        f"{f'{lost:,} judgments of judges who were dropped do not count' if lost else NOBODY}. "
+        "Why, by judge, is in "
+        "`judges.verdict_reason`, `statistic` and `p_value`; figures of all judges stand beside: "
+        "`scores.unfiltered_mean`, the method `raw_mean` of `system_rankings`, statistics of "
+        "agreement that end in `_unfiltered`.",
+        "",
+        *_reasons(judges),
+    ]
+
+
+def _tested(quality: Mapping[str, Any]) -> str:
+    contrast = "" if quality["test"] == "known_answer" else f", contrast `{quality['contrast']}`"
+    scope = "once over all tasks" if quality["scope"] == "campaign" else "in each task"
+    return (
+        f"Test `{quality['test']}`{contrast}, alpha {quality['alpha']:g}, correction over judges: "
+        f"{quality['correction']}. A judge is tested {scope}, with {quality['min_pairs']} pairs or "
+        "answers at least; with fewer the verdict is undetermined, and such judges "
+        f"{'count' if quality['undetermined'] == 'keep' else 'are dropped'}."
+    )
+
+
+def _reasons(judges: pa.Table) -> list[str]:
+    columns = (judges[name].to_pylist() for name in ("verdict", "verdict_reason"))
+    reasons = Counter(zip(*columns, strict=True))
+    rows = [
+        (verdict, reason, n)
+        for (verdict, reason), n in sorted(reasons.items(), key=lambda pair: -pair[1])
+        if reason
+    ]
+    return table(("verdict", "because", "judges"), rows, "`judges.parquet`")
+
+
+def _adjudicated(labels: pa.Table) -> list[str]:
+    decided = labels.filter(labels["adjudicated"])
+    if not decided.num_rows:
+        return []
+    differs = Counter(
+        row["task"] for row in decided.to_pylist() if row["label"] != row["model_label"]
+    )
+    totals = Counter(decided["task"].to_pylist())
+    rows = [(task, totals[task], differs[task]) for task in sorted(totals)]
+    return [
+        "An expert's decision stands in `labels.label` where `adjudicated`; the model's own answer "
+        "stays beside it in `model_label`, and in `label_distributions`.",
+        "",
+        *table(("task", "items decided", "other than the model"), rows, "`labels.parquet`"),
+    ]
+
+
+def _agreement(agreement: pa.Table) -> list[str]:
+    rows = [
+        (
+            row["task"],
+            row["statistic"],
+            Marked("undefined") if row["value"] is None else row["value"],
+            None if row["ci_low"] is None else _interval(row),
+            row["n_items"],
+            row["n_judges"],
+        )
+        for row in agreement.to_pylist()
+        if not MINOR.search(row["statistic"])
+    ]
+    head = ("task", "statistic", "value", "95% interval", "items", "judges")
+    found = table(head, rows, "`agreement.parquet`")
+    return [*found, "More statistics are in `agreement.parquet`.", ""] if found else []
+
+
+def _interval(row: Mapping[str, Any]) -> Marked:
+    return Marked(f"{row['ci_low']:.3f} to {row['ci_high']:.3f}")
+
+
+def _classes(prevalence: pa.Table) -> list[str]:
+    rows = prevalence.to_pylist()
+    totals: Counter[str] = Counter()
+    for row in rows:
+        totals[row["task"]] += row["n_items"]
+    told = [
+        (
+            row["task"],
+            row["label"],
+            row["n_items"],
+            Marked(f"{row['n_items'] / max(totals[row['task']], 1):.1%}"),
+            Marked(f"{row['prevalence']:.1%}"),
+            row["n_certain"],
+        )
+        for row in sorted(rows, key=lambda row: (row["task"], row["label_order"]))
+    ]
+    head = ("task", "class", "items", "share", "prevalence (model)", "certain items")
+    return table(head, told, "`prevalence.parquet`")
+
+
+def _provenance(manifest: Manifest) -> list[str]:
+    rows = [
+        (
+            source["name"],
+            Marked(f"`{source['sha256'][:12]}`"),
+            source.get("rows"),
+            fates_text(source["records"]) if "records" in source else source["kind"],
+        )
+        for source in manifest["sources"]
+    ]
+    parent = manifest["parent"]
+    before = f"It follows {parent['version']}." if parent else "It is the first release."
+    packages = first_of([f"{name} {v}" for name, v in manifest["packages"].items()], 20)
+    return [
+        *table(("export", "sha256", "rows", "records"), rows, "`manifest.json`"),
+        f"{before} Method: `{manifest['signature']}`. Made with {packages}. Settings, every "
+        "check with its result, and the chain of runs are in `manifest.json`.",
+        "",
+    ]
+
+
+def _check(manifest: Manifest) -> list[str]:
+    return [
+        "`annot verify CAMPAIGN` recomputes every checksum; with `--rebuild` it builds again from "
+        "the archived exports and compares byte for byte. By hand: `manifest.json` holds the "
+        "SHA-256 of every file here, `../latest.json` that of `manifest.json`.",
+        "",
+        f"Content of the tables: `{manifest['content_sha256']}`",
+        "",
+    ]
+
+
+def _cite(manifest: Manifest) -> list[str]:
+    return [escape(citation(manifest)), "", *_code(bibtex(manifest)), ""]
+
+
+def _code(text: str) -> Sequence[str]:
+    return [f"    {line}" for line in text.splitlines()]

@@ -39,7 +39,7 @@ def found_rows(tables: Mapping[str, TableFile], batches: Sequence[Batch]) -> pa.
     batch_of = pa.array([place[row["source_file"]] for row in files], INT)
     columns = ["source_order", "file_order", "source_row", "fate", *_KEYS[2:], *_NAMES]
     whole: pa.Table | None = None
-    with pq.ParquetFile(tables["judgments"].path) as file:
+    with pq.ParquetFile(tables["controlled"].path) as file:
         for rows in file.iter_batches(BATCH_ROWS, columns=columns):
             code = pc.add(pc.multiply(rows["source_order"], width), rows["file_order"])
             at = pc.index_in(pc.if_else(pc.less(rows["file_order"], width), code, None), codes)

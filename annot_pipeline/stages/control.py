@@ -48,7 +48,7 @@ def control_judges_of_campaign(context: StageContext) -> Made:
         "files": accounting,
         "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
     }
-    return Made({**tables, "judgments": judgments, "known_answers": answers}, facts)
+    return Made({**tables, "controlled": judgments, "known_answers": answers}, facts)
 
 
 def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> TableFile:

@@ -6,7 +6,7 @@ stage is run (pipeline), arithmetic (methods), tables' contents (steps).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from annot_pipeline.contracts import GOLD
@@ -17,6 +17,7 @@ from annot_pipeline.steps import (
     infer_labels,
     measure_agreement,
     rank_systems,
+    read_rewards,
     score_items,
     standardize_scores,
 )
@@ -97,7 +98,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="3",
+        code_version="4",
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -105,7 +106,7 @@ STAGES: tuple[Stage, ...] = (
         "control_judges",
         "Tests every judge by controls; the judgments of those who fail count no more.",
         inputs={"settled": (), "tasks": (), "item_rows": (), "record_files": ()},
-        outputs=("judgments", "judge_tests", "control_pairs", "known_answers"),
+        outputs=("controlled", "judge_tests", "control_pairs", "known_answers"),
         settings=("quality",),
         code_version=control_judges.CODE_VERSION,
         work=control.control_judges_of_campaign,
@@ -115,7 +116,7 @@ STAGES: tuple[Stage, ...] = (
         "standardize_scores",
         "Turns reversed criteria, and standardises scores by judge and task.",
         inputs={
-            "judgments": (
+            "controlled": (
                 *standardize_scores.NAMES, "score", "fate", "native_id",
             ),
             "tasks": (),
@@ -150,7 +151,7 @@ STAGES: tuple[Stage, ...] = (
         "break_into_comparisons",
         "Breaks preferences, rankings and HITs scored side by side into comparisons of outputs.",
         inputs={
-            "judgments": (
+            "controlled": (
                 *standardize_scores.NAMES, "item_a", "item_b", "system_a", "system_b",
                 "preference", "rank", "rank_a", "rank_b", "score", "fate",
             ),
@@ -170,9 +171,13 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "infer_labels",
-        "Counts votes and fits Dawid-Skene to all categorical tasks in one batch.",
+        "Counts votes and fits Dawid-Skene to all categorical tasks in one batch; what experts "
+        "decided overrides it.",
         inputs={
-            "judgments": ("task", "item", "judge", "judge_id", "label", "fate"),
+            "controlled": (
+                "task", "item", "judge", "judge_id", "label", "control", "fate", "submitted_at",
+                "why",
+            ),
             "tasks": ("task", "kind", "labels"),
         },
         outputs=(
@@ -242,7 +247,7 @@ STAGES: tuple[Stage, ...] = (
         "measure_agreement",
         "Agreement of judges: on labels, scores, preferences; with others and with themselves.",
         inputs={
-            "judgments": ("task", "item", "judge", "label", "control", "fate"),
+            "controlled": ("task", "item", "judge", "label", "control", "fate"),
             "standardized": (
                 "task", "item", "criterion", "judge", "control", "kept", "score", "z",
             ),
@@ -282,7 +287,7 @@ STAGES: tuple[Stage, ...] = (
         "describe_judges",
         "Lists the judges of each task with what is known of them.",
         inputs={
-            "judgments": (), "tasks": (), "judge_tests": (), "judge_scores": (),
+            "controlled": (), "tasks": (), "judge_tests": (), "judge_scores": (),
             "judge_figures": (), "judge_contradictions": (),
         },
         outputs=("judges",),
@@ -294,7 +299,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "describe_items",
         "Lists the items that were judged, with what item tables say of them.",
-        inputs={"judgments": (), "item_rows": ()},
+        inputs={"controlled": (), "item_rows": ()},
         outputs=("items",),
         settings=(),
         code_version="1",
@@ -302,10 +307,23 @@ STAGES: tuple[Stage, ...] = (
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
+        "list_judgments",
+        "Lists what every judge answered, once, with standardised scores.",
+        inputs={
+            "controlled": (), "standardized": ("judgment_id", "z"),
+            "item_rows": ("item", "segment", "system", "place"),
+        },
+        outputs=("judgments",),
+        settings=("privacy",),
+        code_version="1",
+        work=gold.list_judgments,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
         "set_judgments_aside",
         "Lists judgments that count, but that a calculation could not take, with the reason.",
         inputs={
-            "judgments": (), "tasks": (), "item_rows": (), "control_pairs": (),
+            "controlled": (), "tasks": (), "item_rows": (), "control_pairs": (),
             "known_answers": (), "judge_scores": (), "not_compared": (),
         },
         outputs=("set_aside",),
@@ -315,9 +333,19 @@ STAGES: tuple[Stage, ...] = (
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
+        "add_up_costs",
+        "Adds up what assignments were paid, by task, where exports carry rewards.",
+        inputs={"controlled": (), "labels": ("task", "item"), "scores": ("task", "item")},
+        outputs=("costs",),
+        settings=(),
+        code_version=read_rewards.CODE_VERSION,
+        work=gold.add_up_costs,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
         "trace_lineage",
         "Says of every record which judgment it is, what became of it, and where it stands.",
-        inputs={"judgments": (), "exports": ()},
+        inputs={"controlled": (), "exports": ()},
         outputs=("lineage",),
         settings=("privacy",),
         code_version="1",
@@ -329,6 +357,16 @@ STAGES: tuple[Stage, ...] = (
 
 MAKER = {table: stage for stage in STAGES for table in stage.outputs}
 """Which stage makes a table."""
+
+
+def stages_for(tables: Iterable[str]) -> tuple[Stage, ...]:
+    """The stages that make some tables, and all that they are made of, in order."""
+    needed = {MAKER[table].name for table in tables}
+    for stage in reversed(STAGES):
+        if stage.name in needed:
+            needed |= {MAKER[table].name for table in stage.inputs}
+    return tuple(stage for stage in STAGES if stage.name in needed)
+
 
 GOLD_MADE = tuple(name for name in GOLD if name in MAKER)
 """Gold tables that a stage makes; the others are released empty."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from annot_pipeline.config import (
     CANONICAL_FIELDS,
-    Campaign,
     CaptureExpression,
     Expression,
     ItemSource,
@@ -24,6 +23,7 @@ from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import READERS, Export, Opening
+from annot_pipeline.published_settings import names_in_path
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
@@ -41,7 +41,8 @@ from annot_pipeline.storage.archive import (
     matching_folders,
 )
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
-from annot_pipeline.storage.tables import write_table
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.tables import read_table, write_table
 
 EXPORTS = pa.schema(
     [
@@ -85,6 +86,7 @@ CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 
 def archive_exports(context: StageContext) -> Made:
     """Find the inputs of this build and keep their bytes."""
+    Releases.of(context.campaign).refuse_another()  # before any work
     settings, folder = context.campaign.settings, context.campaign.folder
     rows = []
     listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
@@ -173,16 +175,23 @@ def read_exports(context: StageContext) -> Made:
         "records": n_records,
         "parsed": parsed,
         "unread_items": unread,
-        "judges_in_paths": _judges_in_paths(context.campaign.settings),
+        "judges_in_paths": _judges_in_paths(context, files),
     }
     return Made(tables, facts)
 
 
-def _judges_in_paths(settings: Campaign) -> list[str]:
+def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:
     """Sources whose paths, which are published, tell who judged."""
+    settings = context.campaign.settings
     if not settings.privacy.pseudonymize:
         return []
-    return [source.path for source in settings.sources if _captures(source.fields["judge"])]
+    telling = {n for n, s in enumerate(settings.sources) if _captures(s.fields["judge"])}
+    for file in files:
+        if file["source_order"] not in telling:
+            judges = read_table(context.store.records / file["filename"], ["judge"])["judge"]
+            if any(names_in_path(file["source_file"], j) for j in judges.unique().to_pylist() if j):
+                telling.add(file["source_order"])
+    return [settings.sources[n].path for n in sorted(telling)]
 
 
 def _captures(expression: Expression) -> bool:

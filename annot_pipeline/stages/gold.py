@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from annot_pipeline.contracts import AGREEMENT, GOLD
+from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
 from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
@@ -21,10 +22,12 @@ from annot_pipeline.steps.infer_labels import infer_labels
 from annot_pipeline.steps.measure_agreement import measure_agreement
 from annot_pipeline.steps.planning.plan_hits import plan_hits
 from annot_pipeline.steps.rank_systems import rank_systems
+from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.tables import read_table
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
@@ -33,7 +36,7 @@ CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 def infer_label_tables(context: StageContext) -> Made:
     """Labels of all categorical tasks."""
     tables, facts = infer_labels(
-        context.read("judgments"),
+        context.read("controlled"),
         context.read("tasks"),
         params=context.campaign.settings.dawid_skene_params,
         progress=_now_and_then(context.progress),
@@ -43,6 +46,12 @@ def infer_label_tables(context: StageContext) -> Made:
             f"{facts['items']:,} items labelled in {facts['tasks']} tasks, "
             f"{max(facts['iterations'].values())} iterations at most"
         )
+    adjudications = facts["adjudications"].values()
+    if adjudications:
+        decided, overridden = (
+            sum(row[name] for row in adjudications) for name in ("decided", "overridden")
+        )
+        context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
     return Made(tables, facts)
 
 
@@ -62,7 +71,7 @@ def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
 def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
     tables, facts = standardize_scores(
-        context.read("judgments"),
+        context.read("controlled"),
         context.read("tasks"),
         context.read("item_rows"),
         settings=context.campaign.settings.standardize,
@@ -84,7 +93,7 @@ def score_items_of_tasks(context: StageContext) -> Made:
 
 def compare_outputs(context: StageContext) -> Made:
     """Comparisons of all tasks that hold any."""
-    names = ("judgments", "standardized", "tasks", "item_rows")
+    names = ("controlled", "standardized", "tasks", "item_rows")
     tables, facts = break_into_comparisons(
         *map(context.read, names), margin=context.campaign.settings.easl.margin
     )
@@ -155,7 +164,7 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
 def measure_agreement_of_tasks(context: StageContext) -> Made:
     """Agreement of the judges of all tasks."""
     settings = context.campaign.settings
-    names = ("judgments", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
+    names = ("controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
     table, facts = measure_agreement(
         *(context.read(name) for name in names),
         arithmetic=settings.standardize.arithmetic,
@@ -180,7 +189,7 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
 
 def compare_agreement(context: StageContext) -> Made:
     """What has become of the agreement since the newest release."""
-    release = Releases(context.campaign.gold).latest()
+    release = Releases.of(context.campaign).latest()
     released: pa.Table | Path = AGREEMENT.empty()
     if release and (release.folder / "agreement.parquet").exists():
         released = release.folder / "agreement.parquet"
@@ -235,10 +244,27 @@ def describe_items(context: StageContext) -> Made:
     return made
 
 
+def list_judgments(context: StageContext) -> Made:
+    """What every judge answered, once."""
+    return _by_query(context, "gold/judgments", "judgments", _published_ids(context))
+
+
+def add_up_costs(context: StageContext) -> Made:
+    """What judgments cost, by task; nothing where no export carries rewards."""
+    controlled = read_table(context.inputs["controlled"].path, ["reward"])
+    written = pc.unique(controlled["reward"].cast(TEXT)).to_pylist()
+    rewards, unread = read_rewards([reward for reward in written if reward is not None])
+    costs = COSTS.empty_table()
+    if rewards.num_rows:
+        paths = {name: file.path for name, file in context.inputs.items()}
+        costs = context.queries.table("audit/cost", paths | {"rewards": rewards}).cast(COSTS)
+    return Made({"costs": costs}, {"cost": costs.to_pylist(), "unread_rewards": unread})
+
+
 def trace_lineage(context: StageContext) -> Made:
     """The fate and place of every record."""
     made = _by_query(context, "gold/lineage", "lineage", _published_ids(context))
-    made.facts["records"] = context.inputs["judgments"].rows
+    made.facts["records"] = context.inputs["controlled"].rows
     return made
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FATES, TEXT, fates_text
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.exports import ANY_RECORD
 from annot_pipeline.steps.look_alikes import look_alikes
@@ -61,6 +61,10 @@ def settle_judgments(context: StageContext) -> Made:
         ],
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
         "look_alikes": _all_look_alikes(queries, path),
+        "experts_disagree": [
+            f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
+            for row in queries.table("audit/expert_disagreements", {"judgments": path}).to_pylist()
+        ],
     }
     return Made({"settled": settled, "tasks": tasks}, facts)
 

@@ -1,4 +1,7 @@
-"""Judgments of categorical tasks become labels: votes and Dawid-Skene, all tasks in one batch."""
+"""Judgments of categorical tasks become labels: votes and Dawid-Skene, all tasks in one batch.
+
+What experts decided takes no part in the model; it is put in the place of labels (adjudicate).
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,10 @@ from annot_pipeline.methods.dawid_skene import (
 from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import Votes, count_votes
+from annot_pipeline.steps.adjudicate import CERTAIN, adjudicate
 from annot_pipeline.steps.indexing import class_order, index, index_pairs, names_of
 
-CODE_VERSION = "2"
-CERTAIN = 0.99
+CODE_VERSION = "3"
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -88,7 +91,8 @@ def infer_labels(
     Parameters
     ----------
     judgments
-        ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``fate``; those used count.
+        ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``control``, ``fate``,
+        ``submitted_at``, ``why``; those used count, and adjudications override what comes of them.
     tasks
         ``task``, ``kind``, ``labels`` (declared classes in order, or null).
     params
@@ -131,7 +135,12 @@ def infer_labels(
         "judge_figures": _stack(JUDGE_FIGURES, [_judge_figures(t, f, i) for t, f, _, i in results]),
         "label_fits": _stack(FITS, [_fit(t, f) for t, f, _, _ in results]),
     }
-    return tables, _facts(tables, results)
+    facts = _facts(tables, results)
+    tables["labels"], adjudications = adjudicate(
+        tables["labels"], tables["label_distributions"], judgments
+    )
+    items = tables["labels"].num_rows
+    return tables, facts | {"items": items, "adjudications": adjudications}
 
 
 def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
@@ -184,11 +193,12 @@ def _labels(
     probability = fit.posterior.max(axis=1)
     logs = np.log(fit.posterior, where=fit.posterior > 0, out=np.zeros_like(fit.posterior))
     pairs = index_pairs(task.codes.items, task.codes.judges)
+    label = names_of(task.classes, identity.inferred)
     n = len(task.items)
     return {
         "task": pa.repeat(task.name, n),
         "item": task.items,
-        "label": names_of(task.classes, identity.inferred),
+        "label": label,
         "probability": np.minimum(probability, 1.0),
         "certain": probability >= CERTAIN,
         "entropy": np.maximum(-(fit.posterior * logs).sum(axis=1), 0.0),
@@ -198,6 +208,8 @@ def _labels(
         "majority_share": votes.majority_share,
         "support": identity.item_support,
         "adjudicated": np.zeros(n, np.bool_),
+        "model_label": label,
+        "model_probability": np.minimum(probability, 1.0),
     }
 
 
@@ -304,7 +316,6 @@ def _facts(
     single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
     return {
         "tasks": len(results),
-        "items": labels.num_rows,
         "classes": {task.name: task.classes for task, *_ in results},
         "unsettled": [t.name for t, fit, *_ in results if not fit.convergence.converged],
         "iterations": {t.name: fit.convergence.iterations for t, fit, *_ in results},

@@ -30,7 +30,7 @@ from annot_pipeline.steps.expressions import (
     parse_time,
 )
 
-CODE_VERSION = "4"
+CODE_VERSION = "5"
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -100,7 +100,7 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
             pa.table(
                 {
                     "row": pa.array(rows.row),
-                    "cell": _cell(rows, bindings),
+                    "cell": _cell(rows, source, bindings),
                     "reason": reason,
                     **fields,
                 }
@@ -267,9 +267,18 @@ def _reason_where(mask: pa.Array, reason: str) -> pa.Array | None:
     return pc.if_else(mask, pa.scalar(reason), pa.scalar(None, pa.string()))
 
 
-def _cell(rows: RawRows, bindings: Bindings) -> pa.Array:
-    """Where in the raw row the record stands; null if a row is one record."""
-    named = [f"{k[1:-1]}={v}" for k, v in bindings.items() if not k.endswith(".index}")]
+def _cell(rows: RawRows, source: Source, bindings: Bindings) -> pa.Array:
+    """Where in the raw row the record stands; null if a row is one record.
+
+    What tells who judged is named by its place: cells are published.
+    """
+    who = source.fields["judge"].model_dump_json()
+    named = [
+        f"{name}.index={bindings[f'{{{name}.index}}']}"
+        if f"{{{name}}}" in who or f"{{{name}.index}}" in who
+        else f"{name}={bindings[f'{{{name}}}']}"
+        for name in source.each
+    ]
     if not named:
         return rows.cell if rows.cell is not None else pa.nulls(len(rows), pa.string())
     each = pa.repeat(",".join(named), len(rows))

@@ -97,7 +97,7 @@ def archive_file(path: Path, archive: Path) -> tuple[str, int]:
             [Problem("", error.strerror or str(error), do="check the file and who may read it")],
         ) from None
     kept = archived(archive, digest)
-    if kept.exists():
+    if kept.exists() and kept.stat().st_size == path.stat().st_size:
         return digest, kept.stat().st_size
     kept.parent.mkdir(parents=True, exist_ok=True)
     with replacing(kept) as temporary:

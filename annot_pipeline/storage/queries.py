@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,11 @@ from annot_pipeline.config import Resources
 from annot_pipeline.errors import Problem, StoreError
 
 BATCH_ROWS = 250_000
+
+
+def no_glob(path: Path | str) -> str:
+    """A path that means itself where DuckDB takes a glob."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path))
 
 
 def sql_text(name: str) -> str:
@@ -78,9 +84,9 @@ class Queries:
                 if isinstance(source, pa.Table):
                     connection.register(view, source)
                 elif isinstance(source, Path):
-                    connection.read_parquet(str(source)).create_view(view)
+                    connection.read_parquet(no_glob(source)).create_view(view)
                 else:
-                    paths = [str(path) for path in source]
+                    paths = [no_glob(path) for path in source]
                     connection.read_parquet(paths, union_by_name=True, filename=True).create_view(
                         view
                     )

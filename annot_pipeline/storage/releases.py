@@ -10,29 +10,34 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.storage.files import (
+    TEMPORARY,
     appearing,
     canonical_json,
     file_sha256,
-    read_json,
     remove_unfinished,
-    write_json,
 )
-
-POINTER = "latest.json"
-MANIFEST = "manifest.json"
-VERSION = re.compile(r"v(\d{4,})")
+from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, read_manifest
+from annot_pipeline.storage.pointer import (
+    POINTER,
+    VERSION,
+    Pointer,
+    number,
+    read_pointer,
+    write_pointer,
+)
 
 
 @dataclass(frozen=True)
@@ -63,31 +68,49 @@ class Release:
                 [Problem("", "not in this release", allowed=", ".join(tables))],
             )
         path = self.folder / tables[name]["file"]
-        data = path.read_bytes()
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            problem = Problem("", f"{path.name} is missing", do=COPY_AGAIN)
+            raise StoreError(f"{self.folder}: half a release", [problem]) from None
+        except OSError as error:
+            problem = Problem("", error.strerror or str(error), do="mend access to it")
+            raise StoreError(f"{path}: cannot be read", [problem]) from None
         if hashlib.sha256(data).hexdigest() != tables[name]["sha256"]:
-            raise StoreError(
-                f"{path}: not the bytes that were published",
-                [
-                    Problem(
-                        "", "the checksum differs from the manifest's", do="annot verify CAMPAIGN"
-                    )
-                ],
+            problem = Problem(
+                "", "the checksum differs from the manifest's", do="annot verify CAMPAIGN"
             )
-        return pq.read_table(pa.BufferReader(data))
+            raise StoreError(f"{path}: not the bytes that were published", [problem])
+        try:
+            return pq.read_table(pa.BufferReader(data))
+        except (pa.ArrowException, OSError) as error:
+            problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
+            raise StoreError(f"{path}: cannot be read as Parquet", [problem]) from None
 
 
 class Releases:
-    """The releases of one campaign."""
+    """The releases of one campaign.
 
-    def __init__(self, gold: Path) -> None:
+    Parameters
+    ----------
+    gold
+        Folder of the releases.
+    campaign
+        Whose releases they must be; None: anybody's.
+    """
+
+    def __init__(self, gold: Path, campaign: str | None = None) -> None:
         self.gold = gold
+        self.campaign = campaign
+
+    @classmethod
+    def of(cls, campaign: LoadedCampaign) -> Releases:
+        """The releases of a campaign; those of another one are refused."""
+        return cls(campaign.gold, campaign.settings.campaign)
 
     def versions(self) -> list[str]:
         """Published versions, oldest first; one that nothing points to yet is not listed."""
-        latest = self._pointed()
-        if latest is None:
-            return []
-        return [v for v in self._folders() if _number(v) <= _number(latest)]
+        return self._listed(read_pointer(self.gold))
 
     def get(self, version: str = "latest") -> Release:
         """A release by version.
@@ -95,30 +118,57 @@ class Releases:
         Raises
         ------
         StoreError
-            There is none, with those that there are.
+            There is none, with those that there are; or it is not as it was published, of a
+            newer schema, or of another campaign.
         """
-        versions = self.versions()
-        wanted = (versions[-1] if versions else None) if version == "latest" else version
-        if wanted is None or wanted not in versions:
-            there = f"there are {', '.join(versions[-5:])}" if versions else "there is none yet"
-            do = "annot build CAMPAIGN publishes one" if not versions else "name one of these"
-            for other in (self.gold.parent, self.gold / "gold"):
-                if not versions and (other / POINTER).exists():
-                    do = f"releases lie in {other}"
-            raise StoreError(f"{self.gold}: no release {version}", [Problem("", there, do=do)])
-        folder = self.gold / wanted
-        return Release(wanted, folder, read_json(folder / MANIFEST))
+        pointer = read_pointer(self.gold)
+        wanted = pointer.version if version == "latest" and pointer else version
+        if pointer is None or wanted not in self._listed(pointer):
+            raise self._missing(wanted, pointer)
+        return self._read(wanted, pointer)
 
     def latest(self) -> Release | None:
-        """The newest release, if any."""
-        return self.get() if self.versions() else None
+        """The newest release that is there, if any; a build goes on from it."""
+        pointer = read_pointer(self.gold)
+        versions = self._listed(pointer)
+        return self._read(versions[-1], pointer) if pointer and versions else None
+
+    def refuse_another(self) -> None:
+        """Make sure that gold is a folder, and that its releases are this campaign's.
+
+        What is damaged says nothing here: `annot verify` names it.
+
+        Raises
+        ------
+        StoreError
+            It holds releases of another campaign, or is a file.
+        """
+        if self.gold.exists() and not self.gold.is_dir():
+            raise self._missing("latest", None)
+        pointer: Pointer | None = None
+        with suppress(StoreError):
+            pointer = read_pointer(self.gold)
+        for version in reversed(self.folders()):
+            sha256 = pointer.manifests.get(version) if pointer else None
+            try:
+                manifest = read_manifest(self.gold / version, sha256)
+            except StoreError:
+                continue
+            self._check_campaign(manifest)
+            break
 
     @contextmanager
     def publishing(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to publish; ``waiting`` is called if another build has it.
 
         The kernel gives the right back when a process dies, so there are no stale locks.
+
+        Raises
+        ------
+        StoreError
+            Gold is a file, or holds releases of another campaign: nothing is written.
         """
+        self.refuse_another()
         self.gold.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.gold, os.O_RDONLY)
         try:
@@ -127,6 +177,7 @@ class Releases:
             except BlockingIOError:
                 waiting()
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self.refuse_another()  # the other build may have been the first
             remove_unfinished(self.gold)
             self._finish_interrupted()
             yield
@@ -134,9 +185,10 @@ class Releases:
             os.close(descriptor)
 
     def next_version(self) -> str:
-        """The version that the next release gets."""
-        used = [*self._folders(), self._pointed() or ""]  # a deleted version is not used again
-        return f"v{max(map(_number, used)) + 1:04d}"
+        """The version that the next release gets; a deleted one is not used again."""
+        pointer = read_pointer(self.gold)
+        used = [*self.folders(), *(pointer.manifests if pointer else ())]
+        return f"v{max(map(number, used), default=0) + 1:04d}"
 
     def publish(self, version: str, fill: Callable[[Path], dict[str, Any]]) -> Release:
         """Let ``fill`` write the files and return the manifest; then publish in one step."""
@@ -147,35 +199,90 @@ class Releases:
         self._point_to(version)
         return Release(version, target, manifest)
 
+    def remove(self, versions: Sequence[str]) -> None:
+        """Remove releases while the right to publish is held; the pointer goes on knowing them.
+
+        Killed half way, this leaves each release whole or gone.
+        """
+        pointer = read_pointer(self.gold)
+        if pointer is None or not versions:
+            return
+        known = {v: file_sha256(self.gold / v / MANIFEST) for v in versions} | self._known(pointer)
+        pruned = tuple({*pointer.pruned, *versions})
+        write_pointer(self.gold, replace(pointer, manifests=known, pruned=pruned))
+        for version in versions:
+            gone = self.gold / f"{TEMPORARY}{version}-{os.getpid()}"
+            os.rename(self.gold / version, gone)
+            shutil.rmtree(gone)
+
+    def folders(self) -> list[str]:
+        """Versions of the folders that there are, oldest first, also what is not published."""
+        names = [p.name for p in self.gold.iterdir()] if self.gold.is_dir() else []
+        return sorted((n for n in names if VERSION.fullmatch(n)), key=number)
+
+    def _listed(self, pointer: Pointer | None) -> list[str]:
+        newest = number(pointer.version) if pointer else 0
+        return [v for v in self.folders() if number(v) <= newest]
+
+    def _read(self, version: str, pointer: Pointer) -> Release:
+        folder = self.gold / version
+        release = Release(version, folder, read_manifest(folder, pointer.manifests.get(version)))
+        self._check_campaign(release.manifest)
+        return release
+
+    def _check_campaign(self, manifest: dict[str, Any]) -> None:
+        if self.campaign is None or manifest["campaign"] == self.campaign:
+            return
+        what = f"they are those of {manifest['campaign']!r}; this campaign is {self.campaign!r}"
+        do = (
+            "give each campaign a gold folder of its own (gold in campaign.yaml, or --set "
+            "gold=FOLDER); a campaign that goes on under another name is another one"
+        )
+        title = f"{self.gold}: holds releases of another campaign"
+        raise StoreError(title, [Problem("", what, do=do)])
+
     def _point_to(self, version: str) -> None:
-        sha256 = file_sha256(self.gold / version / MANIFEST)
-        write_json(self.gold / POINTER, {"version": version, "manifest_sha256": sha256})
+        before = read_pointer(self.gold)
+        known = self._known(before) | {version: file_sha256(self.gold / version / MANIFEST)}
+        write_pointer(self.gold, Pointer(version, known, before.pruned if before else ()))
+
+    def _known(self, pointer: Pointer | None) -> dict[str, str]:
+        """Digests of all manifests; where the pointer is old or lost, of those that are there."""
+        known = dict(pointer.manifests) if pointer else {}
+        if pointer is None or not pointer.complete:
+            for version in self.folders():
+                path = self.gold / version / MANIFEST
+                if version not in known and path.is_file():
+                    known[version] = file_sha256(path)
+        return known
 
     def _finish_interrupted(self) -> None:
-        pointed = self._pointed()
-        for version in self._folders():
-            newer = pointed is None or _number(version) > _number(pointed)
-            if newer and (self.gold / version / MANIFEST).exists():
+        pointer = read_pointer(self.gold)
+        newest = number(pointer.version) if pointer else 0
+        for version in self.folders():
+            if number(version) > newest and (self.gold / version / MANIFEST).exists():
                 self._point_to(version)
-                pointed = version
 
-    def _pointed(self) -> str | None:
-        try:
-            version: str = read_json(self.gold / POINTER)["version"]
-        except FileNotFoundError:
-            return None
-        except (ValueError, KeyError, TypeError):
-            raise StoreError(
-                f"{self.gold / POINTER}: damaged",
-                [Problem("", "it does not name a release", do="delete it, and build again")],
-            ) from None
-        return version
-
-    def _folders(self) -> list[str]:
-        names = [p.name for p in self.gold.iterdir()] if self.gold.is_dir() else []
-        return sorted((n for n in names if VERSION.fullmatch(n)), key=_number)
-
-
-def _number(version: str) -> int:
-    match = VERSION.fullmatch(version)
-    return int(match[1]) if match else 0
+    def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
+        """The error of a release that is not there: what is, and what to do."""
+        there = self._listed(pointer)
+        title = f"{self.gold}: no release {version}"
+        if self.gold.exists() and not self.gold.is_dir():
+            what, do = "this is a file, not a folder of releases", "name the folder"
+            above = (self.gold.parent.parent, self.gold.parent)
+            do = next((f"releases lie in {f}" for f in above if (f / POINTER).exists()), do)
+        elif pointer and version in pointer.pruned:
+            what, do = "annot prune removed it", f"there are {first_of(there[::-1])}"
+        elif pointer and version in pointer.manifests:
+            what = "it was published, but its folder is gone"
+            do = "restore it from a backup; older releases can be named, and builds go on"
+        elif there:
+            what, do = f"there are {', '.join(there[-5:])}", "name one of these"
+        elif self.folders():
+            what = f"{first_of(self.folders())} lie there, but {POINTER} does not"
+            do = f"copy {POINTER} too; where a build was killed, annot build CAMPAIGN writes it"
+        else:
+            what, do = "there is none yet", "annot build CAMPAIGN publishes one"
+            near = (self.gold.parent, self.gold / "gold")
+            do = next((f"releases lie in {f}" for f in near if (f / POINTER).exists()), do)
+        return StoreError(title, [Problem("", what, do=do)])

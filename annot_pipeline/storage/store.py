@@ -2,7 +2,8 @@
 
 Stage results lie under the hash of all that went into them, so an unchanged step is found,
 not run; two builds at once cannot disturb each other, and a killed one leaves nothing that
-counts. Everything here can be deleted but the archive and the key: it will be made again.
+counts. Everything here can be deleted but the archive, the key and the settings of releases: it
+will be made again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import appearing, read_json, remove_unfinished, write_json
+from annot_pipeline.storage.files import (
+    appearing,
+    read_json,
+    remove_unfinished,
+    replacing,
+    write_json,
+)
 from annot_pipeline.storage.tables import TableFile, read_table
 
 KEPT_RUNS = 20
@@ -81,6 +88,24 @@ class Store:
     def records(self) -> Path:
         """Parsed exports."""
         return self.root / "records"
+
+    @property
+    def _settings(self) -> Path:
+        return self.root / "settings"
+
+    def keep_settings(self, settings_hash: str, text: str) -> None:
+        """Keep the settings of a release whole, for a rebuild; mode 600, as they name judges."""
+        path = self._settings / f"{settings_hash}.json"
+        if self.settings(settings_hash) != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary:
+                temporary.touch(mode=0o600)
+                temporary.write_text(text, encoding="utf-8")
+
+    def settings(self, settings_hash: str) -> str | None:
+        """Settings that were kept; None where they are not."""
+        path = self._settings / f"{settings_hash}.json"
+        return path.read_text(encoding="utf-8") if path.is_file() else None
 
     @property
     def spill(self) -> Path:
@@ -205,6 +230,7 @@ class Store:
             self.root,
             self.records,
             *self._folders("stages/*"),
+            self._settings,
             *self._folders("archive/*"),
         ):
             remove_unfinished(folder)

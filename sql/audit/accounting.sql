@@ -12,6 +12,7 @@ WITH fates AS (
         count(*) FILTER (fate = 'superseded') AS superseded,
         count(*) FILTER (fate = 'judge_failed') AS judge_failed,
         count(*) FILTER (fate = 'control') AS control,
+        count(*) FILTER (fate = 'adjudication') AS adjudication,
         count(*) FILTER (fate = 'used') AS used
     FROM judgments
     GROUP BY source_order, file_order
@@ -28,6 +29,7 @@ SELECT
     coalesce(t.superseded, 0) AS superseded,
     coalesce(t.judge_failed, 0) AS judge_failed,
     coalesce(t.control, 0) AS control,
+    coalesce(t.adjudication, 0) AS adjudication,
     coalesce(t.used, 0) AS used
 FROM record_files AS f
 LEFT JOIN fates AS t ON f.source_order = t.source_order AND f.file_order = t.file_order

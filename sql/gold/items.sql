@@ -1,15 +1,15 @@
 -- One row is an item that was judged or is listed in an item table.
--- Inputs: judgments, item_rows (item, segment, system, text, source, reference, truth, place).
+-- Inputs: controlled, item_rows (item, segment, system, text, source, reference, truth, place).
 -- What an item table says wins over what records say; its first row wins over later ones;
 -- a truth on which records differ (other tasks) is null.
 WITH judged AS (
-    SELECT item, segment, system, truth FROM judgments
+    SELECT item, segment, system, truth FROM controlled
     WHERE fate <> 'rejected' AND item IS NOT NULL
     UNION ALL
-    SELECT item_a, segment, system_a, NULL FROM judgments
+    SELECT item_a, segment, system_a, NULL FROM controlled
     WHERE fate <> 'rejected' AND item_a IS NOT NULL
     UNION ALL
-    SELECT item_b, segment, system_b, NULL FROM judgments
+    SELECT item_b, segment, system_b, NULL FROM controlled
     WHERE fate <> 'rejected' AND item_b IS NOT NULL
 ),
 from_records AS (

@@ -1,6 +1,6 @@
 -- One row is a task and judge: how much they judged, what judge control says of them, how they
 -- used the scale, and what the label model says.
--- Inputs: judgments, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
+-- Inputs: controlled, tasks (task, kind), judge_tests, judge_scores, judge_figures, judge_contradictions (by the
 -- judge's own name).
 -- Seconds are summed as decimals: the same on any threads. Where judgments have none, those of
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
@@ -15,7 +15,7 @@ WITH timed AS (
         CASE
             WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id
         END AS assignment
-    FROM judgments AS j
+    FROM controlled AS j
     LEFT JOIN tasks AS t ON j.task = t.task
     WHERE fate NOT IN ('duplicate', 'superseded')
     WINDOW
@@ -49,7 +49,7 @@ counts AS (
     GROUP BY c.task, c.judge_id
 ),
 judge_ids AS (
-    SELECT DISTINCT judge, judge_id FROM judgments WHERE judge IS NOT NULL
+    SELECT DISTINCT judge, judge_id FROM controlled WHERE judge IS NOT NULL
 )
 SELECT
     c.task,

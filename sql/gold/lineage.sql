@@ -1,5 +1,5 @@
 -- One row is a record: which judgment it is, what became of it and why, and where it stands.
--- Inputs: judgments, exports (source_order, file_order, source_file, source_sha256, kind).
+-- Inputs: controlled, exports (source_order, file_order, source_file, source_sha256, kind).
 -- Parameters: salt: hashed into published ids, so that nobody without the
 -- key can test a guess of who judged; pseudonymize: whether to.
 SELECT
@@ -14,7 +14,7 @@ SELECT
     e.source_file,
     source_row,
     cell
-FROM judgments AS j
+FROM controlled AS j
 JOIN exports AS e
     ON j.source_order = e.source_order AND j.file_order = e.file_order AND e.kind = 'judgments'
 ORDER BY 2, 3, 4, 1, 7, 9, 10, 8, 5

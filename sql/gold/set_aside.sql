@@ -1,5 +1,5 @@
 -- One row is a judgment that counts, but that a calculation could not take, and why.
--- Inputs: judgments, tasks (task, kind), item_rows (item, system, place), control_pairs,
+-- Inputs: controlled, tasks (task, kind), item_rows (item, system, place), control_pairs,
 -- known_answers, judge_scores, not_compared (task, item, judge_id, judgment_id, left_out_of,
 -- reason).
 -- Parameters: salt, pseudonymize: as in lineage.sql; paired_controls: kinds of controls that
@@ -12,7 +12,7 @@ counting AS (
     SELECT
         j.judgment_id, j.task, j.judge_id, j.system, j.control, t.kind,
         coalesce(j.item, j.item_a || ' | ' || j.item_b) AS item
-    FROM judgments AS j
+    FROM controlled AS j
     JOIN tasks AS t ON j.task = t.task
     WHERE j.fate IN ('used', 'control', 'judge_failed')
 ),

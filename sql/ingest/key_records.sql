@@ -18,6 +18,8 @@ judged AS (
         coalesce(
             r.reason,
             CASE
+                WHEN r.control = 'adjudication' AND t.kind <> 'categorical'
+                    THEN 'an adjudication needs a label: the task is ' || t.kind
                 WHEN t.kind = 'categorical' AND r.label IS NULL THEN 'label is blank'
                 WHEN t.kind = 'categorical' AND t.labels IS NOT NULL
                     AND NOT list_contains(t.labels, r.label)

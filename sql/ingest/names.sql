@@ -1,22 +1,26 @@
 -- One row is a task and judge that records name, with what kinds of answer there are, and the
--- lowest and highest score.
+-- lowest and highest score. What experts decided says nothing of what judges were asked.
 -- Inputs: records (Parquet files with the columns of any_record), any_record (empty).
 WITH all_records AS (
     SELECT * FROM any_record
     UNION ALL BY NAME
     SELECT * FROM records
+),
+told AS (
+    SELECT *, reason IS NULL AND control IS DISTINCT FROM 'adjudication' AS is_answer
+    FROM all_records
 )
 SELECT
     task,
     judge,
-    count(label) FILTER (reason IS NULL) AS labels,
-    count(score) FILTER (reason IS NULL) AS scores,
-    count(preference) FILTER (reason IS NULL)
-        + count(rank_a) FILTER (reason IS NULL) AS preferences,
-    count(ranking) FILTER (reason IS NULL) AS rankings,
-    count(rank) FILTER (reason IS NULL) AS ranks,
-    min(score) FILTER (reason IS NULL) AS lowest,
-    max(score) FILTER (reason IS NULL) AS highest
-FROM all_records
+    count(label) FILTER (is_answer) AS labels,
+    count(score) FILTER (is_answer) AS scores,
+    count(preference) FILTER (is_answer)
+        + count(rank_a) FILTER (is_answer) AS preferences,
+    count(ranking) FILTER (is_answer) AS rankings,
+    count(rank) FILTER (is_answer) AS ranks,
+    min(score) FILTER (is_answer) AS lowest,
+    max(score) FILTER (is_answer) AS highest
+FROM told
 GROUP BY task, judge
 ORDER BY task, judge

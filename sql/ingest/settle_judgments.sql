@@ -6,6 +6,9 @@
 -- One id in several files: the latest counts (submitted_at, then source, then path); the
 -- others are duplicates where they give the same answer, else superseded. So of an assignment
 -- that was rejected after it had been exported nothing counts.
+-- Adjudications have no ordinals: all decisions of an expert on an item are one id, in one file
+-- too. Of one item, whoever decided, the latest counts; where nothing tells which that is, the
+-- first by label, so that the order of rows never does.
 -- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected.
 WITH records AS (
     SELECT * REPLACE (CAST(judgment_key AS UUID) AS judgment_key) FROM keyed
@@ -13,7 +16,7 @@ WITH records AS (
 repeated_keys AS (
     SELECT source_order, file_order, judgment_key
     FROM records
-    WHERE judgment_key IS NOT NULL
+    WHERE judgment_key IS NOT NULL AND control <> 'adjudication'
     GROUP BY source_order, file_order, judgment_key
     HAVING count(*) > 1
 ),
@@ -35,7 +38,9 @@ identified AS (
         CASE
             WHEN coalesce(o.ordinal, 0) = 0 THEN k.judgment_key
             ELSE CAST(left(sha256(k.judgment_key || '#' || o.ordinal), 32) AS UUID)
-        END AS id
+        END AS id,
+        coalesce($drop_rejected AND regexp_full_match(k.status, '\s*rejected\s*', 'i'), false)
+            AS is_refused
     FROM records AS k
     LEFT JOIN ordinals AS o
         ON k.source_order = o.source_order
@@ -47,7 +52,7 @@ repeated_ids AS (
 ),
 versions AS (
     SELECT
-        i.id, i.source_order, i.file_order,
+        i.source_order, i.file_order, i.record,
         row_number() OVER latest = 1 AS counts,
         struct_pack(i.label, i.score, i.preference, i.rank, i.rank_a, i.rank_b)
             IS NOT DISTINCT FROM first_value(
@@ -57,39 +62,71 @@ versions AS (
     SEMI JOIN repeated_ids USING (id)
     WINDOW latest AS (
         PARTITION BY i.id
-        ORDER BY i.submitted_at DESC NULLS LAST, i.source_order DESC, i.file_order DESC
+        ORDER BY i.submitted_at DESC NULLS LAST, i.source_order DESC, i.file_order DESC,
+            i.label, i.why NULLS FIRST, i.record
+    )
+),
+decisions AS (
+    SELECT
+        i.source_order, i.file_order, i.record,
+        row_number() OVER latest = 1 AS counts,
+        i.label = first_value(i.label) OVER latest AS same_answer
+    FROM identified AS i
+    LEFT JOIN versions AS v
+        ON i.source_order = v.source_order AND i.file_order = v.file_order
+        AND i.record = v.record
+    WHERE i.control = 'adjudication' AND i.id IS NOT NULL AND coalesce(v.counts, true)
+        AND NOT i.is_refused
+    WINDOW latest AS (
+        PARTITION BY i.task, i.item
+        ORDER BY i.submitted_at DESC NULLS LAST, i.source_order DESC, i.file_order DESC,
+            i.label, i.judge, i.id
     )
 ),
 judged AS (
     SELECT
         i.*,
-        coalesce(v.counts, true) AS counts,
-        coalesce(v.same_answer, true) AS same_answer,
-        $drop_rejected AND coalesce(v.counts, true)
-            AND regexp_full_match(i.status, '\s*rejected\s*', 'i') AS is_dismissed
+        coalesce(d.counts, v.counts, true) AS counts,
+        coalesce(d.same_answer, v.same_answer, true) AS same_answer,
+        i.is_refused AND coalesce(v.counts, true) AS is_dismissed,
+        -- what those that do not count hold
+        CASE WHEN NOT coalesce(d.counts, v.counts, true) THEN concat_ws(
+            ', ', '''' || left(label, 60) || '''', score, preference, rank,
+            rank_a || ' and ' || rank_b
+        ) END AS answer
     FROM identified AS i
     LEFT JOIN versions AS v
-        ON i.id = v.id AND i.source_order = v.source_order AND i.file_order = v.file_order
+        ON i.source_order = v.source_order AND i.file_order = v.file_order
+        AND i.record = v.record
+    LEFT JOIN decisions AS d
+        ON i.source_order = d.source_order AND i.file_order = d.file_order
+        AND i.record = d.record
 )
 SELECT
-    CASE WHEN reason IS NULL AND is_dismissed IS NOT TRUE
+    CASE WHEN reason IS NULL AND NOT is_dismissed
         THEN replace(CAST(id AS VARCHAR), '-', '') END AS judgment_id,
     task, judge, judge_id, item, item_a, item_b, system, segment,
     system_a, system_b, criterion, label, score, preference, ranking, rank,
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
-    status, submitted_at, seconds, hit_seconds,
+    status, submitted_at, seconds, hit_seconds, why, reward,
     CASE
         WHEN reason IS NOT NULL OR is_dismissed THEN 'rejected'
         WHEN NOT counts AND same_answer THEN 'duplicate'
         WHEN NOT counts THEN 'superseded'
+        WHEN control = 'adjudication' THEN 'adjudication'
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer') THEN 'control'
         ELSE 'used'
     END AS fate,
     CASE
         WHEN reason IS NOT NULL THEN reason
         WHEN is_dismissed THEN 'assignment was rejected: ''' || left(status, 60) || ''''
+        WHEN NOT counts AND control = 'adjudication'
+            THEN CASE WHEN same_answer THEN 'a decision that takes precedence is the same'
+                ELSE 'a decision that takes precedence differs; this one: ' || answer END
         WHEN NOT counts AND same_answer THEN 'the same answer stands in a file that takes precedence'
-        WHEN NOT counts THEN 'a file that takes precedence holds another answer'
+        WHEN NOT counts
+            THEN 'a file that takes precedence holds another answer; this one: ' || answer
+        WHEN control = 'adjudication' THEN 'decision of an expert'
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || control
     END AS reason,

@@ -536,7 +536,7 @@ def test_fields_that_are_given_win(tmp_path: Path) -> None:
     fields = {"judge": "completed_by.email", "task": {"value": "mine"}, "seconds": "lead_time"}
     told = studio(HIT, NUMBERS, completed_by={"id": 3, "email": "a@example.invalid"})
     (tmp_path / "r.json").write_text(told)
-    rows = build_file(campaign(tmp_path, {"fields": fields})).rows("judgments")
+    rows = build_file(campaign(tmp_path, {"fields": fields})).rows("controlled")
     assert {(r["judge"], r["task"], r["seconds"]) for r in rows} == {
         ("a@example.invalid", "mine", 4.5)
     }

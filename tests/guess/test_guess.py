@@ -370,6 +370,16 @@ def test_mturk_batch(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(("paid", "mapped"), [("$0.05", True), ("$1,200.00", False), ("", False)])
+def test_mturk_rewards(
+    tmp_path: Path, guess: Callable[..., Guess], paid: str, *, mapped: bool
+) -> None:
+    path = mturk(tmp_path / "Batch_1.csv", ("Answer.category.label", yes_or_no))
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([f"Reward,{head}", *(f'"{paid}",{row}' for row in rows), ""]))
+    assert guess(path).fields().get("reward") == ("Reward" if mapped else None)
+
+
 def test_mturk_questions_become_tasks(tmp_path: Path, guess: Callable[..., Guess]) -> None:
     path = mturk(
         tmp_path / "Batch_1.csv",

@@ -95,7 +95,7 @@ def expected(table: pa.Table, judges: tuple[str, ...]) -> Counter[tuple[Any, ...
 def read(built: Built) -> Counter[tuple[Any, ...]]:
     names = ("task", "hit", "position", "segment", "judge", "item", "system", "item_a", "system_a",
              "item_b", "system_b", "score", "preference", "label")  # fmt: skip
-    return Counter(tuple(row[name] for name in names) for row in built.rows("judgments"))
+    return Counter(tuple(row[name] for name in names) for row in built.rows("controlled"))
 
 
 def campaign(folder: Path) -> Path:
@@ -130,7 +130,7 @@ def test_every_slot_has_its_answer(platform: str, how: Any, tmp_path: Path) -> N
     lineage = built.rows("lineage")
     assert {row["fate"] for row in lineage} == {"used"}
     assert len(lineage) == planned().num_rows * len(JUDGES)
-    assert {row["ranking"] for row in built.rows("judgments")} == {None}
+    assert {row["ranking"] for row in built.rows("controlled")} == {None}
     kinds = {row["task"]: row["kind"] for row in built.rows("tasks")}
     assert kinds == {WHICH: "pairwise", ADEQUATE: "categorical", GOOD: "scalar"}
 

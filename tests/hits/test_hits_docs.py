@@ -62,7 +62,7 @@ def test_the_judge_of_the_page_judges(
     (tmp_path / "campaign.yaml").write_text(blocks("yaml")[0])
     (tmp_path / "outputs.csv").write_text("sid,sys,output,src,ref\n0,x,a text,a source,another\n")
     built = build_file(tmp_path)
-    rows = built.rows("judgments")
+    rows = built.rows("controlled")
     assert len(rows) == 4 * 4 * max(len(criteria), 1)
     assert {r["fate"] for r in rows} == {"used", "control"}
     assert {r["judge"] for r in rows} == {"longer-is-better 1.0"}

@@ -116,7 +116,7 @@ def give_back(folder: Path, platform: str, worked: Worked, name: str = "", **how
 
 def check(built: Built, judges: tuple[str, ...] = JUDGES) -> None:
     """Every slot has its judgment, controls have their pairs, and fates are right."""
-    judgments = built.rows("judgments")
+    judgments = built.rows("controlled")
     keys = ("task", "hit", "item", "segment", "system", "control", "criterion", "judge", "score")
     found = Counter((*(r[k] for k in keys), r["position"]) for r in judgments)
     wanted = list(expected(planned(), judges))
@@ -148,7 +148,7 @@ def test_every_slot_has_its_judgment(platform: str, tmp_path: Path) -> None:
     give_back(tmp_path, platform, Worked(JUDGES, scored))
     built = build_file(path)
     check(built)
-    row = next(r for r in built.rows("judgments") if r["judge"] == "A2CAREFUL")
+    row = next(r for r in built.rows("controlled") if r["judge"] == "A2CAREFUL")
     assert row["native_id"]
     assert row["submitted_at"].isoformat().startswith("2026-11-21T")
     assert row["hit_seconds"] in (323, 236.5, 12.5)

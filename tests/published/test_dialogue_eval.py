@@ -63,7 +63,7 @@ def test_system_z(built):
 
 def test_the_judgments_of_those_who_failed_stay_beside(built, verdicts):
     failed = {judge for judge, verdict in verdicts.items() if verdict == "failed"}
-    rows = [r for r in built.rows("judgments") if r["fate"] == "judge_failed"]
+    rows = [r for r in built.rows("controlled") if r["fate"] == "judge_failed"]
     assert {r["judge"] for r in rows} == failed
     reasons = {r["reason"].split(" = ")[0] for r in rows}
     assert reasons == {

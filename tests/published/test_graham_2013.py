@@ -32,7 +32,7 @@ def workers(shared_data) -> dict[str, dict[str, str]]:
 
 def test_a_hit_holds_100_judgments_with_their_controls(built):
     hits: dict[tuple[str, str], list[str]] = {}
-    for row in built.rows("judgments"):
+    for row in built.rows("controlled"):
         hits.setdefault((row["judge"], row["hit"]), []).append(row["control"])
     assert len(hits) == 31
     for controls in hits.values():
@@ -44,7 +44,7 @@ def test_a_hit_holds_100_judgments_with_their_controls(built):
 def test_empty_answers_are_rejected(built, workers):
     empty = {name for name, row in workers.items() if not row["Answer.Q1"]}
     assert len(empty) == 2
-    rejected = [r for r in built.rows("judgments") if r["fate"] == "rejected"]
+    rejected = [r for r in built.rows("controlled") if r["fate"] == "rejected"]
     assert {r["judge"] for r in rejected} == empty
     assert len(rejected) == 200
     assert {r["reason"] for r in rejected} == {"score has no match: ''"}
@@ -82,7 +82,7 @@ def test_rejected_assignments_can_be_dropped(shared_campaigns, tmp_path, workers
     path = tmp_path / "campaign.yaml"
     path.write_text(campaign)
     dropped = build_file(path)
-    rejected = [r for r in dropped.rows("judgments") if r["fate"] == "rejected"]
+    rejected = [r for r in dropped.rows("controlled") if r["fate"] == "rejected"]
     reasons = {r["reason"]: 0 for r in rejected}
     for row in rejected:
         reasons[row["reason"]] += 1

@@ -12,7 +12,7 @@ def test_degraded_twins_are_paired(shared_campaigns, tmp_path):
     pairs = built.rows("control_pairs")
     assert len(pairs) == 638 + 144
     assert {row["reason"] for row in pairs} == {None}
-    judgments = {row["judgment_id"]: row for row in built.rows("judgments")}
+    judgments = {row["judgment_id"]: row for row in built.rows("controlled")}
     for row in pairs:
         twin, output = judgments[row["judgment_id"]], judgments[row["ordinary_id"]]
         same = ("judge", "system", "segment", "task")

@@ -61,7 +61,7 @@ def test_every_annotation_is_accounted_for(build, shared_data):
 
 def test_choices_are_yes_no_tasks_and_repeats_of_a_judge_stay_apart(build):
     built = build()
-    used = [r for r in built.rows("judgments") if r["fate"] == "used"]
+    used = [r for r in built.rows("controlled") if r["fate"] == "used"]
     assert {r["label"] for r in used} == {"yes", "no"}
     assert all(r["task"].startswith("Category:") for r in used)
     answered = Counter((r["task"], r["item"], r["judge"]) for r in used)

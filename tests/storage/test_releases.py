@@ -7,6 +7,7 @@ import multiprocessing
 import shutil
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,10 +26,21 @@ def publish(releases: Releases, text: str = "x") -> str:
 
         def fill(folder: Path):
             (folder / "a.txt").write_text(text)
-            return {"tables": [], "text": text}
+            return least_manifest(version) | {"text": text}
 
         releases.publish(version, fill)
     return version
+
+
+def least_manifest(version: str) -> dict[str, Any]:
+    """A manifest of a release without tables."""
+    empty: dict[str, Any] = {"code": {}, "packages": {}, "settings": {}, "files": {}, "facts": {}}
+    lists: dict[str, Any] = {"sources": [], "tables": [], "checks": [], "runs": []}
+    return empty | lists | {
+        "campaign": "small", "version": version, "parent": None, "changes": None,
+        "created_at": "2030-01-31T00:00:00+00:00", "schema_version": 1,
+        "content_sha256": "0" * 64, "settings_hash": "0" * 64, "signature": "",
+    }  # fmt: skip
 
 
 def test_versions_count_up_and_the_pointer_follows(tmp_path):
@@ -38,7 +50,9 @@ def test_versions_count_up_and_the_pointer_follows(tmp_path):
     assert [publish(releases) for _ in range(3)] == ["v0001", "v0002", "v0003"]
     pointer = json.loads((tmp_path / "gold" / "latest.json").read_bytes())
     latest = releases.get()
-    assert pointer == {"version": "v0003", "manifest_sha256": latest.manifest_sha256}
+    assert (pointer["version"], pointer["manifest_sha256"]) == ("v0003", latest.manifest_sha256)
+    assert pointer["manifests"] == {v: releases.get(v).manifest_sha256 for v in releases.versions()}
+    assert pointer["pruned"] == []
     assert sorted(p.name for p in (tmp_path / "gold").iterdir()) == [
         "latest.json", "v0001", "v0002", "v0003",
     ]  # fmt: skip
@@ -85,6 +99,9 @@ def test_a_deleted_version_is_not_used_again(tmp_path):
     publish(releases)
     publish(releases)
     shutil.rmtree(tmp_path / "gold" / "v0002")
+    with pytest.raises(StoreError, match="its folder is gone"):  # never an older one in silence
+        releases.get()
+    assert releases.latest().version == "v0001"  # builds go on
     assert publish(releases) == "v0003"
 
 

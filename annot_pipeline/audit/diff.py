@@ -1,0 +1,262 @@
+"""What changed between two releases, each cell with its cause, found by recomputation.
+
+What does not belong here: the states between (diff_states), how cells are compared (diff_cells),
+how it is shown (cli).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.audit.diff_cells import (
+    CAUSES,
+    COMPARED,
+    DIFF,
+    Compared,
+    Step,
+    Values,
+    attributed,
+    column_of,
+    differing,
+    long_form,
+    values_of,
+)
+from annot_pipeline.audit.diff_inputs import (
+    code_changes,
+    export_changes,
+    setting_changes,
+    verdict_changes,
+)
+from annot_pipeline.audit.diff_sides import Side, side, with_other_names
+from annot_pipeline.audit.diff_states import Between, State
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import AnnotError, Problem, StoreError
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.releases import Release, Releases
+
+
+@dataclass(frozen=True)
+class Diff:
+    """What changed between two releases.
+
+    Parameters
+    ----------
+    old, new
+        The releases.
+    inputs
+        What differs in exports, judgments, verdicts, settings and code.
+    cells
+        As `diff_cells.DIFF` says, those that people look for first on top.
+    recomputed
+        What had to be built to tell the causes apart: a name, and the tables asked for.
+    notes
+        What is worth knowing of all this.
+    causes_found
+        Whether causes were looked for.
+    """
+
+    old: Release
+    new: Release
+    inputs: Mapping[str, Any]
+    cells: pa.Table
+    recomputed: Sequence[Mapping[str, Any]] = ()
+    notes: Sequence[str] = ()
+    causes_found: bool = True
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Counts by table, column and cause; a cell with two causes counts at both."""
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in self.cells.select(["table", "column", "change", "causes", "delta"]).to_pylist():
+            place = (row["table"], row["column"])
+            counts = found.setdefault(
+                place,
+                dict(zip(("table", "column"), place, strict=True))
+                | {"changed": 0, "added": 0, "removed": 0, "largest": None, "causes": Counter()},
+            )
+            counts[row["change"]] += 1
+            counts["causes"].update(row["causes"] or ())
+            if row["delta"] is not None:
+                counts["largest"] = max(counts["largest"] or 0.0, abs(row["delta"]))
+        for counts in found.values():
+            counts["causes"] = {c: counts["causes"][c] for c in CAUSES if counts["causes"][c]}
+        return list(found.values())
+
+    def document(self, rows: int) -> dict[str, Any]:
+        """As JSON says it, with so many cells of each table at most."""
+        told: list[dict[str, Any]] = []
+        for table in dict.fromkeys(self.cells["table"].to_pylist()):
+            of_table = self.cells.filter(pc.equal(self.cells["table"], table))
+            told += map(_told, of_table.slice(0, rows).to_pylist())
+        return {
+            "campaign": self.new.manifest["campaign"],
+            "from": self.old.version,
+            "to": self.new.version,
+            "inputs": dict(self.inputs),
+            "causes_found": self.causes_found,
+            "recomputed": list(self.recomputed),
+            "notes": list(self.notes),
+            "summary": self.summary(),
+            "cells": self.cells.num_rows,
+            "rows": told,
+        }
+
+
+def _told(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """A cell as JSON says it: what is not there is left out; steps that moved nothing too."""
+    told = {
+        name: value
+        for name, value in cell.items()
+        if value is not None and not name.startswith(("delta_", "after_"))
+    }
+    if cell["causes"] and cell["delta"] is not None:
+        told["deltas"] = {cause: cell[column_of("delta", cause)] for cause in cell["causes"]}
+    return told
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Cells of one table that differ, and both releases of it in long form."""
+
+    compared: Compared
+    schema: pa.Schema
+    cells: pa.Table
+    old: pa.Table
+    new: pa.Table
+
+
+def diff_releases(
+    campaign: LoadedCampaign,
+    versions: tuple[str, str],
+    *,
+    tables: Sequence[str] = tuple(COMPARED),
+    causes: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Diff:
+    """Find what changed between two releases, and why.
+
+    Parameters
+    ----------
+    campaign
+        As it is now: its releases, its archive, its key.
+    versions
+        The two releases, whichever is older.
+    tables
+        Which of `diff_cells.COMPARED`.
+    causes
+        Whether to find the causes; without, nothing is recomputed.
+    progress
+        Told what is being recomputed.
+
+    Raises
+    ------
+    StoreError
+        There is no such release, or its bytes are not those published; or causes cannot be found,
+        since archived bytes, kept settings or the key are missing.
+    """
+    releases = Releases.of(campaign)
+    old, new = (releases.get(version) for version in versions)
+    if not causes:
+        return _without_causes(campaign, old, new, tables)
+    try:
+        sides = (side(campaign, old), side(campaign, new))
+        with ExitStack() as builds:
+            queries = Queries(campaign.settings.resources, campaign.spill)
+            between = Between(campaign, *sides, builds=builds, queries=queries, progress=progress)
+            return _with_causes(between, sides, tables)
+    except AnnotError as error:
+        do = f"annot diff {campaign.file} {old.version} {new.version} --no-causes"
+        last = Problem("", "what changed can still be said, but not why", do=do)
+        title = f"causes cannot be recomputed: {error.title}"
+        raise StoreError(title, [*error.problems, last]) from error
+
+
+def _without_causes(
+    campaign: LoadedCampaign, old: Release, new: Release, tables: Sequence[str]
+) -> Diff:
+    """What changed, from gold alone."""
+    queries = Queries(campaign.settings.resources, campaign.spill)
+    names = [set(release.table("judges")["judge"].to_pylist()) for release in (old, new)]
+    is_of_key = old.manifest["settings_hash"] == new.manifest["settings_hash"]
+    by_judge = is_of_key or not all(names) or bool(names[0] & names[1])
+    notes = () if by_judge else ("no judge is in both releases: verdicts are not compared",)
+    parts = []
+    for found in _differing(queries, old, new, _asked(tables, by_judge=by_judge)):
+        ends = [values_of(queries, found.cells, end) for end in (found.old, found.new)]
+        parts.append(attributed(found.compared, found.schema, found.cells, ends[0], (), ends[1]))
+    inputs = _inputs(old, new, by_judge=by_judge)
+    return Diff(old, new, inputs, _whole(parts), (), notes, causes_found=False)
+
+
+def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[str]) -> Diff:
+    """What changed, and why."""
+    old, new = (side.release for side in sides)
+    others = with_other_names(*sides)
+    notes = [
+        f"judges have other names in {version} than the key at hand gives: nothing is matched by "
+        "judge, and verdicts are not compared"
+        for version in others
+    ]
+    queries = between.queries
+    found = _differing(queries, old, new, _asked(tables, by_judge=not others))
+    needed = [f.compared.source for f in found if f.cells.num_rows]
+    steps = between.steps(needed) if needed else []
+    parts = []
+    for f in found:
+        start, end = (values_of(queries, f.cells, state) for state in (f.old, f.new))
+        known: dict[int, Values] = {}
+
+        def values(state: State, f: _Found = f, known: dict[int, Values] = known) -> Values:
+            if id(state) not in known:
+                rows = long_form(state.table(f.compared.source), f.compared)
+                known[id(state)] = values_of(queries, f.cells, rows)
+            return known[id(state)]
+
+        moves = [Step(cause, values(state)) for cause, state in steps] if f.cells.num_rows else []
+        parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
+    inputs = _inputs(old, new, by_judge=not others) | {"judgments": between.judgments}
+    recomputed = [
+        {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
+    ]
+    return Diff(old, new, inputs, _whole(parts), recomputed, [*notes, *between.notes])
+
+
+def _asked(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:
+    return [c for name in tables for c in COMPARED[name] if by_judge or "judge" not in c.key]
+
+
+def _differing(
+    queries: Queries, old: Release, new: Release, asked: Sequence[Compared]
+) -> list[_Found]:
+    """What differs in each table, of the columns that both releases have."""
+    found = []
+    for compared in asked:
+        before, after = (release.table(compared.table) for release in (old, new))
+        both = set(before.schema.names) & set(after.schema.names)
+        columns = tuple(name for name in compared.columns if name in both)
+        of_both = dataclasses.replace(compared, columns=columns)
+        long = [long_form(rows, of_both) for rows in (before, after)]
+        cells = differing(queries, of_both, *long)
+        found.append(_Found(of_both, after.schema, cells, *long))
+    return found
+
+
+def _inputs(old: Release, new: Release, *, by_judge: bool) -> dict[str, Any]:
+    return {
+        "exports": export_changes(old, new),
+        "judgments": None,
+        "verdicts": verdict_changes(old, new) if by_judge else None,
+        "settings": setting_changes(old, new),
+        "code": code_changes(old, new),
+    }
+
+
+def _whole(parts: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables(parts) if parts else DIFF.empty_table()

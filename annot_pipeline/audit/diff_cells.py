@@ -1,0 +1,225 @@
+"""Cells that differ between two releases, and what moved them on the way from one to the other.
+
+What does not belong here: which states lie on the way, and how they are built (diff_states).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.audit.hybrid import JUDGMENT_CHANGES
+from annot_pipeline.contracts import REAL, TEXT
+from annot_pipeline.storage.queries import Queries
+
+ITEM_TABLES, OTHER_RECORDS = "item tables", "other records"
+VERDICTS, SETTINGS, CODE = "verdicts", "settings", "code"
+CAUSES = (*JUDGMENT_CHANGES, OTHER_RECORDS, ITEM_TABLES, VERDICTS, SETTINGS, CODE)
+"""In the order in which changes are made, but for code: it is what remains."""
+KEYS = ("task", "item", "segment", "system", "method", "judge")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A gold table whose cells are compared: what tells its rows apart, and which columns.
+
+    ``made_of`` is the table that counterfactual builds make instead, if another.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    made_of: str = ""
+
+    @property
+    def source(self) -> str:
+        """The table that counterfactual builds make."""
+        return self.made_of or self.table
+
+
+COMPARED: Mapping[str, tuple[Compared, ...]] = {
+    "labels": (
+        Compared(
+            "labels", ("task", "item"), ("label", "model_label", "probability", "adjudicated")
+        ),
+    ),
+    "scores": (
+        Compared(
+            "scores",
+            ("task", "item"),
+            ("raw_mean", "z_mean", "easl_score", "ra_score", "trueskill_mean"),
+        ),
+    ),
+    "ranks": (
+        Compared("system_rankings", ("task", "method", "system"), ("rank", "cluster", "score")),
+        Compared("segment_ranks", ("task", "segment", "item"), ("rank", "harmonized_rank")),
+    ),
+    # as tested: where verdicts are held for attribution, judge_tests still says what tests find
+    "verdicts": (Compared("judges", ("task", "judge"), ("verdict", "dropped"), "judge_tests"),),
+}
+"""By what ``annot diff --table`` calls them."""
+
+
+def column_of(what: str, cause: str) -> str:
+    """Name of a column of `DIFF` that is about a cause."""
+    return f"{what}_{cause.replace(' ', '_')}"
+
+
+DIFF = pa.schema(
+    [("table", TEXT), *((name, TEXT) for name in KEYS), ("column", TEXT), ("change", TEXT)]
+    + [("old", TEXT), ("new", TEXT), ("old_number", REAL), ("new_number", REAL)]
+    + [("causes", pa.list_(TEXT)), ("delta", REAL)]
+    + [(column_of("delta", cause), REAL) for cause in CAUSES]
+    + [("old_recomputed", TEXT)]
+    + [(column_of("after", cause), TEXT) for cause in CAUSES if cause != CODE]
+)
+"""One row is a cell that differs. ``delta_`` says how much each cause moved a number; ``after_``
+what the cell held when the changes up to that cause were made; ``old_recomputed`` what it held
+before them, by the code at hand.
+"""
+
+Flags = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a state holds in some cells: ``(n_cells,)`` each; NaN and None are null."""
+
+    is_there: Flags
+    text: npt.NDArray[np.object_]
+    number: Floats
+
+    def differs(self, other: Values) -> Flags:
+        """Cells in which two states differ."""
+        both_null = np.isnan(self.number) & np.isnan(other.number)
+        return np.asarray(
+            (self.is_there != other.is_there)
+            | (self.text != other.text)
+            | ((self.number != other.number) & ~both_null),
+            np.bool_,
+        )
+
+    def texts(self, *, whole: Flags) -> list[str | None]:
+        """The values in words, numbers with all their digits; ``whole`` marks whole numbers."""
+        numbers = (
+            None if np.isnan(x) else str(int(x)) if is_whole else repr(float(x))
+            for x, is_whole in zip(self.number, whole, strict=True)
+        )
+        return [t if t is not None else n for t, n in zip(self.text, numbers, strict=True)]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step from release to release: what is changed, and the state that it leads to."""
+
+    cause: str
+    values: Values
+
+
+def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
+    """A row a cell: what tells it, and its text or its number."""
+    n = rows.num_rows
+    keys = {
+        name: rows[name].cast(TEXT) if name in compared.key else pa.nulls(n, TEXT) for name in KEYS
+    }
+    parts = []
+    for column in compared.columns:
+        type_ = rows.schema.field(column).type
+        is_number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
+        number = rows[column].cast(REAL) if is_number else pa.nulls(n, REAL)
+        text = pa.nulls(n, TEXT) if is_number else rows[column].cast(TEXT)
+        told = {"column": pa.repeat(column, n), "text": text, "number": number}
+        parts.append(pa.table(keys | told))
+    return pa.concat_tables(parts)
+
+
+def differing(queries: Queries, compared: Compared, old: pa.Table, new: pa.Table) -> pa.Table:
+    """The cells that differ between two tables in long form, numbered in ``cell``.
+
+    They stand column by column in the order of ``compared``, those that moved most first.
+    """
+    inputs = {"old": old, "new": new}
+    return queries.table("audit/diff_cells", inputs, {"columns": list(compared.columns)})
+
+
+def values_of(queries: Queries, cells: pa.Table, state: pa.Table) -> Values:
+    """What a state, a table in long form, holds in the cells."""
+    found = queries.table("audit/diff_values", {"cells": cells, "state": state})
+    return Values(
+        found["is_there"].to_numpy(),
+        np.array(found["text"].to_pylist(), np.object_),
+        found["number"].to_numpy().astype(np.float64),
+    )
+
+
+def attributed(
+    compared: Compared,
+    schema: pa.Schema,
+    cells: pa.Table,
+    start: Values,
+    steps: Sequence[Step],
+    end: Values,
+) -> pa.Table:
+    """The cells with what moved them, as `DIFF` says.
+
+    Parameters
+    ----------
+    compared, schema
+        The table, and its schema.
+    cells
+        As `differing` gives them.
+    start, end
+        The two releases.
+    steps
+        From one to the other, in order; the first and the last are of code. Without any, causes
+        are null.
+    """
+    n = cells.num_rows
+    names = cells["column"].to_pylist()
+    of_whole = {f.name: pa.types.is_integer(f.type) for f in schema}
+    whole = np.array([of_whole[name] for name in names], np.bool_)
+    states = (start, *(step.values for step in steps), end)
+    numbers = np.all([~np.isnan(state.number) for state in states], axis=0)
+    columns: dict[str, object] = {
+        "table": pa.repeat(compared.table, n),
+        **{name: cells[name] for name in (*KEYS, "column", "change")},
+        "old": start.texts(whole=whole),
+        "new": end.texts(whole=whole),
+        "old_number": pa.array(start.number, REAL, mask=np.isnan(start.number)),
+        "new_number": pa.array(end.number, REAL, mask=np.isnan(end.number)),
+        "delta": pa.array(end.number - start.number, REAL, mask=~numbers),
+    }
+    if steps:
+        columns |= _moves(start, steps, numbers=numbers, whole=whole)
+    nulls = {f.name: pa.nulls(n, f.type) for f in DIFF}
+    return pa.table(nulls | columns, schema=DIFF)
+
+
+def _moves(
+    start: Values, steps: Sequence[Step], *, numbers: Flags, whole: Flags
+) -> dict[str, object]:
+    """What each step moved, and what the cells held after it."""
+    n = start.number.size
+    moved = {cause: np.zeros(n, np.bool_) for cause in CAUSES}
+    deltas = {cause: np.zeros(n) for cause in CAUSES}
+    before = start
+    for step in steps:
+        moved[step.cause] |= before.differs(step.values)
+        deltas[step.cause] += step.values.number - before.number
+        before = step.values
+    causes = [[cause for cause in CAUSES if moved[cause][row]] for row in range(n)]
+    columns: dict[str, object] = {"causes": causes}
+    after = {step.cause: step.values for step in steps[:-1]}  # without the last, which is of code
+    before = after[CODE]
+    columns["old_recomputed"] = before.texts(whole=whole)
+    for cause in CAUSES:
+        columns[column_of("delta", cause)] = pa.array(deltas[cause], REAL, mask=~numbers)
+        if cause != CODE:
+            before = after.get(cause, before)
+            columns[column_of("after", cause)] = before.texts(whole=whole)
+    return columns

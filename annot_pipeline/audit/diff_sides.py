@@ -1,0 +1,115 @@
+"""The two releases of a diff: the settings and exports that each was made of, and its code.
+
+What does not belong here: what would have been published in between (diff_states).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TypeVar
+
+import pyarrow as pa
+
+from annot_pipeline.audit.recompute import exports_of, settings_of
+from annot_pipeline.campaign_file import kept_settings
+from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
+from annot_pipeline.errors import StoreError
+from annot_pipeline.pipeline import NUMERIC_PACKAGES, stages_for
+from annot_pipeline.signature import digest, settings_document, told_document
+from annot_pipeline.storage.keys import present_key
+from annot_pipeline.storage.queries import sql_digest
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.store import Store
+from annot_pipeline.version import __version__
+
+Entry = TypeVar("Entry", Source, ItemSource)
+
+
+@dataclass(frozen=True)
+class Side:
+    """A release, and what it was made of; ``same_key``: whether judges' names are those of now."""
+
+    release: Release
+    settings: Campaign
+    exports: pa.Table
+    same_key: bool
+
+
+def side(campaign: LoadedCampaign, release: Release) -> Side:
+    """What a release was made of; another key of the judges' names does not matter.
+
+    Raises
+    ------
+    StoreError
+        The settings are not kept or damaged, there is no key, or the manifest is too old.
+    """
+    try:
+        return Side(release, settings_of(campaign, release), exports_of(release), same_key=True)
+    except StoreError:
+        settings = _of_another_key(campaign, release)
+        if settings is None:
+            raise
+    return Side(release, settings, exports_of(release), same_key=False)
+
+
+def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | None:
+    """The settings that are kept, if they are those that the manifest tells, but for the key."""
+    text = Store(campaign.store).settings(release.manifest["settings_hash"])
+    if text is None:
+        return None
+    settings = kept_settings(text, f"the settings of {release.version} in the store")
+    if present_key(settings.privacy, campaign.store) is None:
+        return None
+    told = {name: told_document(settings).get(name) for name in release.manifest["settings"]}
+    apart = ("sources", "privacy")  # there, published settings hide who judged
+    differ = [n for n in told if n not in apart and told[n] != release.manifest["settings"][n]]
+    return None if differ else settings
+
+
+def with_other_names(old: Side, new: Side) -> list[str]:
+    """Versions of the releases in which judges have other names than builds of now give them."""
+    sides = (old, new)
+    if {side.settings.privacy.pseudonymize for side in sides} == {False}:
+        return []
+    return [
+        side.release.version
+        for side in sides
+        if not (side.settings.privacy.pseudonymize and side.same_key)
+    ]
+
+
+def same_settings(one: Campaign, other: Campaign) -> bool:
+    """Whether two campaigns have the same settings that can move a number."""
+    return digest(settings_document(one)) == digest(settings_document(other))
+
+
+def entries_merged(old: Campaign, new: Campaign) -> Campaign:
+    """The older settings for the newer one's exports: its entries, of old ones the old mapping."""
+    return old.model_copy(
+        update={
+            "sources": _merged(old.sources, new.sources),
+            "items": _merged(old.items, new.items),
+        }
+    )
+
+
+def _merged(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Entry, ...]:
+    """New entries, each as the old one of the same path says, in order where paths repeat."""
+    known: dict[str, list[Entry]] = defaultdict(list)
+    for entry in old:
+        known[entry.path].append(entry)
+    return tuple(known[entry.path].pop(0) if known[entry.path] else entry for entry in new)
+
+
+def is_of_code_at_hand(release: Release, tables: Iterable[str]) -> bool:
+    """Whether tables of a release were made by this code, with these packages."""
+    manifest = release.manifest
+    code_versions = {run["stage"]: run["code_version"] for run in manifest["runs"]}
+    return (
+        manifest["code"] == {"annot-pipeline": __version__, "sql": sql_digest()}
+        and all(manifest["packages"].get(name) == version(name) for name in NUMERIC_PACKAGES)
+        and all(code_versions.get(s.name) == s.code_version for s in stages_for(tables))
+    )

@@ -1,0 +1,283 @@
+"""The states between two releases: what would have been published, had only some things changed.
+
+From the older release on, changes are made one kind after the other: the code at hand, judgments
+and item tables while verdicts of known judges are held, verdicts, settings, and the code of the
+newer release. A state whose inputs, settings and code are those of another is not built: builds
+are deterministic, so it is the same. What does not belong here: how cells are compared
+(diff_cells), how a state in between is made (hybrid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.audit.diff_cells import CODE, ITEM_TABLES, OTHER_RECORDS, SETTINGS, VERDICTS
+from annot_pipeline.audit.diff_sides import Side, entries_merged, is_of_code_at_hand, same_settings
+from annot_pipeline.audit.hybrid import (
+    ADJUDICATIONS,
+    CORRECTED,
+    JUDGMENT_CHANGES,
+    NEW,
+    WITHDRAWN,
+    HeldVerdicts,
+    Settled,
+    Work,
+    control_with,
+    held_verdicts,
+    settle_between,
+)
+from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
+from annot_pipeline.config import Campaign, LoadedCampaign
+from annot_pipeline.errors import ConfigError, InputError
+from annot_pipeline.pipeline import MAKER, Build, Progress
+from annot_pipeline.steps.resolve_tasks import TASKS
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import TableFile, read_table
+
+OF_JUDGMENTS = ("settled", "tasks", "item_rows", "judge_tests")
+"""What tells how judgments, item tables and verdicts differ."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A state that is a release."""
+
+    release: Release
+
+    def table(self, name: str) -> pa.Table:
+        """A table of the release; what tests find of judges stands in its judges."""
+        return self.release.table("judges" if name == "judge_tests" else name)
+
+
+@dataclass
+class Recomputed:
+    """A state that is built; its tables are there as long as the builds are open."""
+
+    name: str
+    build: Build
+    progress: Progress
+    files: dict[str, TableFile] = field(default_factory=dict)
+    asked: dict[str, None] = field(default_factory=dict)
+
+    def make(self, names: Sequence[str]) -> Mapping[str, TableFile]:
+        """Tables, and all that they are made of."""
+        if not set(names) <= self.files.keys():
+            self.progress(f"recomputing {self.name}")
+            self.files |= recomputed_tables(self.build, names)
+            of_judgments = set(names) == set(OF_JUDGMENTS)
+            self.asked |= dict.fromkeys(("judgments", "verdicts") if of_judgments else names)
+        return self.files
+
+    def table(self, name: str) -> pa.Table:
+        """A table."""
+        return read_table(self.make([name])[name].path)
+
+    def settled(self) -> Settled:
+        """Its judgments, with fates so far."""
+        files = self.make(OF_JUDGMENTS)
+        facts = self.build.recorded(MAKER["settled"]).result.facts
+        return Settled(files["settled"], read_table(files["tasks"].path).cast(TASKS), facts)
+
+
+State = Published | Recomputed
+
+
+class Between:
+    """Two releases, and builds of what lies between.
+
+    Parameters
+    ----------
+    campaign
+        As it is now: its archive, its key.
+    old, new
+        The releases, and what they were made of.
+    builds
+        Keeps what is built open.
+    queries, progress
+        SQL; and who is told what is going on.
+
+    Attributes
+    ----------
+    judgments
+        Counts of judgments by what became of them, as diff_judgments.sql says; None where
+        exports and mappings are the same.
+    kinds
+        The kinds of changes to sources that there are, in order.
+    verdicts_differ
+        Whether judges known in the old state get another verdict with the new sources.
+    notes
+        What is worth knowing of how causes were told apart.
+    recomputed
+        What had to be built.
+    """
+
+    def __init__(
+        self,
+        campaign: LoadedCampaign,
+        old: Side,
+        new: Side,
+        *,
+        builds: ExitStack,
+        queries: Queries,
+        progress: Progress,
+    ) -> None:
+        self.campaign, self.old, self.new = campaign, old, new
+        self.builds, self.queries, self.progress = builds, queries, progress
+        self.judgments: Mapping[str, int] | None = None
+        self.kinds: tuple[str, ...] = ()
+        self.verdicts_differ = False
+        self.notes: list[str] = []
+        self.recomputed: list[Recomputed] = []
+        self.settings = entries_merged(old.settings, new.settings)  # for the new exports
+        if not (old.exports.equals(new.exports) and same_settings(old.settings, self.settings)):
+            self._compare_sources()
+
+    def steps(self, tables: Sequence[str]) -> list[tuple[str, State]]:
+        """From the old release to the new one: what is changed, and the state that this gives.
+
+        Parameters
+        ----------
+        tables
+            What will be asked of the states.
+        """
+        of_code_at_hand = partial(is_of_code_at_hand, tables=[*tables, "judge_tests"])
+        merged_is_new = same_settings(self.settings, self.new.settings)
+        start, end = Published(self.old.release), Published(self.new.release)
+        of_kinds: list[tuple[str, bool, Callable[[], State]]] = [
+            (kind, False, partial(self._with_changes, self.kinds[: place + 1]))
+            for place, kind in enumerate(self.kinds)
+        ]
+        # a cause, whether the state after it is proven to be that before it, and how to build it
+        way: list[tuple[str, bool, Callable[[], State]]] = [
+            (CODE, of_code_at_hand(self.old.release), lambda: self._old),
+            *of_kinds,
+            (VERDICTS, not self.verdicts_differ, lambda: self._merged),
+            (SETTINGS, merged_is_new, lambda: self._new),
+            (CODE, of_code_at_hand(self.new.release), lambda: end),
+        ]
+        if all(is_same for _, is_same, _ in way) and not self.kinds:
+            self.notes.append(
+                "nothing that could move a cell differs: a method changed, but not the version of "
+                "its code, or it does not give the same again"
+            )
+        states: list[State] = [start]
+        for place, (_, is_same, _) in enumerate(way):
+            if is_same and place < len(way) - 1:
+                states.append(states[-1])
+                continue
+            last = place  # the last state that is the same as this one
+            while last + 1 < len(way) and way[last + 1][1]:
+                last += 1
+            state = way[last][2]()
+            if isinstance(state, Recomputed):
+                state.make(tables)
+            states.append(state)
+        return [(cause, state) for (cause, _, _), state in zip(way, states[1:], strict=True)]
+
+    @cached_property
+    def _old(self) -> Recomputed:
+        name = f"{self.old.release.version} with the code at hand"
+        return self._built(name, self.old.settings, self.old.exports)
+
+    @cached_property
+    def _new(self) -> Recomputed:
+        name = f"{self.new.release.version} with the code at hand"
+        return self._built(name, self.new.settings, self.new.exports)
+
+    @cached_property
+    def _merged(self) -> Recomputed:
+        privacy = (self.settings.privacy, self.new.settings.privacy)
+        if same_settings(self.settings, self.new.settings) and privacy[0] == privacy[1]:
+            return self._new
+        name = f"the sources of {self.new.release.version} with the settings of "
+        return self._built(name + self.old.release.version, self.settings, self.new.exports)
+
+    def _with_changes(self, made: Sequence[str]) -> Recomputed:
+        """The old state with some kinds of changes to its sources, verdicts held."""
+        instead: dict[str, Work] = {"control_judges": control_with(self._held)}
+        settings, exports = self.settings, self.new.exports
+        if ITEM_TABLES in self.kinds and ITEM_TABLES not in made:
+            settings = settings.model_copy(update={"items": self.old.settings.items})
+            exports = pa.concat_tables(
+                [_of_kind(exports, "judgments"), _of_kind(self.old.exports, "items")]
+            )
+        of_judgments = [kind for kind in self.kinds if kind in JUDGMENT_CHANGES]
+        if not set(of_judgments) <= set(made):
+            work = settle_between(self._old.settled(), self._merged.settled(), made)
+            instead["settle_judgments"] = work
+        name = f"{self.old.release.version} with {', '.join(made)} of {self.new.release.version}"
+        return self._built(f"{name}, verdicts held", settings, exports, instead)
+
+    @cached_property
+    def _held(self) -> HeldVerdicts:
+        scope = self.old.settings.quality.scope
+        return held_verdicts(self._old.table("judge_tests"), scope=scope)
+
+    def _compare_sources(self) -> None:
+        """Find what differs in judgments and item tables, and whether verdicts follow."""
+        old = self._old.settled()
+        new = self._settled_with_old_settings()
+        counts: dict[str, int] = self.queries.table(
+            "audit/diff_judgments", {"old": old.judgments.path, "new": new.judgments.path}
+        ).to_pylist()[0]
+        found = {
+            NEW: counts["new"] > 0,
+            CORRECTED: counts["corrected"] + counts["restated"] > 0,
+            WITHDRAWN: counts["withdrawn"] > 0,
+            ADJUDICATIONS: any(n for name, n in counts.items() if name.endswith("adjudications")),
+        }
+        files = (self._old.files, self._merged.files)
+        differ = {name: files[0][name].sha256 != files[1][name].sha256 for name in OF_JUDGMENTS}
+        # records that do not count can still move the scale that a task is taken to have
+        found[OTHER_RECORDS] = differ["tasks"] and not any(found.values())
+        found[ITEM_TABLES] = differ["item_rows"]
+        self.judgments = counts
+        self.kinds = tuple(kind for kind, is_found in found.items() if is_found)
+        self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
+
+    def _settled_with_old_settings(self) -> Settled:
+        """The new exports as the old settings read them, or as little of the new as is needed."""
+        wider = {"sources": self.new.settings.sources, "items": self.new.settings.items}
+        named = {"privacy": self.old.settings.privacy}  # judges are matched by name
+        for settings, what in (
+            (self.settings.model_copy(update=wider), "mappings of sources"),
+            (self.new.settings.model_copy(update=named), "settings"),
+        ):
+            try:
+                return self._merged.settled()
+            except (ConfigError, InputError) as error:
+                self.notes.append(
+                    f"{what} changed together with the exports, and count as sources: with those "
+                    f"of {self.old.release.version}, {error.title}"
+                )
+                self.settings = settings
+                self.__dict__.pop("_merged", None)
+        return self._merged.settled()
+
+    def _built(
+        self,
+        name: str,
+        settings: Campaign,
+        exports: pa.Table,
+        instead: Mapping[str, Work] | None = None,
+    ) -> Recomputed:
+        def told(message: str) -> None:
+            if not message.startswith(("warn: ", "error: ")):  # gates of what is not published
+                self.progress(f"  {message}")
+
+        build = self.builds.enter_context(
+            temporary_build(self.campaign, settings, exports, progress=told, instead=instead)
+        )
+        self.recomputed.append(Recomputed(name, build, self.progress))
+        return self.recomputed[-1]
+
+
+def _of_kind(exports: pa.Table, kind: str) -> pa.Table:
+    return exports.filter(pc.equal(exports["kind"], kind))

@@ -1,0 +1,125 @@
+"""Judgments and verdicts of states between two releases, as work that takes a stage's place.
+
+What does not belong here: which states there are (diff_states), how they are built (recompute).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from annot_pipeline.contracts import FLAG, TEXT
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.control import BATCH_ROWS, control_judges_of_campaign
+from annot_pipeline.steps.apply_verdicts import apply_verdicts
+from annot_pipeline.steps.resolve_tasks import TASKS
+from annot_pipeline.storage.tables import TableFile, read_table, write_table
+
+NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
+ADJUDICATIONS = "adjudications"
+JUDGMENT_CHANGES = (NEW, CORRECTED, WITHDRAWN, ADJUDICATIONS)
+"""Kinds of changes to judgments, in the order in which they are made."""
+
+Work = Callable[[StageContext], Made]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What the stage ``settle_judgments`` made of the exports of a release."""
+
+    judgments: TableFile
+    tasks: pa.Table
+    facts: Mapping[str, Any]
+
+
+def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
+    """Work of ``settle_judgments`` that gives a state between two.
+
+    Records that do not count (rejected, duplicate, superseded) are left out: no calculation looks
+    at them. Tasks are those of the new state: their kinds and scales change with the first of the
+    changes. Tasks that only the old state has stay until judgments are withdrawn.
+
+    Parameters
+    ----------
+    old, new
+        The states between which it is.
+    made
+        Which of `JUDGMENT_CHANGES` are made.
+    """
+    changes = {change.replace(" ", "_"): change in made for change in JUDGMENT_CHANGES}
+    tasks = new.tasks
+    if WITHDRAWN not in made:
+        names = pa.array(tasks["task"].to_pylist(), TEXT)
+        gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
+        tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
+
+    def work(context: StageContext) -> Made:
+        inputs = {"old": old.judgments.path, "new": new.judgments.path}
+        run = context.queries.run
+        return Made(
+            {"settled": lambda: run("audit/diff_settled", inputs, changes), "tasks": tasks},
+            dict(new.facts),
+        )
+
+    return work
+
+
+@dataclass(frozen=True)
+class HeldVerdicts:
+    """Whether judges were dropped in an earlier state: those known then stay so.
+
+    ``of_judge`` is empty where judges are tested task by task; else a judge who is known keeps
+    the verdict in tasks that are new to them.
+    """
+
+    of_task_and_judge: Mapping[tuple[str, str], bool]
+    of_judge: Mapping[str, bool]
+
+    def dropped(self, tests: pa.Table) -> list[bool]:
+        """Whether each judge of ``judge_tests`` is dropped: as held, else as tested."""
+        names = (tests[name].to_pylist() for name in ("task", "judge", "dropped"))
+        return [
+            self.of_task_and_judge.get((task, judge), self.of_judge.get(judge, tested))
+            for task, judge, tested in zip(*names, strict=True)
+        ]
+
+    def differ(self, tests: pa.Table) -> bool:
+        """Whether holding these verdicts makes any difference."""
+        tested: list[bool] = tests["dropped"].to_pylist()
+        return self.dropped(tests) != tested
+
+
+def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
+    """The verdicts of ``judge_tests``, to be held; ``scope`` as quality.scope says."""
+    names = (tests[name].to_pylist() for name in ("task", "judge", "dropped"))
+    rows = list(zip(*names, strict=True))
+    of_judge = {judge: dropped for _, judge, dropped in rows} if scope == "campaign" else {}
+    return HeldVerdicts({(task, judge): dropped for task, judge, dropped in rows}, of_judge)
+
+
+def control_with(held: HeldVerdicts) -> Work:
+    """Work of ``control_judges`` that holds verdicts; ``judge_tests`` says what tests find."""
+
+    def work(context: StageContext) -> Made:
+        made = control_judges_of_campaign(context)
+        tests: Any = made.tables["judge_tests"]
+        at = tests.schema.get_field_index("dropped")
+        applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
+        with pq.ParquetFile(context.inputs["settled"].path) as file:
+            batches = apply_verdicts(file.iter_batches(BATCH_ROWS), applied)
+            rows = pa.RecordBatchReader.from_batches(file.schema_arrow, batches)
+            controlled = write_table(context.folder / "held.parquet", rows)
+        return dataclasses.replace(made, tables={**made.tables, "controlled": controlled})
+
+    return work
+
+
+def settled(tables: Mapping[str, TableFile], facts: Mapping[str, Any]) -> Settled:
+    """What recomputed tables hold of the stage ``settle_judgments``."""
+    return Settled(tables["settled"], read_table(tables["tasks"].path).cast(TASKS), facts)

@@ -1,0 +1,190 @@
+"""`annot prune` and `annot pin`: which releases stay, and what they need to be verified.
+
+What a release needs is its folder, the archived bytes of its exports, its settings and the key;
+the last two always stay. Of its parent it needs the digest alone, which latest.json keeps.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.pipeline import Progress
+from annot_pipeline.stages.exports import present_exports
+from annot_pipeline.storage.catalog import write_catalog
+from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.pins import pin, read_pins, unpin
+from annot_pipeline.storage.pointer import SHA256
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.store import Store, cannot_write
+from annot_pipeline.storage.tables import read_table
+
+WAITING = "a build publishes; waiting"
+
+
+def prune(
+    campaign: LoadedCampaign, keep: int, *, dry_run: bool = False, progress: Progress
+) -> dict[str, Any]:
+    """Remove releases but the newest and the pinned, and archived bytes that nothing needs.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    keep
+        How many of the newest releases stay, at least 1.
+    dry_run
+        Only say what would be removed.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    dict
+        ``kept`` and ``removed`` releases, ``archive``, and ``bytes`` freed; see docs/verify.md.
+
+    Raises
+    ------
+    ConfigError
+        ``keep`` is less than 1.
+    StoreError
+        A release that stays cannot be read, so that nobody knows what it needs; or gold or the
+        store cannot be written.
+    """
+    if keep < 1:
+        do = "keep 1 or more: the newest release is what readers get"
+        raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
+    releases = Releases.of(campaign)
+    releases.get()  # there is something to keep
+    store = Store(campaign.store)
+    if dry_run:
+        return _plan(campaign, releases, keep, progress)[0] | {"dry_run": True}
+    try:
+        with releases.publishing(lambda: progress(WAITING)), _alone(store.root, progress):
+            document, unneeded = _plan(campaign, releases, keep, progress)
+            releases.remove([row["version"] for row in document["removed"]])
+            for path in unneeded:
+                path.unlink(missing_ok=True)
+            if document["removed"] and store.root.is_dir():
+                _renew_catalog(campaign, progress)
+    except OSError as error:
+        raise cannot_write(campaign.gold, error, "gold") from error
+    return document | {"dry_run": False}
+
+
+def set_pin(
+    campaign: LoadedCampaign, version: str, *, remove: bool, why: str, progress: Progress
+) -> str:
+    """Pin a release, or take its pin away; returns its version.
+
+    Raises
+    ------
+    StoreError
+        There is no such release, or no such pin; or gold cannot be written.
+    """
+    releases = Releases.of(campaign)
+    releases.get()
+    try:
+        with releases.publishing(lambda: progress(WAITING)):
+            return unpin(releases, version) if remove else pin(releases, version, why)
+    except OSError as error:
+        raise cannot_write(campaign.gold, error, "gold") from error
+
+
+def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
+    """Pins, oldest release first."""
+    Releases.of(campaign).refuse_another()
+    pins = read_pins(campaign.gold)
+    return [{"version": version} | kept.model_dump() for version, kept in pins.items()]
+
+
+def _plan(
+    campaign: LoadedCampaign, releases: Releases, keep: int, progress: Progress
+) -> tuple[dict[str, Any], list[Path]]:
+    """What stays and what goes, and the archived files that go."""
+    versions, pins = releases.versions(), read_pins(campaign.gold)
+    newest = set(versions[-keep:])
+    stay = [v for v in versions if v in newest or v in pins]
+    go = [v for v in versions if v not in stay]
+    progress("looking at what the releases that stay, and the exports, need")
+    needed = {sha256 for version in stay for sha256 in _sources(releases, version)}
+    needed |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
+    needed |= _of_others(campaign) | _of_last_build(Store(campaign.store))
+    archive = Store(campaign.store).archive
+    there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
+    unneeded = [path for path in there if path.name not in needed]
+    removed: list[dict[str, Any]] = [{"version": v, "bytes": _size(campaign.gold / v)} for v in go]
+    n_bytes = sum(there[path] for path in unneeded)
+    document = {
+        "campaign": campaign.settings.campaign,
+        "kept": [
+            {"version": v, "newest": v in newest, "pinned": v in pins,
+             "why": pins[v].why if v in pins else ""}
+            for v in stay
+        ],
+        "removed": removed,
+        "archive": {
+            "kept": len(there) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
+        },
+        "bytes": n_bytes + sum(row["bytes"] for row in removed),
+    }  # fmt: skip
+    return document, unneeded
+
+
+def _sources(releases: Releases, version: str) -> set[str]:
+    return {export["sha256"] for export in releases.get(version).manifest["sources"]}
+
+
+def _of_others(campaign: LoadedCampaign) -> set[str]:
+    """Exports of releases elsewhere that this store feeds: they all stay."""
+    others = [Releases(g) for g in fed_gold(campaign.store) if g != campaign.gold.resolve()]
+    return {s for other in others for v in other.versions() for s in _sources(other, v)}
+
+
+def _of_last_build(store: Store) -> set[str]:
+    """Exports of the last build, also of one that has not published yet."""
+    try:
+        tables = store.recorded("latest", "archive_exports").tables
+    except StoreError:
+        return set()
+    return set(read_table(tables["exports"].path, ["source_sha256"])["source_sha256"].to_pylist())
+
+
+def _is_kept(path: Path) -> bool:
+    named = SHA256.fullmatch(path.name) is not None
+    return named and path.parent.name == path.name[:2]
+
+
+def _size(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*"))
+
+
+def _renew_catalog(campaign: LoadedCampaign, progress: Progress) -> None:
+    try:
+        write_catalog(campaign.store, campaign.gold)
+    except StoreError as error:
+        progress(f"the catalog is not renewed: {error}")
+
+
+@contextmanager
+def _alone(store: Path, progress: Progress) -> Iterator[None]:
+    """Wait until no stage runs on the store (`Store.in_use`), and let none start."""
+    if not store.is_dir():
+        yield
+        return
+    descriptor = os.open(store, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress("a build or a verification reads the store; waiting")
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

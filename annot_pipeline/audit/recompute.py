@@ -1,0 +1,195 @@
+"""Builds of a release's exports with its settings, or with others, in a temporary store.
+
+The stages are those of every build; what differs is where the exports come from: the archive,
+not the globs. What does not belong here: what is asked of the recomputed tables (verify, diff).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.campaign_file import kept_settings
+from annot_pipeline.config import Campaign, LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.pipeline import Build, Progress, Work, stages_for
+from annot_pipeline.signature import settings_hash
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.exports import EXPORTS
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.keys import KEY_FILE, derive, no_key, present_key
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.tables import TableFile
+
+SHARED = ("records", "stages")
+"""Folders of the store that hold results under the hash of all that went into them."""
+
+
+@contextmanager
+def recomputation(
+    campaign: LoadedCampaign, release: Release, progress: Progress, *, reuse: bool = True
+) -> Iterator[Build]:
+    """A build of a release's exports with the settings that it was made with.
+
+    Parameters
+    ----------
+    campaign
+        The campaign as it is now: its archive and its key.
+    release
+        What to make again.
+    progress
+        Told, in a sentence, what is going on.
+    reuse
+        Whether results that the store holds for the same inputs, settings and code count.
+
+    Raises
+    ------
+    StoreError
+        The settings, the key or archived bytes are not there any more, or are not those of then.
+    """
+    settings = settings_of(campaign, release)
+    with temporary_build(
+        campaign, settings, exports_of(release), reuse=reuse, progress=progress
+    ) as build:
+        yield build
+
+
+def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
+    """The settings that a release was made with, as the store keeps them.
+
+    Raises
+    ------
+    StoreError
+        They are not kept, or the key of the judges' names is missing or another.
+    """
+    title = f"{release.version} cannot be made again"
+    wanted: str = release.manifest["settings_hash"]
+    text = Store(campaign.store).settings(wanted)
+    if text is None:
+        what = f"its settings are not in {campaign.store / 'settings'}"
+        do = "restore the store from a backup"
+        raise StoreError(title, [Problem("", what, do=do)])
+    settings = kept_settings(text, f"the settings of {release.version} in the store")
+    key = present_key(settings.privacy, campaign.store)
+    if key is None:
+        raise StoreError(title, [no_key(settings.privacy)])
+    if settings_hash(settings, derive(key, "fingerprint")) != wanted:
+        what = "the settings that are kept, or the key of the judges' names, are not those of then"
+        do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
+        raise StoreError(title, [Problem("", what, do=do)])
+    return settings
+
+
+def exports_of(release: Release) -> pa.Table:
+    """The exports that a release was made from, in their order of precedence.
+
+    Raises
+    ------
+    StoreError
+        The manifest does not tell which source an export belongs to.
+    """
+    places: dict[tuple[str, int], int] = {}
+    rows: list[dict[str, Any]] = []
+    for source in release.manifest["sources"]:
+        if "source" not in source:
+            what = "its manifest, of schema 1, does not say which source an export belongs to"
+            raise StoreError(f"{release.version} cannot be made again", [Problem("", what)])
+        of = (source["kind"], source["source"])
+        place = places[of] = places.get(of, -1) + 1
+        named = {"source_file": source["name"], "source_sha256": source["sha256"]}
+        rows.append(
+            {"kind": of[0], "source_order": of[1], "file_order": place, **named}
+            | {"bytes": source["bytes"]}
+        )
+    return pa.Table.from_pylist(rows, EXPORTS)
+
+
+@contextmanager
+def temporary_build(
+    campaign: LoadedCampaign,
+    settings: Campaign,
+    exports: pa.Table,
+    *,
+    progress: Progress,
+    reuse: bool = True,
+    instead: Mapping[str, Work] | None = None,
+) -> Iterator[Build]:
+    """A build in a temporary store over a campaign's archive; runs no stage yet.
+
+    Parameters
+    ----------
+    campaign
+        Whose archive and key.
+    settings
+        What to build with.
+    exports
+        What to build from, as the stage ``archive_exports`` gives them.
+    progress
+        Told, in a sentence, what is going on.
+    reuse
+        Whether results that the store holds for the same inputs, settings and code count.
+    instead
+        Work that takes a stage's place, by stage.
+    """
+    real = Store(campaign.store)
+    with ExitStack() as held:
+        try:
+            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="annot-audit-")))
+        except OSError as error:
+            where, do = tempfile.gettempdir(), "free space there, or set TMPDIR"
+            problem = Problem(where, str(error.strerror), do=do)
+            raise StoreError("the temporary folder cannot be written", [problem]) from error
+        held.enter_context(real.in_use())  # nobody removes what is being read
+        for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
+            if (real.root / name).exists():
+                (folder / name).symlink_to((real.root / name).resolve())
+        loaded = dataclasses.replace(
+            campaign, settings=settings.model_copy(update={"store": str(folder)})
+        )
+        work = {"archive_exports": _archived(exports)} | dict(instead or {})
+        yield Build(loaded, progress=progress, instead=work)
+
+
+def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, TableFile]:
+    """The tables, and all that they are made of, by name; runs the stages needed.
+
+    Gates are measured, but stop nothing: what was published passed them.
+    """
+    tables: dict[str, TableFile] = {}
+    for stage in stages_for(names):
+        tables |= build.run_stage(stage).result.tables
+    return tables
+
+
+def _archived(exports: pa.Table) -> Callable[[StageContext], Made]:
+    """The work of ``archive_exports`` where the exports are known: their bytes are there."""
+
+    def work(context: StageContext) -> Made:
+        wrong: dict[str, list[str]] = {}
+        for row in exports.to_pylist():
+            kept = archived(context.store.archive, row["source_sha256"])
+            if not kept.is_file():
+                wrong.setdefault("is not there", []).append(row["source_file"])
+            elif file_sha256(kept) != row["source_sha256"]:
+                wrong.setdefault("is damaged", []).append(row["source_file"])
+        if wrong:
+            do = "restore the store's archive from a backup"
+            problems = [
+                Problem("", f"what was kept of {first_of(names)} {what}", do=do)
+                for what, names in wrong.items()
+            ]
+            raise StoreError("the archive does not hold these exports", problems)
+        return Made(
+            {"exports": exports},
+            {"files": exports.num_rows, "bytes": sum(exports["bytes"].to_pylist())},
+        )
+
+    return work

@@ -1,0 +1,178 @@
+"""Why an item has its label, score or rank: every judgment behind it, from the release alone.
+
+One document a task and item, JSON values throughout; docs/trace.md describes it. What does not
+belong here: how it looks (cli, report).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.audit.nearest import unknown_item
+from annot_pipeline.audit.trace_chain import chain
+from annot_pipeline.audit.trace_judgments import iso_time, judgments_about, other_records
+from annot_pipeline.audit.trace_labels import Weighed, weigh_labels
+from annot_pipeline.audit.trace_rows import ByTask, Row, Rows, ask, kinds, rows_about
+from annot_pipeline.audit.trace_scores import weigh_scores
+from annot_pipeline.errors import Problem, StoreError, first_of
+
+DESCRIBED = ("segment", "system", "text", "source", "reference", "truth")
+
+
+def trace(
+    folder: Path, manifest: Mapping[str, Any], item: str, task: str | None = None
+) -> list[Row]:
+    """Documents about an item in all of its tasks, or in one.
+
+    Parameters
+    ----------
+    folder, manifest
+        The release.
+    item
+        An item; of a pair either item, or both as ``a | b``.
+    task
+        Only this task.
+
+    Raises
+    ------
+    StoreError
+        No such item, with those whose ids are near; no such task; a damaged release.
+    """
+    tasks = kinds(manifest)
+    if task is not None and tasks and task not in tasks:
+        problem = Problem("", "there is no such task", allowed=first_of(list(tasks), 20))
+        raise StoreError(f"{folder}: no task {task}", [problem])
+    by_task = rows_about(folder, manifest, [(task, item)])[item]
+    nowhere = by_task.get(None, {})
+    found: list[str | None] = [*sorted(name for name in by_task if name is not None)]
+    if not found and "lineage" in nowhere:
+        found = [None]  # records that do not tell their task
+    if not found:
+        raise unknown_item(folder, manifest, item, task, listed="items" in nowhere)
+    return [_document(manifest, name, item, by_task) for name in found]
+
+
+def trace_items(
+    folder: Path, manifest: Mapping[str, Any], wanted: Sequence[tuple[str, str]]
+) -> list[Row]:
+    """Documents about many items, in the order asked for.
+
+    Parameters
+    ----------
+    folder, manifest
+        The release; of the manifest, which may still be in the making, ``campaign``, ``version``,
+        ``settings``, ``tables``, ``runs`` and ``facts`` are read.
+    wanted
+        Task and item.
+
+    Raises
+    ------
+    StoreError
+        A damaged release.
+    """
+    if not wanted:
+        return []
+    found = rows_about(folder, manifest, wanted)
+    return [_document(manifest, task, item, found[item]) for task, item in wanted]
+
+
+def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tuple[str, str]]:
+    """Task and item of the most contested items.
+
+    First labels where an expert decided against the model. Then in turn the next of each kind:
+    labels (those that a single judge would flip, of these and of the rest those of the highest
+    entropy; of the ``4 * most`` of highest entropy that two judges or more judged), scores (the
+    widest range of z-scores within a criterion), comparisons (most votes for the side that
+    lost), rankings (the widest range of ranks). Equal ones go by task and item.
+
+    Parameters
+    ----------
+    folder, manifest
+        The release, as for `trace_items`.
+    most
+        How many items at most.
+    """
+    tables = ("labels", "judgments")
+    rows = ask(folder, manifest, "audit/trace_contested", tables, {"most": 4 * most})
+    labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
+    flipped = {
+        (found["task"], found["item"])
+        for found in trace_items(folder, manifest, labels)
+        if found["flipped_by"]
+    }
+    queues = [sorted(labels, key=lambda at: at not in flipped)]  # stable: by entropy within
+    for kind in ("score", "preference", "rank"):
+        queues.append([(r["task"], r["item"]) for r in rows if r["kind"] == kind])
+    overruled = [(r["task"], r["item"]) for r in rows if r["overruled"]]
+    return list(dict.fromkeys([*overruled, *_in_turn(queues)]))[:most]
+
+
+def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str, str]]:
+    for place in range(max(map(len, queues))):
+        yield from (queue[place] for queue in queues if place < len(queue))
+
+
+def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task: ByTask) -> Row:
+    """All that the rows say of an item in one task."""
+    own, nowhere = by_task.get(task, {}), by_task.get(None, {})
+    lineage = own.get("lineage", []) + (nowhere.get("lineage", []) if task is not None else [])
+    judgments = own.get("judgments", [])
+    kind = kinds(manifest).get(task or "")
+    label = _one(own.get("labels"), item)
+    weighed = Weighed()
+    if kind == "categorical":
+        weighed = weigh_labels(
+            label, own.get("prevalence", []), own.get("judge_confusion", []), judgments
+        )
+    elif kind == "scalar":
+        weighed = weigh_scores(manifest["settings"], task or "", judgments)
+    items = nowhere.get("items", [])
+    return {
+        "campaign": manifest["campaign"],
+        "release": manifest["version"],
+        "task": task,
+        "item": item,
+        "kind": kind,
+        **{name: _described(items, judgments, item, name) for name in DESCRIBED},
+        "label": label and _with_times(label),
+        "distribution": _in_class_order(own),
+        "score": _one(own.get("scores"), item),
+        "segment_ranks": own.get("segment_ranks", []),
+        "system_rankings": own.get("system_rankings", []),
+        "judgments": judgments_about(
+            item, judgments, lineage, own.get("beside", []), weighed.of_judgment
+        ),
+        "other_records": other_records(judgments, lineage),
+        "set_aside": own.get("set_aside", []),
+        "judges": own.get("judges", []),
+        "runner_up": weighed.runner_up,
+        "without_judge": list(weighed.without_judge),
+        "flipped_by": [row["judge"] for row in weighed.without_judge if row.get("flips")],
+        "held_fixed": weighed.held_fixed,
+        "chain": chain(manifest["runs"], [*own, *nowhere]),
+    }
+
+
+def _described(items: Sequence[Row], judgments: Sequence[Row], item: str, name: str) -> str | None:
+    """What the item table says; else segment and system that all judgments of the item name."""
+    row = next((row for row in items if row["item"] == item), {})
+    if row.get(name) is not None or name not in ("segment", "system"):
+        return row.get(name)
+    said = {row[name] for row in judgments}
+    found: str | None = said.pop() if len(said) == 1 else None
+    return found
+
+
+def _one(rows: Sequence[Row] | None, item: str) -> Row | None:
+    return next((row for row in rows or () if row["item"] == item), None)
+
+
+def _with_times(label: Row) -> Row:
+    return label | {k: iso_time(label[k]) for k in ("adjudicated_at",) if k in label}
+
+
+def _in_class_order(own: Rows) -> list[Row]:
+    order = {row["label"]: row["label_order"] for row in own.get("prevalence", [])}
+    return sorted(own.get("label_distributions", []), key=lambda row: order[row["label"]])

@@ -1,0 +1,118 @@
+"""The judgments about one item: who answered what, what became of it, and where it stands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from annot_pipeline.contracts import CONTROLS, FATES
+
+Row = dict[str, Any]
+
+UNWEIGHED: Row = {
+    "evidence": None, "likelihoods": None, "rules_out": None, "weight": None, "z_weight": None,
+}  # fmt: skip
+KEPT = (
+    "judgment_id", "judge", "fate", "control", "criterion", "label", "score", "z", "preference",
+    "item", "item_a", "item_b", "system_a", "system_b", "rank", "rank_a", "rank_b", "hit",
+    "position", "seconds",
+)  # fmt: skip
+PLACE = ("source_file", "source_row", "cell", "source_sha256", "fate", "reason")
+
+
+def judgments_about(
+    item: str,
+    judgments: Sequence[Row],
+    lineage: Sequence[Row],
+    beside: Sequence[Row],
+    weighed: Mapping[str, Row],
+) -> list[Row]:
+    """Judgments, those that count first, each with every place where it stands.
+
+    Parameters
+    ----------
+    item
+        The item asked for: of a pair, or the pair.
+    judgments, lineage
+        Rows of these tables about the item, of one task.
+    beside
+        Ranks given in the same ranking: ``judgment_id``, ``item``, ``system``, ``rank``.
+    weighed
+        Evidence or weight, by judgment id.
+    """
+    places, others = defaultdict(list), defaultdict(list)
+    for row in lineage:
+        places[row["judgment_id"]].append(row)
+    for row in beside:
+        others[row["judgment_id"]].append({k: row[k] for k in ("item", "system", "rank")})
+    found = []
+    for row in sorted(judgments, key=_by_judge):
+        own = [p for p in places[row["judgment_id"]] if p["fate"] == row["fate"]]
+        found.append(
+            {name: row[name] for name in KEPT}
+            | UNWEIGHED
+            | weighed.get(row["judgment_id"], {})
+            | {
+                "answer": answer(item, row),
+                "submitted_at": iso_time(row["submitted_at"]),
+                "reason": own[0]["reason"] if own else None,
+                "beside": sorted(others[row["judgment_id"]], key=lambda r: (r["rank"], r["item"])),
+                "places": [
+                    {name: p[name] for name in PLACE}
+                    for p in sorted(places[row["judgment_id"]], key=_by_fate)
+                ],
+            }
+        )
+    return found
+
+
+def other_records(judgments: Sequence[Row], lineage: Sequence[Row]) -> list[Row]:
+    """Records about the item that are no judgment, nor stand for one: rejected, mostly."""
+    ids = {row["judgment_id"] for row in judgments}
+    return sorted((row for row in lineage if row["judgment_id"] not in ids), key=_by_fate)
+
+
+def answer(item: str, row: Row) -> str:
+    """What was answered, in words; of a pair from the side of the item asked for."""
+    if row["item_a"] is not None:
+        return _compared(item, row)
+    if row["rank"] is not None:
+        return f"rank {row['rank']}"
+    if row["label"] is not None:
+        return str(row["label"])
+    return f"{row['score']:.15g}" if row["score"] is not None else ""
+
+
+def _compared(item: str, row: Row) -> str:
+    """The outcome of a comparison: with ranks, the lower rank is better."""
+    better = row["preference"]
+    if better is None and None not in (row["rank_a"], row["rank_b"]):
+        better = "tie" if row["rank_a"] == row["rank_b"] else "ab"[row["rank_a"] > row["rank_b"]]
+    names = {"a": row["item_a"], "b": row["item_b"]}
+    if better == "tie" or better is None:
+        other = row["item_b"] if item == row["item_a"] else row["item_a"]
+        whole = item not in names.values()
+        return "a tie" if whole else f"a tie with {other}"
+    winner, loser = names[better], names["b" if better == "a" else "a"]
+    if item == winner:
+        return f"better than {loser}"
+    if item == loser:
+        return f"worse than {winner}"
+    return f"{winner} is better"
+
+
+def iso_time(value: str | None) -> str | None:
+    """A time as JSON says it, ISO 8601 in UTC."""
+    return value and datetime.fromisoformat(value).isoformat()
+
+
+def _by_judge(row: Row) -> tuple[Any, ...]:
+    control = CONTROLS.index(row["control"])
+    return -FATES.index(row["fate"]), row["judge"], control, row["judgment_id"]
+
+
+def _by_fate(row: Row) -> tuple[Any, ...]:
+    at = row["source_file"], row["source_row"], row["cell"] or ""
+    return -FATES.index(row["fate"]), *at

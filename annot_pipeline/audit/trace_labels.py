@@ -1,0 +1,127 @@
+"""Evidence for the label of one item: what the fitted model makes of each answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from annot_pipeline.methods.label_evidence import LabelEvidence, label_evidence
+
+Row = dict[str, Any]
+
+HELD_FIXED = (
+    "Without a judge: the prevalence of the classes and the confusion matrices of the judges stay "
+    "as they were fitted with all judgments; a new fit would move them too."
+)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """What a trace says of answers and of judges.
+
+    Parameters
+    ----------
+    of_judgment
+        By judgment id: ``evidence``, ``likelihoods``, ``rules_out``, ``weight``.
+    without_judge
+        A row a judge: what the item would be without this judge.
+    held_fixed
+        What stays as it is in these rows.
+    runner_up
+        The class that ``evidence`` is against.
+    posterior
+        The distribution worked out anew, by class: equal to the released one.
+    """
+
+    of_judgment: Mapping[str, Row] = field(default_factory=dict)
+    without_judge: Sequence[Row] = ()
+    held_fixed: str | None = None
+    runner_up: str | None = None
+    posterior: Mapping[str, float] = field(default_factory=dict)
+
+
+def weigh_labels(
+    label: Row | None,
+    prevalence: Sequence[Row],
+    confusion: Sequence[Row],
+    judgments: Sequence[Row],
+) -> Weighed:
+    """Weigh the answers about one item of a categorical task.
+
+    Parameters
+    ----------
+    label
+        The item's row of ``labels``.
+    prevalence, confusion
+        Rows of the task: the classes in their order; of answers of judges the probability by true
+        label, ``likelihoods``.
+    judgments
+        Rows of ``judgments`` about the item; those used count.
+    """
+    model_label = label and answered_by_model(label)
+    used = [row for row in judgments if row["fate"] == "used"]
+    classes = [row["label"] for row in sorted(prevalence, key=lambda row: row["label_order"])]
+    if model_label is None or not used:
+        return Weighed()
+    theta = {(row["judge"], row["observed_label"]): row["likelihoods"] for row in confusion}
+    likelihoods = np.array(
+        [[theta[row["judge"], row["label"]][k] for k in classes] for row in used]
+    )
+    names = sorted({row["judge"] for row in used})
+    codes = np.array([names.index(row["judge"]) for row in used])
+    prior = {row["label"]: row["prevalence"] for row in prevalence}
+    found = label_evidence(
+        codes,
+        likelihoods,
+        np.array([prior[k] for k in classes]),
+        n_judges=len(names),
+        label=classes.index(model_label),
+    )
+    of_judgment = {
+        row["judgment_id"]: {
+            "evidence": value if math.isfinite(value) else None,
+            "likelihoods": [
+                {"label": k, "probability": p} for k, p in zip(classes, shares, strict=True)
+            ],
+            "rules_out": [k for k, p in zip(classes, shares, strict=True) if p == 0],
+        }
+        for row, value, shares in zip(
+            used, found.evidence.tolist(), likelihoods.tolist(), strict=True
+        )
+    }
+    return Weighed(
+        of_judgment,
+        _without(found, names, codes.tolist(), classes),
+        HELD_FIXED,
+        classes[found.runner_up] if found.runner_up >= 0 else None,
+        dict(zip(classes, found.posterior.tolist(), strict=True)),
+    )
+
+
+def answered_by_model(label: Row) -> str | None:
+    """The model's own label of a row of ``labels``; schema 1 has a label alone."""
+    if label.get("model_label") is not None or label["adjudicated"]:
+        found: str | None = label.get("model_label")
+    else:
+        found = label["label"]
+    return found
+
+
+def _without(
+    found: LabelEvidence, names: Sequence[str], codes: Sequence[int], classes: Sequence[str]
+) -> list[Row]:
+    return [
+        {
+            "judge": name,
+            "n_judgments": codes.count(code),
+            "n_left": len(codes) - codes.count(code),
+            "label": classes[found.label_without[code]],
+            "probability": float(found.without[code, found.label_without[code]]),
+            "flips": int(found.label_without[code]) != found.label,
+        }
+        for code, name in enumerate(names)
+    ]

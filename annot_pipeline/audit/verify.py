@@ -1,0 +1,162 @@
+"""`annot verify`: a proof for every file of a release, and of the raw bytes behind it.
+
+What is checked is bytes: nothing here says whether a label is right. What does not belong here:
+how one release (verify_release), the archive (verify_archive) and a rebuild (verify_rebuild)
+are checked.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.audit.verify_archive import verify_archive
+from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.audit.verify_rebuild import verify_rebuild
+from annot_pipeline.audit.verify_release import RESTORE, verify_release
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import StoreError
+from annot_pipeline.pipeline import Progress
+from annot_pipeline.storage.pins import PINS, read_pins
+from annot_pipeline.storage.pointer import POINTER, Pointer, number, read_pointer
+from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.store import Store
+
+
+def verify(
+    campaign: LoadedCampaign,
+    version: str | None = None,
+    *,
+    rebuild: bool = False,
+    progress: Progress = lambda _: None,
+) -> dict[str, Any]:
+    """Check releases, the pointer and the archive.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    version
+        One release and what it was made from; None: all, and the whole archive.
+    rebuild
+        Whether to build each release again from its archived bytes, and compare.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    dict
+        ``ok``; ``files`` and ``bytes`` whose checksums were computed; ``findings`` of file, what
+        and do; ``releases``, each with its own; ``pruned``; see docs/verify.md.
+
+    Raises
+    ------
+    StoreError
+        There is no release, or gold holds those of another campaign.
+    """
+    releases = Releases.of(campaign)
+    releases.refuse_another()
+    store = Store(campaign.store)
+    with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
+        return _verify(campaign, releases, version, rebuild, Checked(progress))
+
+
+def _verify(
+    campaign: LoadedCampaign,
+    releases: Releases,
+    version: str | None,
+    rebuild: bool,
+    checked: Checked,
+) -> dict[str, Any]:
+    pointer = _pointer(campaign.gold, checked)
+    versions = _versions(releases, pointer, version)
+    rows: list[dict[str, Any]] = []
+    manifests: dict[str, dict[str, Any]] = {}
+    rebuilt: list[dict[str, Any]] = []
+    for name in versions:
+        checked.progress(f"{name}: checksums")
+        row, manifest = _one_release(campaign.gold / name, pointer, checked)
+        rows.append(row)
+        if manifest:
+            manifests[name] = manifest
+    if version is None:
+        _verify_history(campaign.gold, pointer, checked)
+    before = len(checked.findings)
+    verify_archive(Store(campaign.store).archive, manifests, checked, whole=version is None)
+    archive_ok = len(checked.findings) == before
+    for name, manifest in manifests.items() if rebuild else ():
+        release = Release(name, campaign.gold / name, manifest)
+        rebuilt.append(verify_rebuild(campaign, release, checked))
+    return {
+        "campaign": campaign.settings.campaign,
+        "gold": str(campaign.gold),
+        "ok": not checked.findings,
+        "releases": rows,
+        "archive_ok": archive_ok,
+        "pruned": list(pointer.pruned) if pointer else [],
+        "rebuilt": rebuilt if rebuild else None,
+        **checked.document(),
+    }
+
+
+def _one_release(
+    folder: Path, pointer: Pointer | None, checked: Checked
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    files, n_bytes, before = checked.files, checked.bytes, len(checked.findings)
+    manifest = verify_release(folder, pointer, checked)
+    row = {
+        "version": folder.name,
+        "files": checked.files - files,
+        "bytes": checked.bytes - n_bytes,
+        "ok": len(checked.findings) == before,
+    }
+    return row, manifest
+
+
+def _pointer(gold: Path, checked: Checked) -> Pointer | None:
+    """The pointer, which counts as a file that is checked; None with a finding if damaged."""
+    path = gold / POINTER
+    try:
+        pointer = read_pointer(gold)
+    except StoreError as error:
+        checked.refused(path, error)
+        return None
+    if pointer:
+        checked.files += 1
+        checked.bytes += path.stat().st_size
+    return pointer
+
+
+def _versions(releases: Releases, pointer: Pointer | None, version: str | None) -> list[str]:
+    """Which releases to check: what is asked for, or every folder that is there."""
+    folders = releases.folders()
+    if version is None and folders:
+        return folders
+    wanted = pointer.version if pointer and version in (None, "latest") else version
+    if wanted in folders:
+        return [str(wanted)]
+    releases.get(wanted or "latest")  # says what is missing
+    return []
+
+
+def _verify_history(gold: Path, pointer: Pointer | None, checked: Checked) -> None:
+    """Releases that were published and are gone without `annot prune`; pins of such."""
+    if pointer is None:
+        if not (gold / POINTER).exists():
+            what = "missing: nothing says which release is the newest"
+            do = "copy it too; where a build was killed, annot build writes it"
+            checked.find(gold / POINTER, what, do)
+    else:
+        for version in sorted(pointer.manifests.keys() - {*pointer.pruned}, key=number):
+            if not (gold / version).is_dir():
+                what = "it was published, but its folder is gone; annot prune did not remove it"
+                checked.find(gold / version, what, RESTORE)
+    try:
+        pins = read_pins(gold)
+    except StoreError as error:
+        checked.refused(gold / PINS, error)
+        return
+    for version in pins:
+        if not (gold / version).is_dir():
+            checked.find(gold / version, "pinned, but not there", RESTORE)

@@ -1,0 +1,78 @@
+"""The raw archive: every file's bytes against its name, every release's exports against both."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.errors import first_of, printable
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.files import TEMPORARY
+from annot_pipeline.storage.pointer import SHA256
+
+RESTORE = "restore it from a backup; while the export is still in its place, annot build does"
+DELETE = f"delete it, then {RESTORE}"
+
+
+def verify_archive(
+    archive: Path, manifests: Mapping[str, dict[str, Any]], checked: Checked, *, whole: bool
+) -> None:
+    """Check the archived bytes that releases were made from.
+
+    Parameters
+    ----------
+    archive
+        The archive's folder.
+    manifests
+        Of the releases checked, by version.
+    checked
+        Takes what is found.
+    whole
+        Whether to check what no release names too.
+    """
+    needed: dict[str, dict[tuple[str, str], int]] = {}
+    for version, manifest in manifests.items():
+        for export in manifest["sources"]:
+            by = needed.setdefault(export["sha256"], {})
+            by[version, export["name"]] = export["bytes"]
+    checked.progress(f"archive: exports that releases need: {len(needed):,}")
+    for sha256, by in needed.items():
+        _verify_export(archived(archive, sha256), by, checked)
+    if whole:
+        for path in _others(archive, needed):
+            name = path.name
+            if not SHA256.fullmatch(name) or path != archived(archive, name):
+                checked.find(path, "no archived export: its name is no checksum", "move it away")
+            elif checked.is_file(path, ""):
+                _verify_bytes(path, "; no release needs it", checked)
+
+
+def _verify_export(path: Path, by: Mapping[tuple[str, str], int], checked: Checked) -> None:
+    versions = sorted({version for version, _ in by})
+    names = sorted({printable(name) for _, name in by})
+    needs = "need" if len(versions) > 1 else "needs"
+    who = f"; {first_of(versions)} {needs} it ({first_of(names)})"
+    if not os.path.lexists(path):
+        checked.find(path, f"missing from the archive{who}", RESTORE)
+    elif checked.is_file(path, RESTORE) and _verify_bytes(path, who, checked):
+        size = path.stat().st_size
+        wrong = sorted({version for (version, _), told in by.items() if told != size})
+        if wrong:
+            checked.find(path, f"{size:,} bytes; {first_of(wrong)} says otherwise", RESTORE)
+
+
+def _verify_bytes(path: Path, who: str, checked: Checked) -> bool:
+    found = checked.sha256(path)
+    if found is not None and found != path.name:
+        checked.find(path, f"not the bytes that were archived: sha256 {found}{who}", DELETE)
+    return found == path.name
+
+
+def _others(archive: Path, needed: Iterable[str]) -> list[Path]:
+    """Files of the archive that no release names; what is being written is none yet."""
+    known = {archived(archive, sha256) for sha256 in needed}
+    found = [p for p in archive.rglob("*") if p.is_symlink() or not p.is_dir()]
+    return sorted(p for p in found if p not in known and not p.name.startswith(TEMPORARY))

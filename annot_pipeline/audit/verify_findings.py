@@ -1,0 +1,81 @@
+"""What a verification found, and how much it looked at."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import StoreError
+from annot_pipeline.pipeline import Progress
+from annot_pipeline.storage.files import file_sha256
+
+LARGE = 1 << 28
+"""Bytes from which reading a file is worth a word."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is not as it was published: which file, what, what to do."""
+
+    file: str
+    what: str
+    do: str = ""
+
+
+@dataclass
+class Checked:
+    """Findings, and the files and bytes whose checksums were computed."""
+
+    progress: Progress
+    files: int = 0
+    bytes: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    def find(self, path: Path, what: str, do: str = "") -> None:
+        """Note what is wrong with a file."""
+        self.findings.append(Finding(str(path), what, do))
+
+    def refused(self, path: Path, error: StoreError) -> None:
+        """Note an error that reading a file gave."""
+        told = [f"{p.where}: {p.what}" if p.where else p.what for p in error.problems]
+        what = error.title.removeprefix(f"{path}: ").removeprefix(f"{path.parent}: ")
+        self.find(path, f"{what}: {'; '.join(told)}", error.problems[0].do)
+
+    def unreadable(self, path: Path, error: OSError) -> None:
+        """Note a file whose bytes cannot be had."""
+        self.find(path, f"cannot be read: {error.strerror or error}", "mend access, or the disk")
+
+    def is_file(self, path: Path, missing: str) -> bool:
+        """Whether a file is there, and no link to another; if not, a finding."""
+        try:
+            mode = os.lstat(path).st_mode
+        except OSError:
+            self.find(path, "missing", missing)
+            return False
+        if stat.S_ISREG(mode):
+            return True
+        what = "a link: its bytes lie elsewhere" if stat.S_ISLNK(mode) else "no ordinary file"
+        self.find(path, what, missing)
+        return False
+
+    def sha256(self, path: Path) -> str | None:
+        """Digest of a file's bytes, read piece by piece; None, with a finding, if unreadable."""
+        try:
+            size = path.stat().st_size
+            if size >= LARGE:
+                self.progress(f"reading {path}: {size:,} bytes")
+            digest = file_sha256(path)
+        except OSError as error:
+            self.unreadable(path, error)
+            return None
+        self.files += 1
+        self.bytes += size
+        return digest
+
+    def document(self) -> dict[str, Any]:
+        """As JSON says it."""
+        found = [asdict(finding) for finding in self.findings]
+        return {"files": self.files, "bytes": self.bytes, "findings": found}

@@ -1,0 +1,116 @@
+"""A release built again from its archived bytes, compared byte for byte with what was published."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.audit.first_difference import Difference, first_difference
+from annot_pipeline.audit.recompute import recomputation, recomputed_tables
+from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import AnnotError, first_of, shorten
+from annot_pipeline.pipeline import MAKER, NUMERIC_PACKAGES, stages_for
+from annot_pipeline.storage.queries import sql_digest
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.version import __version__
+
+
+def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked) -> dict[str, Any]:
+    """Build a release again, and compare.
+
+    Parameters
+    ----------
+    campaign
+        Whose archive, settings and key.
+    release
+        What to compare with.
+    checked
+        Takes what is found.
+
+    Returns
+    -------
+    dict
+        ``version``; ``tables`` compared and how many are ``equal``; ``other_code``: packages and
+        code that are not those of then; ``differences``, the first of each table.
+    """
+    other = other_code(release)
+    tables = {t["name"]: t for t in release.manifest["tables"] if t["name"] in MAKER}
+    checked.progress(f"{release.version}: building {len(tables)} tables again")
+    result: dict[str, Any] = {"version": release.version, "tables": 0, "equal": 0}
+    result |= {"other_code": other, "differences": []}
+    try:
+        with recomputation(campaign, release, checked.progress, reuse=False) as build:
+            made = recomputed_tables(build, tables)
+            for name, table in tables.items():
+                result["tables"] += 1
+                if made[name].sha256 == table["sha256"]:
+                    result["equal"] += 1
+                    continue
+                path = release.folder / table["file"]
+                found = _compare(path, made[name].path, table)
+                result["differences"].append({"table": name, **asdict(found)})
+                checked.find(path, _words(name, found), _cause(release, name, other))
+    except AnnotError as error:
+        told = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
+        do = error.problems[0].do if error.problems else ""
+        what = f"cannot be built again: {error.title}{': ' if told else ''}{told}{_said(other)}"
+        checked.find(release.folder, what, do)
+    return result
+
+
+def other_code(release: Release) -> list[str]:
+    """What is not as it was when the release was made: ``numpy 2.4.6, now 2.5.0``."""
+    manifest = release.manifest
+    packages = {name: version(name) for name in NUMERIC_PACKAGES}
+    now = packages | {"python": platform.python_version(), "annot-pipeline": __version__}
+    then = manifest["packages"] | {"annot-pipeline": manifest["code"].get("annot-pipeline")}
+    other = [name for name in sorted(now) if then.get(name) not in (None, now[name])]
+    found = [f"{name} {then[name]}, now {now[name]}" for name in other]
+    if manifest["code"].get("sql") not in (None, sql_digest()):
+        found.append("other queries (sql)")
+    runs = {run["stage"]: run["code_version"] for run in manifest["runs"]}
+    for stage in stages_for(name for t in manifest["tables"] if (name := t["name"]) in MAKER):
+        before = runs.get(stage.name)
+        if before is None:
+            found.append(f"stage {stage.name} is new")
+        elif before != stage.code_version:
+            found.append(f"stage {stage.name} {before}, now {stage.code_version}")
+    return found
+
+
+def _compare(released: Path, rebuilt: Path, table: dict[str, Any]) -> Difference:
+    try:
+        return first_difference(released, rebuilt, table.get("key", ()))
+    except (pa.ArrowException, OSError, ValueError) as error:
+        return Difference(None, None, {}, f"cannot be read: {error}", "readable")
+
+
+def _words(name: str, found: Difference) -> str:
+    key = ", ".join(f"{column} {shorten(value)}" for column, value in found.key.items())
+    row = "" if found.row is None else f"row {found.row:,}{f' ({key})' if key else ''}"
+    column = "" if found.column is None else f"column {found.column}"
+    place = ", ".join(filter(None, (row, column))) or "the file"
+    values = f"released {_short(found.released)}, rebuilt {_short(found.rebuilt)}"
+    return f"{name} is not what its exports give: first in {place}: {values}"
+
+
+def _short(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _cause(release: Release, name: str, other: list[str]) -> str:
+    upstream = tuple(f"stage {stage.name} " for stage in stages_for([name]))
+    near = [what for what in other if not what.startswith("stage ") or what.startswith(upstream)]
+    if near:
+        return f"made by other code: {first_of(near)}; rebuild with the code and packages of then"
+    return f"the same code made it from the same bytes: {release.version} was changed; restore it"
+
+
+def _said(other: list[str]) -> str:
+    return f" (made by other code: {first_of(other)})" if other else ""

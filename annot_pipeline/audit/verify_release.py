@@ -1,0 +1,162 @@
+"""One release: its manifest, its files against the manifest, its tables against both."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.errors import StoreError, first_of
+from annot_pipeline.signature import digest
+from annot_pipeline.storage.files import TEMPORARY, canonical_json
+from annot_pipeline.storage.manifest import MANIFEST, parse_manifest
+from annot_pipeline.storage.pointer import POINTER, Pointer, number
+
+RESTORE = "restore the release from a backup"
+
+
+def verify_release(
+    folder: Path, pointer: Pointer | None, checked: Checked
+) -> dict[str, Any] | None:
+    """Check the release in a folder.
+
+    Parameters
+    ----------
+    folder
+        Named by the release's version.
+    pointer
+        What latest.json says, if it is as it was written.
+    checked
+        Takes what is found.
+
+    Returns
+    -------
+    dict or None
+        The manifest, if it can be believed.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        checked.find(folder, "no ordinary folder: a release is one", RESTORE)
+        return None
+    manifest = _manifest(folder, pointer, checked)
+    if manifest is None:
+        return None
+    good = _verify_files(folder, manifest, checked)
+    for table in manifest["tables"]:
+        if manifest["files"].get(table["file"]) != table["sha256"]:
+            what = f"it has another checksum of {table['file']} among its files, or none"
+            checked.find(folder / MANIFEST, what, RESTORE)
+        elif table["file"] in good:
+            _verify_table(folder / table["file"], table, checked)
+    shas = {t["name"]: t["sha256"] for t in manifest["tables"] if t["name"] != "lineage"}
+    if digest(shas) != manifest["content_sha256"]:
+        what = "content_sha256 is not that of its tables"
+        checked.find(folder / MANIFEST, what, RESTORE)
+    _verify_parent(folder, manifest, pointer, checked)
+    return manifest
+
+
+def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[str, Any] | None:
+    path = folder / MANIFEST
+    if not checked.is_file(path, RESTORE):
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        checked.unreadable(path, error)
+        return None
+    checked.files += 1
+    checked.bytes += len(data)
+    known = pointer.manifests.get(folder.name) if pointer else None
+    unchecked = "; its files cannot be checked against it"
+    if known and hashlib.sha256(data).hexdigest() != known:
+        what = f"changed since it was published: {POINTER} knows other bytes{unchecked}"
+        checked.find(path, what, RESTORE)
+        return None
+    try:
+        manifest = parse_manifest(data, path)
+    except StoreError as error:
+        checked.refused(path, error)
+        return None
+    if canonical_json(manifest) != data:
+        checked.find(path, f"changed: not the spelling that was published{unchecked}", RESTORE)
+        return None
+    if manifest["version"] != folder.name:
+        what = f"the manifest of {manifest['version']}, not of {folder.name}"
+        checked.find(path, what, RESTORE)
+        return None
+    if pointer and pointer.complete and known is None:
+        what = f"{POINTER} does not know it: it was put here, or a build was killed"
+        checked.find(folder, what, "if a build was killed, annot build finishes it; else move it")
+    return manifest
+
+
+def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> set[str]:
+    """Names of the files that are as they were published."""
+    listed: dict[str, str] = manifest["files"]
+    good = set()
+    there = {entry.name for entry in os.scandir(folder)}
+    for name in sorted(there - listed.keys() - {MANIFEST}):
+        passing = " (a write that was killed left it)" if name.startswith(TEMPORARY) else ""
+        checked.find(folder / name, f"not in the manifest{passing}", "move it out of the release")
+    for name, sha256 in listed.items():
+        if not checked.is_file(folder / name, RESTORE):
+            continue
+        found = checked.sha256(folder / name)
+        if found == sha256:
+            good.add(name)
+        elif found:
+            what = f"not the bytes that were published: sha256 {found}, published {sha256}"
+            checked.find(folder / name, what, RESTORE)
+    return good
+
+
+def _verify_table(path: Path, table: dict[str, Any], checked: Checked) -> None:
+    """Rows and columns; of a file whose checksum is right, for damage can harm its reader."""
+    try:
+        metadata = pq.read_metadata(path)
+        found = [
+            (f.name, str(f.type), f.nullable, (f.metadata or {}).get(b"description", b"").decode())
+            for f in metadata.schema.to_arrow_schema()
+        ]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        checked.find(path, f"cannot be read as Parquet: {str(error).splitlines()[0]}", RESTORE)
+        return
+    if metadata.num_rows != table["rows"]:
+        what = f"{metadata.num_rows:,} rows; the manifest says {table['rows']:,}"
+        checked.find(path, what, RESTORE)
+    told = [(c["name"], c["type"], c["nullable"], c["description"]) for c in table["columns"]]
+    if found != told:
+        names = sorted({column[0] for column in {*found} ^ {*told}})
+        what = f"columns are not those of the manifest: {first_of(names) or 'their order'}"
+        checked.find(path, what, RESTORE)
+
+
+def _verify_parent(
+    folder: Path, manifest: dict[str, Any], pointer: Pointer | None, checked: Checked
+) -> None:
+    parent = manifest["parent"]
+    if parent is None:
+        return
+    path = folder / MANIFEST
+    version, sha256 = parent["version"], parent["manifest_sha256"]
+    if number(version) >= number(folder.name):
+        checked.find(path, f"its parent {version} is not older", RESTORE)
+        return
+    known = pointer.manifests.get(version) if pointer else None
+    there = folder.parent / version / MANIFEST
+    if known is None and there.is_file():
+        known = hashlib.sha256(there.read_bytes()).hexdigest()
+        if known != sha256:
+            what = f"changed since it was published: its child {folder.name} knows other bytes"
+            checked.find(there, what, RESTORE)
+    elif known is None:
+        what = f"its parent {version} is not there, and {POINTER} does not know it"
+        checked.find(path, what, "restore the parent, or latest.json, from a backup")
+    elif known != sha256:
+        what = f"it names other bytes as the manifest of its parent {version} than {POINTER}"
+        checked.find(path, what, RESTORE)

@@ -1,0 +1,46 @@
+"""annot prune."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.errors import printable
+
+
+def add(prune: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(prune)
+    text = "how many of the newest releases stay; pinned ones stay too"
+    prune.add_argument("--keep", metavar="N", type=int, required=True, help=text)
+    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Remove old releases."""
+    from annot_pipeline.audit.prune import prune
+
+    campaign = load(arguments)
+    document = prune(campaign, arguments.keep, dry_run=arguments.dry_run, progress=say)
+    show(arguments, document, lambda: _text(arguments.campaign, document))
+    return 0
+
+
+def _text(campaign: str, document: Document) -> str:
+    gone = "would go" if document["dry_run"] else "gone"
+    lines = []
+    for row in document["kept"]:
+        reasons = ["newest"] * row["newest"] + ["pinned"] * row["pinned"]
+        why = f": {row['why']}" if row["why"] else ""
+        lines.append(f"{row['version']}  stays ({', '.join(reasons)}{why})")
+    lines += [f"{r['version']}  {gone}  {r['bytes']:>15,} bytes" for r in document["removed"]]
+    if not document["removed"]:
+        lines.append("no release is older: none goes")
+    archive = document["archive"]
+    lines.append(
+        f"archived exports: {archive['kept']:,} stay, {archive['removed']:,} {gone} "
+        f"({archive['bytes']:,} bytes)"
+    )
+    lines.append(f"{document['bytes']:,} bytes {'to be freed' if document['dry_run'] else 'freed'}")
+    lines.append(f"next: annot verify {campaign}")
+    return "\n".join(map(printable, lines))

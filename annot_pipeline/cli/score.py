@@ -1,0 +1,256 @@
+"""annot score."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.errors import first_of, printable, shorten
+
+NAMES = {
+    "accuracy": "accuracy",
+    "expected_accuracy": "expected accuracy",
+    "log_loss": "log loss, nats",
+    "kl": "KL from gold, nats",
+    "brier": "Brier score, 0 to 2",
+    "log_loss_label": "log loss of label",
+    "entropy": "entropy of gold",
+}
+MOST_TASKS = 25
+"""Tasks that get a line; --json has all."""
+MOST_CLASSES = 25
+
+
+def add(score: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(score)
+    score.add_argument(
+        "predictions", metavar="PREDICTIONS", type=Path,
+        help="csv, tsv, jsonl or parquet (each also .gz), a row an item",
+    )  # fmt: skip
+    score.add_argument("--task", metavar="TASK", help="only this task")
+    score.add_argument("--release", metavar="V", default="latest", help="default: the newest")
+    score.add_argument("--item", metavar="COLUMN", help="column of the item (default: item)")
+    score.add_argument("--label", metavar="COLUMN", help="column of the label (default: label)")
+    score.add_argument(
+        "--form", choices=("labels", "columns", "long", "object"),
+        help="how predictions stand in the file (default: told by its columns)",
+    )  # fmt: skip
+    score.add_argument(
+        "--floor", metavar="P", type=float, default=1e-9,
+        help="what a probability counts as at least in log loss and KL (default: 1e-9)",
+    )  # fmt: skip
+    score.add_argument(
+        "--rounds", metavar="N", type=int, default=1000, help="of the bootstrap (default: 1000)"
+    )
+    score.add_argument(
+        "--normalize", action="store_true", help="divide an item's probabilities by their sum"
+    )
+    score.add_argument(
+        "--unknown-wrong", action="store_true", help="classes that gold does not know are wrong"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Score predictions."""
+    from annot_pipeline.scoring import Options, score
+
+    options = Options(
+        task=arguments.task,
+        release=arguments.release,
+        item=arguments.item,
+        label=arguments.label,
+        form=arguments.form,
+        floor=arguments.floor,
+        rounds=arguments.rounds,
+        normalize=arguments.normalize,
+        unknown_wrong=arguments.unknown_wrong,
+    )
+    document = score(load(arguments), arguments.predictions, options, progress=say)
+    document["next"] = _next(arguments, document)
+    show(arguments, document, lambda: _score_text(document))
+    return 0
+
+
+def _next(arguments: argparse.Namespace, document: Document) -> str:
+    """What to look at: the item that gold and the model disagree on most."""
+    if not document["farthest"]:
+        return "nothing to do, the model says what gold says"
+    row = document["farthest"][0]
+    parts = ["annot", "trace", arguments.campaign, row["item"], "--task", row["task"]]
+    parts += ["--release", document["release"]]
+    return " ".join(map(shlex.quote, parts))
+
+
+def _score_text(document: Document) -> str:
+    tasks = document["tasks"]
+    lines = [
+        f"{document['campaign']} {document['release']}, {document['predictions']}",
+        f"read as: {document['form']['says']}",
+        *_coverage(document),
+        "",
+        *_figures(tasks[0] if len(tasks) == 1 else document["micro"], document),
+    ]
+    if len(tasks) == 1:
+        lines += _classes(tasks[0])
+    else:
+        lines += ["", *_tasks(document)]
+    lines += [
+        "",
+        *_certainty(document["micro"]),
+        "",
+        *_farthest(document["farthest"], len(tasks) > 1),
+    ]
+    return "\n".join(map(printable, [*lines, f"next: {document['next']}"]))
+
+
+def _coverage(document: Document) -> list[str]:
+    """What of the file and of gold is in the figures, and what is not."""
+    lines = [
+        f"{document['rows']:,} rows, {document['matched']:,} of {document['gold_items']:,} items "
+        "of gold"
+    ]
+    for name, says in (
+        ("unknown_items", "rows left out, items that gold does not have"),
+        ("gold_without_prediction", "items of gold without a prediction, left out"),
+    ):
+        found = document[name]
+        if found["n"]:
+            lines.append(f"  {found['n']:,} {says}: {_names(found['first'], found['n'])}")
+    for name, says in (
+        ("unknown_tasks", "rows left out, tasks that gold does not have"),
+        ("other_tasks", "rows left out, of other tasks"),
+    ):
+        if document[name]:
+            n = sum(document[name].values())
+            lines.append(f"  {n:,} {says}: {_names(list(document[name]), len(document[name]))}")
+    form = document["form"]
+    for name, says in (
+        ("classes_without_column", "classes without a column, taken as 0"),
+        ("ignored", "columns that nothing is made of"),
+    ):
+        if form[name]:
+            lines.append(f"  {says}: {_names(form[name], len(form[name]))}")
+    for name, says in (
+        ("n_normalized", "items whose probabilities were divided by their sum"),
+        ("n_unknown_class", "items with a class that gold does not have, counted as wrong"),
+        ("n_tied", "items with several classes of the highest probability: the first counts"),
+        ("n_floored", f"items with a probability raised to {document['floor']:g}"),
+        ("n_adjudicated", "items that an expert decided"),
+    ):
+        n = sum(task[name] for task in document["tasks"])
+        if n:
+            lines.append(f"  {n:,} {says}")
+    return lines
+
+
+def _names(names: Sequence[str], n: int) -> str:
+    shown = first_of([shorten(name, 30) for name in names], 3)
+    return shown if n <= 3 or "more" in shown else f"{shown}, ..."
+
+
+def _figures(part: Document, document: Document) -> list[str]:
+    """The model beside the baselines."""
+    n = part["n_items"]
+    lines = [f"{f'{n:,} items':<20}{'model':>8}  {'95% interval':<16}{'majority':>9}"
+             f"{'prevalence':>12}{'gold':>9}"]  # fmt: skip
+    for name, says in NAMES.items():
+        found = part["figures"][name]
+        beside = [part["baselines"][of][name]["value"] for of in part["baselines"]]
+        lines.append(
+            f"{says:<20}{_value(found['value']):>8}  {_interval(found):<16}"
+            f"{_value(beside[0]):>9}{_value(beside[1]):>12}{_value(beside[2]):>9}"
+        )
+    reasons = dict.fromkeys(document["why_null"].values())
+    return [*lines, *(f"-: {why}" for why in reasons)]
+
+
+def _classes(task: Document) -> list[str]:
+    lines = [
+        "",
+        f"{'class':<20}{'gold':>7}{'model':>7}{'precision':>11}{'recall':>8}{'F1':>8}"
+        f"{'expected F1':>13}",
+    ]
+    for row in task["by_class"][:MOST_CLASSES]:
+        values = [_value(row[name]["value"]) for name in ("precision", "recall", "f1")]
+        lines.append(
+            f"{_fit(row['label'], 19):<20}{row['n_gold']:>7,}{row['n_predicted']:>7,}"
+            f"{values[0]:>11}{values[1]:>8}{values[2]:>8}"
+            f"{_value(row['expected_f1']['value']):>13}"
+        )
+    mean = [_value(task[name]["value"]) for name in ("mean_f1", "mean_expected_f1")]
+    lines.append(f"{'mean':<53}{mean[0]:>8}{mean[1]:>13}")
+    more = len(task["by_class"]) - MOST_CLASSES
+    if more > 0:
+        lines.append(f"{more:,} more classes are in --json")
+    if task["calibration"]:
+        lines.append(f"calibration error {_value(task['calibration']['error'])}")
+    return lines
+
+
+def _tasks(document: Document) -> list[str]:
+    head = f"{'task':<28}{'items':>8}{'accuracy':>10}{'expected':>10}{'log loss':>10}{'KL':>9}"
+    lines = [head]
+    rows = [(row["task"], row["n_items"], row["figures"]) for row in document["tasks"]]
+    macro = document["macro"]
+    for name, n, figures in [*rows[:MOST_TASKS], (None, macro["n_tasks"], macro["figures"])]:
+        values = [
+            _value(figures[of]["value"])
+            for of in ("accuracy", "expected_accuracy", "log_loss", "kl")
+        ]
+        of = f"mean over {n:,} tasks" if name is None else _fit(name, 27)
+        count = "" if name is None else f"{n:,}"
+        lines.append(
+            f"{of:<28}{count:>8}{values[0]:>10}{values[1]:>10}{values[2]:>10}{values[3]:>9}"
+        )
+    if len(rows) > MOST_TASKS:
+        lines.append(f"{len(rows) - MOST_TASKS:,} more tasks are in --json; --task shows one")
+    return lines
+
+
+def _certainty(part: Document) -> list[str]:
+    lines = [
+        f"{'gold is certain by':<20}{'items':>8}{'accuracy':>10}  {'95% interval':<16}"
+        f"{'expected':>9}{'log loss':>10}"
+    ]
+    for row in part["by_certainty"]:
+        if row["n_items"]:
+            found = row["figures"]
+            lines.append(
+                f"{row['certainty']:<20}{row['n_items']:>8,}"
+                f"{_value(found['accuracy']['value']):>10}  {_interval(found['accuracy']):<16}"
+                f"{_value(found['expected_accuracy']['value']):>9}"
+                f"{_value(found['log_loss']['value']):>10}"
+            )
+    return lines
+
+
+def _farthest(rows: Sequence[Document], several: bool) -> list[str]:
+    lines = ["farthest from gold:"] if rows else []
+    for row in rows:
+        by = "an expert" if row["adjudicated"] else f"{row['probability']:.3f}"
+        said = "no class" if row["predicted"] is None else _fit(shorten(row["predicted"]), 13)
+        if row["predicted_probability"] is not None:
+            said += f" ({row['predicted_probability']:.3f})"
+        item, label = _fit(shorten(row["item"]), 18), _fit(shorten(row["label"]), 13)
+        if several:
+            item = f"{_fit(row['task'], 12)} {_fit(item, 14)}"
+        lines.append(f"  {item}: gold {label} ({by}), model {said}")
+    return lines
+
+
+def _value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+def _interval(found: Document) -> str:
+    if found["ci_low"] is None:
+        return ""
+    return f"{found['ci_low']:.4f}..{found['ci_high']:.4f}"
+
+
+def _fit(name: str, width: int) -> str:
+    return name if len(name) <= width else f"{name[: width - 1]}…"

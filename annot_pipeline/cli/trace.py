@@ -1,0 +1,36 @@
+"""annot trace."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import add_campaign, load, show
+
+
+def add(trace: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(trace)
+    text = "an item, one of two items that were compared, or both as 'a | b'"
+    trace.add_argument("item", metavar="ITEM", help=text)
+    trace.add_argument("--task", metavar="TASK", help="only this task")
+    trace.add_argument(
+        "--release", default="latest", metavar="V", help="a release (default: the newest)"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Say why an item is what it is in gold."""
+    from annot_pipeline.audit.trace import trace
+    from annot_pipeline.cli.trace_text import traces_text
+    from annot_pipeline.storage.releases import Releases
+
+    release = Releases.of(load(arguments)).get(arguments.release)
+    documents = trace(release.folder, release.manifest, arguments.item, arguments.task)
+    document = {
+        "campaign": release.manifest["campaign"],
+        "release": release.version,
+        "item": arguments.item,
+        "traces": documents,
+    }
+    show(arguments, document, lambda: traces_text(arguments.campaign, documents))
+    return 0

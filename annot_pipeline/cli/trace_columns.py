@@ -1,0 +1,41 @@
+"""Cells and columns of text: short, printable, one under another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from annot_pipeline.errors import printable
+
+LONGEST = 40
+"""Letters of an answer or a name in a column."""
+
+ENTRIES = 12
+"""Rows of a section on the side of the matter; --json has all."""
+
+
+def number(value: float | None) -> str:
+    """Four digits of a number."""
+    return "unknown" if value is None else f"{value:.4g}"
+
+
+def short(text: object, limit: int = LONGEST) -> str:
+    """Text from exports: one line, its beginning."""
+    shown = printable(str(text)[: limit + 1])
+    return shown if len(shown) <= limit else f"{shown[: limit - 1]}…"
+
+
+def first_rows(rows: Sequence[tuple[str, ...]], most: int = ENTRIES) -> Iterator[str]:
+    """Columns of the first rows, and how many more there are."""
+    yield from columns(rows[:most])
+    if len(rows) > most:
+        yield f"  and {len(rows) - most:,} more; --json has all"
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows under each other; a column as wide as its widest cell."""
+    shown = [tuple(map(printable, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    return [
+        "  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True) if w).rstrip()
+        for row in shown
+    ]

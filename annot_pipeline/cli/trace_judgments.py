@@ -1,0 +1,180 @@
+"""The judgments and judges of a trace, for people."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from annot_pipeline.cli.trace_columns import columns, first_rows, number, short
+
+Row = dict[str, Any]
+
+MOST = 200
+"""Judgments that are shown; --json has all."""
+
+
+def judgments_title(trace: Row) -> str:
+    """How many judgments, and what their numbers mean."""
+    title = f"judgments ({len(trace['judgments'])})"
+    file = _only_file(trace)
+    if file is not None:
+        title += f", rows of {file}"
+    if trace["runner_up"] is not None:
+        model = trace["label"].get("model_label") or trace["label"]["label"]
+        runner_up = short(trace["runner_up"])
+        title += f"; evidence in nats, for {short(model)} against {runner_up}"
+    return title
+
+
+def _only_file(trace: Row) -> str | None:
+    """The file where all judgments stand, if they do in one."""
+    files = {p["source_file"] for row in trace["judgments"] for p in row["places"]}
+    return files.pop() if len(files) == 1 else None
+
+
+def judgments(trace: Row) -> Iterable[str]:
+    """Each judgment: who, what, evidence or weight, fate, where."""
+    rows: list[tuple[str, ...]] = []
+    left = {row["judge"]: row for row in trace["without_judge"]}
+    place = _place if _only_file(trace) is None else _row
+    for row in trace["judgments"]:
+        places = [p for p in row["places"] if p["fate"] == row["fate"]]
+        beside = ", ".join(f"{b['rank']} {b['system'] or b['item']}" for b in row["beside"])
+        rows.append(
+            (
+                row["judge"],
+                short(row["answer"]) + (f" [{row['criterion']}]" if row["criterion"] else ""),
+                _weight(row),
+                _left(left[row["judge"]]) if row["likelihoods"] else "",
+                _fate(row),
+                ", ".join(map(place, places)),
+                short(row["reason"], 80) if row["reason"] else "",
+                f"of {short(beside, 80)}" if beside else "",
+            )
+        )
+    weight = {"categorical": "evidence", "scalar": "weight"}.get(trace["kind"], "")
+    left_over = "without the judge" if any(row[3] for row in rows) else ""
+    heads = ("judge", "answer", weight, left_over, "fate", "where", "", "")
+    return first_rows([heads, *rows], 1 + MOST) if rows else ()
+
+
+def _left(without: Row) -> str:
+    """Label and probability that are left without a judge."""
+    return f"{short(without['label'], 20)}, {number(without['probability'])}"
+
+
+def _fate(row: Row) -> str:
+    kind = row["control"]
+    return str(row["fate"]) + (f" [{kind}]" if kind not in ("none", row["fate"]) else "")
+
+
+def _weight(row: Row) -> str:
+    if row["rules_out"]:
+        return f"rules out {short(', '.join(row['rules_out']), 20)}"
+    if row["evidence"] is not None:
+        return f"{row['evidence']:+.3f}"
+    if row["weight"] is not None:
+        z = "" if row["z"] is None else f", z {row['z']:+.2f}"
+        return f"{row['weight']:.3f}{z}"
+    return ""
+
+
+def other_places(trace: Row) -> Iterable[str]:
+    """Records that say a judgment again, or said it otherwise."""
+    return records(
+        [
+            place | {"judge": row["judge"]}
+            for row in trace["judgments"]
+            for place in row["places"]
+            if place["fate"] != row["fate"]
+        ]
+    )
+
+
+def records(found: Sequence[Row]) -> Iterable[str]:
+    """Records with their fates and reasons."""
+    rows = [
+        (row["fate"], row["judge"] or "nobody", _place(row), short(row["reason"] or "", 100))
+        for row in found
+    ]
+    return first_rows(rows)
+
+
+def set_aside(trace: Row) -> Iterable[str]:
+    """Judgments that a calculation could not take."""
+    return first_rows(
+        [(r["judge"], r["left_out_of"], short(r["reason"], 100)) for r in trace["set_aside"]]
+    )
+
+
+def excluded(trace: Row) -> Iterable[str]:
+    """Judges whose judgments do not count, with what their test found."""
+    rows = [
+        (
+            row["judge"],
+            row["verdict"],
+            f"{row['test']} ({row['contrast']})" if row["test"] else "",
+            f"statistic {number(row['statistic'])}",
+            f"effect {number(row['effect'])}",
+            f"p {number(row['p_value'])}, adjusted {number(row['p_adjusted'])}",
+            f"{row['n_pairs']} {'answers' if row['test'] == 'known_answer' else 'pairs'}",
+            row["verdict_reason"] or "",
+        )
+        for row in trace["judges"]
+        if row["dropped"]
+    ]
+    return columns(rows)
+
+
+def flips(trace: Row) -> str:
+    """How many judges would change the label if they were left out."""
+    if trace["kind"] != "categorical" or not trace["without_judge"]:
+        return ""
+    n = len(trace["flipped_by"])
+    if not n:
+        return "no single judge flips the label"
+    return f"{n} of {len(trace['without_judge'])} judges flip{'s' * (n == 1)} the label alone"
+
+
+def without(trace: Row) -> Iterator[str]:
+    """What would change without each judge."""
+    rows = trace["without_judge"]
+    table: list[tuple[str, ...]]
+    if trace["kind"] == "categorical":
+        table = [
+            (
+                row["judge"],
+                f"{row['n_left']} left" if row["n_left"] else "the prevalence alone",
+                f"{short(row['label'])}, {number(row['probability'])}",
+            )
+            for row in rows
+            if row["flips"]
+        ]
+    else:
+        order = sorted(rows, key=lambda row: (-abs(row["change"] or 0.0), row["judge"]))
+        table = [
+            (row["judge"], "no judgment left", "", "", "")
+            if row["raw_mean"] is None
+            else (
+                row["judge"],
+                f"{row['n_left']} left",
+                f"mean {number(row['raw_mean'])}",
+                f"change {row['change']:+.4g}",
+                f"z {number(row['z_mean'])}",
+            )
+            for row in order
+        ]
+    yield from first_rows(table)
+    if rows:
+        yield from textwrap.wrap(
+            trace["held_fixed"], 98, initial_indent="  ", subsequent_indent="  "
+        )
+
+
+def _place(row: Row) -> str:
+    return f"{row['source_file']}:{_row(row).removeprefix('row ')}"
+
+
+def _row(row: Row) -> str:
+    return f"row {row['source_row']}" + (f" ({row['cell']})" if row["cell"] else "")

@@ -1,0 +1,180 @@
+"""A trace for people: sections of columns, the answer first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from annot_pipeline.cli.trace_columns import columns, first_rows, number, short
+from annot_pipeline.cli.trace_judgments import (
+    excluded,
+    flips,
+    judgments,
+    judgments_title,
+    other_places,
+    records,
+    set_aside,
+    without,
+)
+from annot_pipeline.errors import printable
+
+Row = dict[str, Any]
+
+GOLD_TABLES = (
+    "labels", "label_distributions", "prevalence", "judge_confusion", "scores", "segment_ranks",
+    "system_rankings", "judges", "judgments", "lineage",
+)  # fmt: skip
+"""Tables whose data versions are told even if no other stage takes them."""
+
+WHOLE = 3
+"""Tasks that are shown in full; of an item in more of them each gets a line."""
+
+
+def traces_text(campaign: str, traces: Sequence[Row]) -> str:
+    """All documents about an item, as lines."""
+    lines = [f"item {traces[0]['item']}: {traces[0]['campaign']}, release {traces[0]['release']}"]
+    if len(traces) > WHOLE:
+        lines += [f"  in {len(traces)} tasks; --task NAME shows one of them in full", ""]
+        lines += columns(
+            [
+                (t["task"], _headline(t), f"{len(t['judgments'])} judgments", flips(t))
+                for t in traces
+            ]
+        )
+    else:
+        for trace in traces:
+            lines += ["", *_trace(trace)]
+    lines.append(f"next: annot trace {campaign} ITEM --json says all that is known")
+    return "\n".join(map(printable, lines))
+
+
+def _trace(trace: Row) -> Iterator[str]:
+    yield f"task {trace['task'] or 'unknown'} ({trace['kind'] or 'no judgment of it counts'})"
+    for name in ("segment", "system", "text", "source", "reference", "truth"):
+        if trace[name] is not None:
+            yield f"  {name:<10} {short(trace[name], 80)}"
+    for title, rows in (
+        ("", _answer(trace)),
+        ("distribution", _distribution(trace)),
+        (judgments_title(trace), judgments(trace)),
+        ("the same answers stand, or others stood, in", other_places(trace)),
+        ("records that are no judgments", records(trace["other_records"])),
+        ("left out", set_aside(trace)),
+        ("judges who do not count", excluded(trace)),
+        (": ".join(filter(None, ("without one judge", flips(trace)))), without(trace)),
+        ("ranks within segments", _segment_ranks(trace)),
+        ("rankings of the system", _system_rankings(trace)),
+        ("made by", _chain(trace)),
+    ):
+        body = list(rows)
+        if body:
+            yield from [title] * bool(title)
+            yield from body
+
+
+def _headline(trace: Row) -> str:
+    """The answer in a few words."""
+    label, score = trace["label"], trace["score"]
+    if label:
+        found = f"label {short(label['label'])}"
+        if label["adjudicated"]:
+            return f"{found}, decided by an expert"
+        return f"{found}, probability {number(label['probability'])}"
+    if score:
+        return f"score {number(score['raw_mean'])}"
+    own = [row["rank"] for row in trace["segment_ranks"] if row["item"] == trace["item"]]
+    return f"rank {own[0]}" if own else "compared" if trace["judgments"] else "no answer"
+
+
+def _answer(trace: Row) -> Iterator[str]:
+    label, score = trace["label"], trace["score"]
+    yield _headline(trace)
+    if label and label["adjudicated"]:
+        when = f" at {label['adjudicated_at']}" if label["adjudicated_at"] else ""
+        why = f": {label['adjudication_reason']}" if label["adjudication_reason"] else ""
+        yield f"  by {label['adjudicator']}{when}{why}"
+        model, p = label["model_label"], number(label["model_probability"])
+        yield f"  the model says {short(model)}, {p}" if model else "  no judge labelled it"
+    if label and label["n_judgments"]:
+        yield (
+            f"  {label['n_judgments']} judgments of {label['n_judges']} judges; "
+            f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
+            f"{short(label['majority_label'])}; entropy {number(label['entropy'])} nats"
+        )
+    if score:
+        yield (
+            f"  mean {number(score['raw_mean'])} of {score['n_judgments']} judgments of judges "
+            f"kept ({number(score['unfiltered_mean'])} of all {score['n_unfiltered']}); "
+            f"z {number(score['z_mean'])}; EASL {number(score['easl_score'])}"
+        )
+        if score["reason"]:
+            yield f"  {score['reason']}"
+
+
+def _distribution(trace: Row) -> Iterable[str]:
+    rows = trace["distribution"]
+    most = max((row["votes"] for row in rows), default=0)
+    shown = [row for row in rows if row["votes"] or row["probability"] >= 5e-5]
+    yield from columns(
+        [("label", "probability", "votes")] * bool(shown)
+        + [
+            (
+                short(row["label"]),
+                f"{row['probability']:.6f}",
+                f"{row['votes']} {'#' * round(20 * row['votes'] / max(most, 1))}",
+            )
+            for row in shown
+        ]
+    )
+    if len(rows) > len(shown):
+        yield f"  and {len(rows) - len(shown)} classes without votes, each below 0.00005"
+
+
+def _segment_ranks(trace: Row) -> Iterable[str]:
+    return first_rows(
+        [
+            (
+                row["item"],
+                f"rank {row['rank']}",
+                f"dominance {number(row['dominance'])}",
+                f"over {row['n_dominates']}, under {row['n_dominated_by']}",
+                "in a contradiction" if row["in_contradiction"] else "",
+            )
+            for row in trace["segment_ranks"]
+        ]
+    )
+
+
+def _system_rankings(trace: Row) -> Iterable[str]:
+    return first_rows(
+        [
+            (
+                row["system"],
+                row["method"],
+                f"rank {row['rank']}",
+                f"score {number(row['score'])}",
+                f"cluster {row['cluster']}" if row["cluster"] is not None else "",
+            )
+            for row in trace["system_rankings"]
+        ]
+    )
+
+
+def _chain(trace: Row) -> Iterable[str]:
+    """Stages with the tables that later ones, or the answer, take from them."""
+    taken = {table for run in trace["chain"] for table in run["inputs"]} | set(GOLD_TABLES)
+    return columns(
+        [
+            (
+                run["stage"],
+                f"code {run['code_version']}",
+                f"run {run['run'][:8]}",
+                ", ".join(
+                    f"{table} {sha256[:8]}"
+                    for table, sha256 in run["data_versions"].items()
+                    if table in taken
+                ),
+            )
+            for run in trace["chain"]
+        ]
+    )

@@ -1,0 +1,53 @@
+"""annot verify."""
+
+from __future__ import annotations
+
+import argparse
+
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.errors import first_of, printable
+
+
+def add(verify: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    add_campaign(verify)
+    text = "one release, as v0012 or latest (default: all, and the whole archive)"
+    verify.add_argument("version", metavar="V", nargs="?", help=text)
+    text = "build each release again from its archived bytes, and compare byte for byte"
+    verify.add_argument("--rebuild", action="store_true", help=text)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compute every checksum again."""
+    from annot_pipeline.audit.verify import verify
+
+    campaign = load(arguments)
+    document = verify(campaign, arguments.version, rebuild=arguments.rebuild, progress=say)
+    show(arguments, document, lambda: _text(arguments.campaign, document))
+    return int(not document["ok"])
+
+
+def _text(campaign: str, document: Document) -> str:
+    lines = [
+        f"{row['version']}  {'ok   ' if row['ok'] else 'WRONG'}  {row['files']:>4,} files  "
+        f"{row['bytes']:>15,} bytes"
+        for row in document["releases"]
+    ]
+    if document["pruned"]:
+        lines.append(f"pruned: {first_of(document['pruned'])}")
+    for row in document["rebuilt"] or ():
+        of = f"{row['equal']} of {row['tables']} tables" if row["tables"] else "no table"
+        lines.append(f"{row['version']} built again: {of} byte for byte the same")
+        lines += [f"  not as then: {what}" for what in row["other_code"]]
+    findings = document["findings"]
+    for finding in findings:
+        lines.append(f"{finding['file']}: {finding['what']}")
+        lines += [f"  do: {finding['do']}"] if finding["do"] else []
+    checked = f"{document['files']:,} files, {document['bytes']:,} bytes checked"
+    if findings:
+        lines.append(f"{checked}; findings: {len(findings):,}")
+    else:
+        lines.append(f"{checked}: all as published")
+        if document["rebuilt"] is None:
+            lines.append(f"next: annot verify {campaign} --rebuild")
+    return "\n".join(map(printable, lines))

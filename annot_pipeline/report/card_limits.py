@@ -1,0 +1,74 @@
+"""The part of a data card that says what a release cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.errors import first_of
+from annot_pipeline.report.markdown import escape
+
+
+def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
+    """Lines of the section: of the methods that were used, and of what the gates found."""
+    found = [*_of_labels(manifest, gold["labels"]), *_of_control(manifest, gold["judges"])]
+    guessed = manifest["facts"]["guessed_tasks"]
+    if guessed:
+        names = escape(first_of(guessed))
+        found.append(f"The campaign does not declare what these tasks are, it was guessed: {names}")
+    found += [
+        f"Gate `{check['name']}` ({check['level']}): {check['question']}: {check['value']:.4g}. "
+        f"{escape(check['detail'])}"
+        for check in manifest["checks"]
+        if check["level"] != "pass"
+    ]
+    found.append(
+        "Items, systems, labels, paths of exports and experts' reasons are published as the "
+        "exports have them; only who judged is a pseudonym."
+        if manifest["settings"]["privacy"]["pseudonymize"]
+        else "Judges are not pseudonyms: mind whom you share this with."
+    )
+    return [*(f"- {limit}" for limit in found), ""]
+
+
+def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
+    if not manifest["convergence"]:
+        return []
+    found = [
+        "`labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
+        "independently; on hard items they do not, and it is then too sure of itself."
+    ]
+    n, uncertain = labels.num_rows, pc.sum(pc.invert(labels["certain"])).as_py() or 0
+    if uncertain:
+        found.append(f"{uncertain:,} of {n:,} items ({uncertain / n:.1%}) are not `certain`.")
+    single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
+    if single:
+        found.append(
+            f"{single:,} of {n:,} items have one judgment: their label is one judge's word, and "
+            "its probability says how good the model takes that judge to be."
+        )
+    unsettled = [fit["task"] for fit in manifest["convergence"] if not fit["converged"]]
+    if unsettled:
+        found.append(f"The model did not converge for {escape(first_of(unsettled))}.")
+    return found
+
+
+def _of_control(manifest: Mapping[str, Any], judges: pa.Table) -> list[str]:
+    quality = manifest["settings"]["quality"]
+    verdicts = pc.value_counts(judges["verdict"]).to_pylist()
+    n = {row["values"]: row["counts"] for row in verdicts}
+    found = []
+    if n.get("passed") or n.get("failed"):
+        found.append(
+            f"Judge control with alpha {quality['alpha']:g}: about that share of the judges who do "
+            "not look pass all the same, and a careful judge with few controls may fail."
+        )
+    if n.get("untested"):
+        found.append(
+            f"{n['untested']:,} times a judge has no verdict in a task, for want of controls; they "
+            "count like those who passed."
+        )
+    return found

@@ -1,0 +1,96 @@
+"""The part of a data card that says how to read a release, and what its columns mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import first_of
+from annot_pipeline.report.card_front_matter import main_table
+from annot_pipeline.report.markdown import escape
+
+WHICH = {
+    "labels": "`label` is the answer, an expert's where `adjudicated`, else the model's "
+    "(`model_label`). To train or test on labels that hold, keep the rows where `certain` or "
+    "`adjudicated`; to weigh the others as they should, take `probability` here or the whole "
+    "distribution in `label_distributions`. `majority_label` is for comparison.",
+    "scores": "`z_mean` is the mean of standardized scores, free of how each judge uses the scale; "
+    "`raw_mean` is in points of the scale. `n_judgments` says how much either rests on.",
+    "system_rankings": "Each `method` is a ranking of its own, with `ci_low`, `ci_high` and "
+    "`cluster`: systems of one cluster are not told apart. `segment_ranks` ranks the outputs of "
+    "each segment.",
+}  # fmt: skip
+"""Which column to use, by main table."""
+
+FILTERS = {"labels": 'gold = labels[labels["certain"] | labels["adjudicated"]]'}
+
+
+def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
+    """Lines of the section."""
+    main, version = main_table(manifest), manifest["version"]
+    file = f"{main}.parquet"
+    return [
+        "In this folder:",
+        "",
+        "```python",
+        "import pandas",
+        f'{main} = pandas.read_parquet("{file}")',
+        *([FILTERS[main]] if main in FILTERS else []),
+        "",
+        "import pyarrow.parquet  # fields carry descriptions",
+        f'{main} = pyarrow.parquet.read_table("{file}")',
+        "",
+        "import duckdb",
+        f'{main} = duckdb.read_parquet("{file}")',
+        "",
+        "import polars",
+        f'{main} = polars.read_parquet("{file}")',
+        "",
+        "from datasets import load_dataset",
+        f'{main} = load_dataset(".", "{main}", split="train")',
+        "",
+        "import annot_pipeline  # the checksum is verified",
+        f'{main} = annot_pipeline.load_gold("..", "{main}", version="{version}")',
+        "```",
+        "",
+        *([WHICH[main], ""] if main in WHICH else []),
+        "Columns are null where a figure is undefined; there is no NaN, and no -1 that means "
+        "nothing. Tables join by `task` and `item`; `judgments` and `lineage` by `judgment_id`, "
+        "which leads to the file and row of every answer.",
+        "",
+    ]
+
+
+def tables(manifest: Mapping[str, Any]) -> list[str]:
+    """Lines of the section: every table; of those with rows the columns, to open."""
+    lines = [
+        "| table | one row is | rows |",
+        "|---|---|---|",
+        *(f"| `{t['file']}` | {escape(t['row'])} | {t['rows']:,} |" for t in manifest["tables"]),
+        "",
+    ]
+    for table in filter(lambda table: table["rows"], manifest["tables"]):
+        allowed = {c.name: first_of(c.allowed, 20) for c in GOLD[table["name"]].columns}
+        key = ", ".join(f"`{name}`" for name in table["key"])
+        lines += [
+            f"<details><summary>Columns of {table['name']}</summary>",
+            "",
+            f"Sorted by {key}.",
+            "",
+            "| column | type | null | what it says |",
+            "|---|---|---|---|",
+            *(
+                f"| `{c['name']}` | {c['type']} | {'yes' if c['nullable'] else ''} "
+                f"| {escape(_meaning(c['description'], allowed[c['name']]))} |"
+                for c in table["columns"]
+            ),
+            "",
+            "</details>",
+            "",
+        ]
+    return lines
+
+
+def _meaning(description: str, allowed: str) -> str:
+    return f"{description}: {allowed}" if allowed else description

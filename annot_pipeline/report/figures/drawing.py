@@ -1,0 +1,104 @@
+"""A figure of boxes, bands and texts, written as SVG at once: for what needs no axes.
+
+Takes the text colour of the page as the other figures do; layout is in px from the top left.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from annot_pipeline.report.figures.names import clean
+from annot_pipeline.report.figures.svg_text import STANDALONE
+from annot_pipeline.report.figures.theme import FONT_SIZE
+
+
+class Drawing:
+    """A figure in the making.
+
+    Parameters
+    ----------
+    kind
+        Of figure, for those who style or read it.
+    width, height
+        px.
+    says
+        The figure in a sentence, for those who do not see it.
+    links
+        Whether parts of it are links: it is then a group to screen readers, not one image.
+    """
+
+    def __init__(
+        self, kind: str, width: float, height: float, says: str, *, links: bool = False
+    ) -> None:
+        self.root = Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "viewBox": f"0 0 {ceil(width)} {ceil(height)}",
+                "width": str(ceil(width)),
+                "height": str(ceil(height)),
+                "style": "max-width:100%;height:auto",
+                "role": "group" if links else "img",
+                "aria-label": clean(says),
+                "data-figure": kind,
+                "font-family": "system-ui, sans-serif",
+                "font-size": str(FONT_SIZE),
+                "fill": "currentColor",
+            },
+        )
+        SubElement(self.root, "style").text = STANDALONE
+
+    def group(self, part: str, tip: str = "", link: str = "") -> Element:
+        """A part, which may say more when the mouse rests on it, and may be a link."""
+        made = SubElement(self.root, "a" if link else "g", {"data-part": part})
+        if link:
+            made.set("href", link)
+        if tip:
+            SubElement(made, "title").text = clean(tip)
+        return made
+
+    def box(
+        self, onto: Element, left: float, top: float, width: float, height: float, **look: str
+    ) -> None:
+        """A rectangle; ``look`` are attributes, ``_`` for ``-``."""
+        place = {"x": left, "y": top, "width": width, "height": height}
+        self._add(onto, "rect", {name: _px(value) for name, value in place.items()}, look)
+
+    def path(self, onto: Element, steps: str, **look: str) -> None:
+        """A path by its steps."""
+        self._add(onto, "path", {"d": steps}, look)
+
+    def text(self, onto: Element, left: float, base: float, words: str, **look: str) -> None:
+        """One line that begins at a point of its base line."""
+        made = self._add(onto, "text", {"x": _px(left), "y": _px(base)}, look)
+        made.text = clean(words)
+
+    def _add(self, onto: Element, tag: str, place: dict[str, str], look: dict[str, str]) -> Element:
+        named = {name.replace("_", "-"): value for name, value in look.items()}
+        return SubElement(onto, tag, place | named)
+
+    def svg(self) -> str:
+        """The figure as SVG text."""
+        for element in self.root:
+            element.tail = "\n"
+        return tostring(self.root, encoding="unicode")
+
+
+def _px(value: float) -> str:
+    return f"{round(value, 2) + 0.0:g}"
+
+
+def band(x: float, top: float, right: float, right_top: float, height: float) -> str:
+    """Steps of a band of one height between two places, level at both ends."""
+    middle, bottom, right_bottom = (x + right) / 2, top + height, right_top + height
+    points = [x, top, middle, top, middle, right_top, right, right_top]
+    back = [right, right_bottom, middle, right_bottom, middle, bottom, x, bottom]
+    first, there = _steps(points)
+    start, home = _steps(back)
+    return f"M{first}C{there}L{start}C{home}z"
+
+
+def _steps(points: list[float]) -> tuple[str, str]:
+    written = [_px(value) for value in points]
+    return " ".join(written[:2]), " ".join(written[2:])

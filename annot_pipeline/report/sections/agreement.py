@@ -1,0 +1,76 @@
+"""How judges agree, with intervals."""
+
+from __future__ import annotations
+
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.figures.agreement_intervals import agreement_svg
+from annot_pipeline.report.markup import (
+    Column,
+    figures,
+    interval,
+    join,
+    left_out,
+    paragraph,
+    table,
+)
+from annot_pipeline.report.release_figures import Drawn
+
+MOST_ROWS = 400
+
+MEANINGS = (
+    ("percent_agreement", "share of pairs of judgments that are equal"),
+    ("pooled_percent_agreement", "the same, each pair of judgments counted once"),
+    ("cohen_kappa", "agreement of pairs of judges, less what chance gives"),
+    ("fleiss_kappa", "agreement of all judges, less what chance gives"),
+    ("alpha_nominal", "Krippendorff's alpha: classes are equal or not"),
+    ("alpha_ordinal", "Krippendorff's alpha: by the order of classes or scores"),
+    ("alpha_interval", "Krippendorff's alpha: by distances of scores"),
+    ("alpha_ratio", "Krippendorff's alpha: by ratios of scores"),
+    ("inter_kappa", "kappa of different judges"),
+    ("intra_kappa", "kappa of a judge with the same judge"),
+    ("consistency", "share of outputs outside of contradictions"),
+    ("first_shown_win_share", "how often the output that was shown first won; 0.5 is fair"),
+)
+"""By the start of a statistic's name."""
+
+
+def agreement(contents: Contents) -> str:
+    """One statistic a task as a figure, all of them as a table."""
+    rows = contents.tables["agreement"].to_pylist()
+    if not rows:
+        return ""
+    told = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
+    known = [(task, row) for task, row in told if row]
+    drawn = [Drawn("Agreement by task", agreement_svg(
+        [task for task, _ in known], [row["statistic"] for _, row in known],
+        [row["value"] for _, row in known], [row["ci_low"] for _, row in known],
+        [row["ci_high"] for _, row in known],
+    ))] if known else []  # fmt: skip
+    columns = [
+        Column("statistic", choose=True), Column("task", choose=True), Column("value", "real"),
+        Column("95% interval"), Column("items", "count"), Column("judges", "count"),
+        Column("what it is"),
+    ]  # fmt: skip
+    cells = (
+        (
+            row["statistic"], row["task"], row["value"], interval(row["ci_low"], row["ci_high"]),
+            row["n_items"], row["n_judges"], _meaning(row["statistic"]),
+        )
+        for row in rows[:MOST_ROWS]
+    )  # fmt: skip
+    words = (
+        "Agreement is 1 where all judges say the same, and 0 where they agree as often as by "
+        "chance. It tells of judges and guidelines together. Intervals: 95%, by drawing items "
+        "anew."
+    )
+    return join([
+        paragraph(words),
+        figures(drawn),
+        table("Agreement", columns, cells, sortable=True, search=True),
+        left_out(len(rows), MOST_ROWS, "agreement.parquet"),
+    ])  # fmt: skip
+
+
+def _meaning(statistic: str) -> str:
+    found = next((words for name, words in MEANINGS if statistic.startswith(name)), "")
+    return found + ("; all judges, dropped ones too" if statistic.endswith("_unfiltered") else "")

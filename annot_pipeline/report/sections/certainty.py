@@ -1,0 +1,96 @@
+"""How sure the labels are, and how frequent the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.figures.certainty_bands import NAMES, bands_of, certainty_svg
+from annot_pipeline.report.markup import (
+    Column,
+    figures,
+    flag,
+    join,
+    left_out,
+    paragraph,
+    part,
+    table,
+)
+from annot_pipeline.report.release_figures import Drawn, prevalence_figures
+
+MOST_ROWS = 200
+
+WORDS = (
+    "A label is <strong>certain</strong> where its probability is 0.99 or more: of a hundred such "
+    "labels one or fewer should be wrong. The probability is the posterior of Dawid-Skene, which "
+    "takes judges to err independently of each other; where they share a mistake, it is too sure "
+    "of itself. Labels that are not certain are worth another judgment, or an expert."
+)
+
+
+def certainty(contents: Contents) -> str:
+    """Bands of probability by task, convergence, prevalence."""
+    labels = contents.tables["labels"]
+    if not labels.num_rows:
+        return ""
+    tasks, counts = _counts(labels)
+    fits = {fit["task"]: fit for fit in contents.manifest["convergence"]}
+    columns = [
+        Column("task"), Column("labels", "count"), *(Column(name, "count") for name in NAMES),
+        Column("certain", "share"), Column("judges", "count"), Column("judgments", "count"),
+        Column("converged", choose=True), Column("iterations", "count"),
+    ]  # fmt: skip
+    cells = []
+    for task, bands in zip(tasks[:MOST_ROWS], counts.tolist(), strict=False):
+        fit = fits.get(task, {})
+        cells.append([
+            task, sum(bands), *bands, bands[-1] / sum(bands) if sum(bands) else None,
+            fit.get("n_judges"), fit.get("n_judgments"), flag(fit.get("converged")),
+            fit.get("iterations"),
+        ])  # fmt: skip
+    return join([
+        paragraph(WORDS),
+        figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
+        table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
+        left_out(len(tasks), MOST_ROWS, "labels.parquet"),
+        part("How frequent the classes are", figures(
+            prevalence_figures(contents.tables["prevalence"])
+        ) + _classes(contents.tables["prevalence"])),
+    ])  # fmt: skip
+
+
+def _counts(labels: pa.Table) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Tasks, and how many of their labels lie in each band."""
+    found = labels["task"].cast(TEXT).combine_chunks().dictionary_encode()
+    names = found.dictionary.to_pylist()
+    codes = found.indices.to_numpy()
+    probability = labels["probability"].to_numpy()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    counts = [bands_of(probability[codes == n]) for n in order]
+    return [names[n] for n in order], np.array(counts, np.int64).reshape(len(order), -1)
+
+
+def _classes(prevalence: pa.Table) -> str:
+    columns = [
+        Column("class"), Column("task", choose=True), Column("prevalence", "share"),
+        Column("share of votes", "share"), Column("most frequent label", "share"),
+        Column("support", "share"), Column("votes agree", "share"), Column("items", "count"),
+        Column("certain", "count"), Column("keeps its name", choose=True),
+    ]  # fmt: skip
+    return table(
+        "Classes", columns, _class_rows(prevalence), sortable=True, search=True
+    ) + left_out(prevalence.num_rows, MOST_ROWS, "prevalence.parquet")
+
+
+def _class_rows(prevalence: pa.Table) -> Iterator[list[object]]:
+    for row in prevalence.slice(0, MOST_ROWS).to_pylist():
+        yield [
+            row["label"], row["task"], row["prevalence"], row["vote_share"],
+            row["plurality_frequency"], row["support"], row["plurality_agreement"],
+            row["n_items"], row["n_certain"], flag(row["named"]),
+        ]  # fmt: skip

@@ -1,0 +1,62 @@
+"""The contested items: a list, and a page for each with everything that is known of it."""
+
+from __future__ import annotations
+
+from annot_pipeline.report.contents import Contents, Document
+from annot_pipeline.report.markup import Column, Markup, join, number, paragraph, table, text
+from annot_pipeline.report.sections.item import item_page
+
+MOST_ITEMS = 30
+"""Items that have a page in the report."""
+LEAST_ENTROPY = 0.001
+"""That is told, nats."""
+
+
+def contested(contents: Contents) -> str:
+    """Items that one judge more or less would change, or on which judges differ most."""
+    traces = contents.traces[:MOST_ITEMS]
+    if not traces:
+        return ""
+    columns = [
+        Column("item"), Column("task", choose=True), Column("answer"),
+        Column("probability", "share"), Column("why it is here"),
+    ]  # fmt: skip
+    rows = [
+        (
+            Markup(f'<a href="#item-{n}">{text(trace["item"])}</a>'), trace["task"],
+            _answer(trace), (trace.get("label") or {}).get("probability"), _why(trace),
+        )
+        for n, trace in enumerate(traces, 1)
+    ]  # fmt: skip
+    words = (
+        "Look at these first: an expert overrode the model, one judge decides, or judges differ "
+        "most. Any other item is traced by <code>annot trace CAMPAIGN ITEM</code>."
+    )
+    return join([
+        paragraph(words),
+        table("Contested items", columns, rows, sortable=True, search=len(rows) > 10),
+        *(item_page(trace, n) for n, trace in enumerate(traces, 1)),
+    ])  # fmt: skip
+
+
+def _answer(trace: Document) -> str:
+    if trace.get("label"):
+        return str(trace["label"]["label"])
+    score = trace.get("score")
+    if score and score.get("raw_mean") is not None:
+        return f"mean {number(score['raw_mean'])}"
+    return ""
+
+
+def _why(trace: Document) -> str:
+    label = trace.get("label") or {}
+    if label.get("adjudicated") and label.get("model_label") not in (None, label.get("label")):
+        return f"an expert decided against the model, which says {label['model_label']}"
+    flipping = len(trace.get("flipped_by") or ())
+    if flipping:
+        return f"{flipping} {'judge' if flipping == 1 else 'judges'} could flip it alone"
+    if label.get("adjudicated"):
+        return "an expert decided"
+    if (label.get("entropy") or 0) >= LEAST_ENTROPY:
+        return f"entropy {number(label['entropy'])} nats"
+    return "judges differ most"

@@ -1,0 +1,85 @@
+"""The gates: what was measured, how it went, what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.markup import (
+    Column,
+    Markup,
+    chip,
+    join,
+    more,
+    number,
+    paragraph,
+    table,
+    text,
+)
+
+Check = Mapping[str, Any]
+COLUMNS = [
+    Column("gate"), Column("level", choose=True), Column("found"), Column("allowed"),
+    Column("what is measured"),
+]  # fmt: skip
+
+
+def gates(contents: Contents) -> str:
+    """Gates that ask for attention in full, those that pass in a table to open."""
+    checks = contents.manifest["checks"]
+    open_ = [check for check in checks if check["level"] != "pass"]
+    passed = [check for check in checks if check["level"] == "pass"]
+    intro = (
+        "Nothing was published unless every gate stayed below its error level. "
+        f"{len(passed)} of {len(checks)} gates pass" + (f", {len(open_)} warned:" if open_ else ".")
+    )
+    return join([
+        paragraph(intro),
+        *(_told(check) for check in sorted(open_, key=lambda c: c["level"] != "error")),
+        more(f"{len(passed)} gates that pass", _table(passed)),
+    ])  # fmt: skip
+
+
+def _told(check: Check) -> str:
+    """A gate that did not pass: the figure, what stands behind it, what to do."""
+    lines = [
+        f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: {_found(check)}</p>"
+    ]
+    if check["detail"]:
+        lines.append(f"<p>{text(check['detail'], 1500)}</p>")
+    if check["do"]:
+        lines.append(f"<p><strong>What to do:</strong> {text(check['do'], 500)}.</p>")
+    return Markup(f'<div class="gate {check["level"]}">{"".join(lines)}</div>\n')
+
+
+def _found(check: Check) -> str:
+    allowed = _allowed(check)
+    words = f"{text(check['question'], 300)} is {_figure(check['value'], check['question'])}"
+    return words + (f"; {allowed}" if allowed else "") + "."
+
+
+def _table(checks: Sequence[Check]) -> str:
+    rows = [
+        (
+            check["name"], chip(check["level"]), _figure(check["value"], check["question"]),
+            _allowed(check), text(check["question"], 300),
+        )
+        for check in checks
+    ]  # fmt: skip
+    return table("Gates that pass", COLUMNS, rows, sortable=True, search=True)
+
+
+def _allowed(check: Check) -> str:
+    parts = [
+        f"{level}s above {_figure(check[level], check['question'])}"
+        for level in ("warn", "error")
+        if check[level] is not None
+    ]
+    return ", ".join(parts)
+
+
+def _figure(value: float, question: str) -> str:
+    if question.startswith("share"):
+        return f"{value:.2%}"
+    return number(value, "count" if value == int(value) else "real")

@@ -1,0 +1,224 @@
+"""The campaign at a glance: what was asked, what came of it, what to do next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+from annot_pipeline.contracts import fates_text
+from annot_pipeline.report.citation import question, title
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.figures.names import counted
+from annot_pipeline.report.markup import (
+    Column,
+    Markup,
+    chip,
+    command,
+    interval,
+    join,
+    label_text,
+    left_out,
+    number,
+    paragraph,
+    part,
+    table,
+    text,
+)
+
+FEW = 3
+"""Tasks up to which each task's agreement is told."""
+MOST_TASKS = 300
+
+
+def header(contents: Contents) -> str:
+    """Name, version, date, and whether the gates passed."""
+    manifest, about = contents.manifest, contents.about
+    name = text(title(manifest))
+    lines = [
+        f'<p class="kicker">Release report · {text(manifest["campaign"])}</p>',
+        f'<h1>{name} <span class="version">{text(manifest["version"])}</span></h1>',
+        f'<p class="date">Published <time datetime="{label_text(manifest["created_at"])}">'
+        f"{text(_date(manifest['created_at']))}</time></p>",
+    ]
+    if about.get("description"):
+        lines.append(f"<p>{text(about['description'], 2000)}</p>")
+    return "\n".join([*lines, verdict(contents)])
+
+
+def verdict(contents: Contents) -> str:
+    """One line on all gates."""
+    levels = [check["level"] for check in contents.manifest["checks"]]
+    warned = [level for level in levels if level != "pass"]
+    if not warned:
+        return f'<p class="verdict pass">{chip("pass", f"all {len(levels)} gates pass")}</p>'
+    worst = "error" if "error" in warned else "warn"
+    n = len(warned)
+    words = f"{n} of {len(levels)} gates {'asks' if n == 1 else 'ask'} for attention"
+    link = '<a href="#gates">which, and what to do</a>'
+    return f'<p class="verdict {worst}">{chip(worst, words)} {link}</p>'
+
+
+def glance(contents: Contents) -> str:
+    """Numbers, tasks, and the next commands."""
+    return join([_sentence(contents), _cards(contents), _asked(contents), _next(contents)])
+
+
+def _sentence(contents: Contents) -> str:
+    rows, fates = contents.rows, contents.facts["fates"]
+    n_judges = len({row["judge"] for row in contents.judges})
+    made = [
+        f"{rows[name]:,} {what}"
+        for name, what in (("labels", "labels"), ("scores", "scores"))
+        if rows[name]
+    ]
+    ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
+    made += [f"rankings of {ranked:,} systems"] if ranked else []
+    used = f"{fates.get('used', 0):,} judgments by {counted(n_judges, 'judge')}"
+    gold = f" became {_listed(made)}" if made else " were read"
+    return paragraph(f"<strong>{used}{gold}.</strong>")
+
+
+def _cards(contents: Contents) -> str:
+    fates, manifest = contents.facts["fates"], contents.manifest
+    levels = [check["level"] for check in manifest["checks"]]
+    passed = levels.count("pass")
+    cards = [
+        ("Tasks", number(len(contents.facts["kinds"]), "count"), _kinds(contents)),
+        ("Items", number(contents.rows["items"], "count"), "judged"),
+        _judges(contents),
+        ("Judgments", number(fates.get("used", 0), "count"), f"count, of {_records(contents)}"),
+        *_certain(contents),
+        *_agreement(contents),
+        ("Gates", f"{passed} of {len(levels)}", "pass"),
+        _news(contents),
+    ]  # fmt: skip
+    shown = "".join(
+        f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{words}</span></dd></div>"
+        for name, value, words in cards
+    )
+    return Markup(f'<dl class="cards">{shown}</dl>\n')
+
+
+def _kinds(contents: Contents) -> str:
+    return str(text(", ".join(sorted(set(contents.facts["kinds"].values())))))
+
+
+def _judges(contents: Contents) -> tuple[str, str, str]:
+    names = {row["judge"] for row in contents.judges}
+    dropped = {row["judge"] for row in contents.judges if row["dropped"]}
+    words = f"{len(dropped):,} dropped by a test" if dropped else "none dropped"
+    return "Judges", number(len(names), "count"), words
+
+
+def _records(contents: Contents) -> str:
+    return f"{contents.facts['records']:,} records in exports"
+
+
+def _certain(contents: Contents) -> list[tuple[str, str, str]]:
+    counts = contents.labels_by_task
+    total = sum(counts.values())
+    if not total:
+        return []
+    certain = sum(n for (_, is_certain), n in counts.items() if is_certain)
+    return [("Labels that are certain", f"{certain / total:.0%}", "probability 0.99 or more")]
+
+
+def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
+    """Of a few tasks each one's statistic, of many their median."""
+    found = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
+    if len(contents.facts["kinds"]) <= FEW:
+        return [
+            (
+                f"Agreement, {row['task']}",
+                f"{row['value']:.2f}",
+                f"{row['statistic'].replace('_', ' ')}, 95% interval "
+                f"{interval_or_none(row['ci_low'], row['ci_high'])}",
+            )
+            for row in found
+        ]
+    values = [row["value"] for row in found]
+    if not values:
+        return []
+    words = f"median of {len(values)} tasks, {min(values):.2f} to {max(values):.2f}"
+    return [("Agreement", f"{median(values):.2f}", words)]
+
+
+def interval_or_none(low: float | None, high: float | None) -> str:
+    """An interval with two digits."""
+    return "unknown" if low is None or high is None else f"{low:.2f} to {high:.2f}"
+
+
+def _news(contents: Contents) -> tuple[str, str, str]:
+    parent, changes = contents.manifest["parent"], contents.manifest["changes"]
+    if not parent:
+        return "Since the last release", "first", "nothing came before"
+    counts = [("new_judgments", "new judgments"), ("changed_labels", "labels changed")]
+    words = [f"{changes[key]:,} {what}" for key, what in counts if changes and changes.get(key)]
+    return f"Since {parent['version']}", words[0] if words else "no news", ", ".join(words[1:])
+
+
+def _asked(contents: Contents) -> str:
+    """The tasks, with what was asked."""
+    kinds, n_judges = contents.facts["kinds"], Counter(row["task"] for row in contents.judges)
+    questions = {task: question(contents.manifest, task) for task in kinds}
+    columns = [
+        Column("task"), Column("kind", choose=True),
+        *([Column("question")] * any(questions.values())),
+        Column("judges", "count"), Column("judgments that count", "count"),
+        Column("labels", "count"), Column("certain", "share"), Column("agreement"),
+    ]  # fmt: skip
+    rows = []
+    for task in sorted(kinds)[:MOST_TASKS]:
+        certain = contents.labels_by_task.get((task, True), 0)
+        labels = certain + contents.labels_by_task.get((task, False), 0)
+        asked = [text(questions[task] or "", 1000)] if any(questions.values()) else []
+        rows.append([
+            task, kinds[task], *asked, n_judges.get(task),
+            contents.judgments_by_task.get((task, "used"), 0), labels or None,
+            certain / labels if labels else None, _told(contents, task),
+        ])  # fmt: skip
+    shown = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
+    return part("What was asked", shown + left_out(len(kinds), MOST_TASKS, "manifest.json"))
+
+
+def _told(contents: Contents, task: str) -> str:
+    row = contents.headline(task)
+    if row is None:
+        return ""
+    ends = interval(row["ci_low"], row["ci_high"])
+    words = f"{row['statistic'].replace('_', ' ')} {number(row['value'])}"
+    return words + (f" ({ends})" if ends else "")
+
+
+def _next(contents: Contents) -> str:
+    manifest = contents.manifest
+    version, parent = manifest["version"], manifest["parent"]
+    lines = ["annot trace CAMPAIGN ITEM    # why an item has its label or score"]
+    if parent:
+        lines.append(f"annot diff CAMPAIGN {parent['version']} {version}    # what changed, why")
+    lines += [
+        f"annot verify CAMPAIGN {version}    # that nothing was altered",
+        "annot hits CAMPAIGN    # the next batch to annotate",
+    ]
+    words = "CAMPAIGN is the campaign.yaml, or its folder."
+    return part("Next", command("\n".join(lines)) + paragraph(words))
+
+
+def footer(contents: Contents) -> str:
+    """Where the report stands."""
+    manifest = contents.manifest
+    return (
+        f"<p>{text(manifest['campaign'])} {text(manifest['version'])}: "
+        f"{text(fates_text(contents.facts['fates']))}. Made by annot-pipeline "
+        f"{text(manifest['code']['annot-pipeline'])}; one file, nothing is loaded from elsewhere. "
+        '<a href="#main">Back to the top</a></p>'
+    )
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _date(stamp: str) -> str:
+    return stamp.replace("T", " ").replace("+00:00", " UTC")

@@ -1,0 +1,304 @@
+"""The page of one item, from its trace: who said what, what it weighs, where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from annot_pipeline.report.contents import Document
+from annot_pipeline.report.markup import (
+    Column,
+    Markup,
+    chip,
+    join,
+    label_text,
+    more,
+    number,
+    paragraph,
+    table,
+    text,
+)
+
+MOST_TEXT = 4000
+"""Characters of what the judges saw."""
+MOST_ROWS, MOST_CLASSES = 100, 20
+HASH = 12
+"""Characters of a data version that are shown."""
+
+
+def item_page(trace: Document, place: int) -> Markup:
+    """A section of its own, found by ``#item-N``."""
+    anchor = f"item-{place}"
+    title = f"{text(trace['item'])}"
+    return Markup(
+        f'<section class="item" id="{anchor}" aria-labelledby="{anchor}-title">'
+        f'<h3 id="{anchor}-title">{title}</h3>\n'
+        f'<p class="kicker">Task {text(trace["task"])}, {text(trace.get("kind") or "")}'
+        f"{_known(', segment ', trace.get('segment'))}{_known(', system ', trace.get('system'))}"
+        "</p>\n"
+        + join([
+            _decision(trace), _texts(trace), _distribution(trace), _judgments(trace),
+            _flips(trace), _without(trace), _likelihoods(trace), _scores(trace), _ranks(trace),
+            _judges(trace), _aside(trace), _chain(trace),
+        ])
+        + '<p class="back"><a href="#contested">Back to the contested items</a></p></section>\n'
+    )  # fmt: skip
+
+
+def _known(before: str, value: object) -> str:
+    return "" if value is None else f"{before}{text(value)}"
+
+
+def _decision(trace: Document) -> str:
+    """The label, whose it is, and the model's own beside it."""
+    label = trace.get("label")
+    if not label:
+        return ""
+    probability = label.get("probability")
+    shown = f"<strong>{text(label['label'])}</strong>"
+    if probability is not None:
+        shown += f", probability {text(number(probability, 'share'))}"
+    certain = chip("passed", "certain") if label.get("certain") else chip("warn", "not certain")
+    lines = [paragraph(f"Label: {shown} {certain}")]
+    if label.get("adjudicated"):
+        lines.append(paragraph(chip("other", "decided by an expert"), " ", _expert(label)))
+    if trace.get("truth") is not None:
+        lines.append(paragraph(f"Known answer, for evaluation only: {text(trace['truth'])}"))
+    return join(lines)
+
+
+def _expert(label: Document) -> str:
+    words = f"{text(label.get('adjudicator') or 'somebody')}"
+    if label.get("adjudicated_at"):
+        words += f", {text(label['adjudicated_at'])}"
+    if label.get("adjudication_reason"):
+        words += f": “{text(label['adjudication_reason'], MOST_TEXT)}”"
+    model = label.get("model_label")
+    if model is None:
+        return words + ". Nobody else judged."
+    share = text(number(label.get("model_probability"), "share"))
+    return words + f". The model's own answer: <strong>{text(model)}</strong>, probability {share}."
+
+
+def _texts(trace: Document) -> str:
+    named = (("What was judged", "text"), ("Source", "source"), ("Reference", "reference"))
+    shown = "".join(
+        f'<dt>{name}</dt><dd class="text" dir="auto">{text(trace[key], MOST_TEXT)}</dd>'
+        for name, key in named
+        if trace.get(key) is not None
+    )
+    return f'<dl class="texts">{shown}</dl>\n' if shown else ""
+
+
+def _distribution(trace: Document) -> str:
+    rows = sorted(
+        trace.get("distribution") or (), key=lambda r: (-(r["probability"] or 0), r["label"])
+    )
+    columns = [Column("class"), Column("probability", "share"), Column("", "text"),
+               Column("votes", "count")]  # fmt: skip
+    cells = ((r["label"], r["probability"], _bar(r["probability"]), r["votes"]) for r in rows)
+    return table("Probability of each class", columns, cells)
+
+
+def _bar(share: float | None) -> Markup:
+    width = round(100 * min(max(share or 0.0, 0.0), 1.0), 1)
+    return Markup(
+        f'<svg class="bar" width="100" height="10" aria-hidden="true"><rect width="{width:g}" '
+        'height="10"/></svg>'
+    )
+
+
+def _judgments(trace: Document) -> str:
+    """Who said what, what became of it, what it weighs, and where it stands."""
+    rows = list(trace.get("judgments") or ())
+    some = {
+        key
+        for key in ("evidence", "weight", "z", "criterion", "seconds", "submitted_at", "rank")
+        if any(row.get(key) is not None for row in rows)
+    }
+    optional = [
+        ("criterion", Column("criterion")),
+        ("rank", Column("rank", "count")),
+        ("z", Column("z", "real", says="In standard deviations from the judge's mean")),
+        ("evidence", Column("evidence, nats", "real", says="For the model's label against the "
+                            "runner-up: log likelihood ratio of this answer")),
+        ("weight", Column("weight", "share", says="Share in the item's mean")),
+        ("seconds", Column("seconds", "real")),
+        ("submitted_at", Column("when, UTC")),
+    ]  # fmt: skip
+    kept = [(key, column) for key, column in optional if key in some]
+    columns = [
+        Column("judge"), Column("answer"), Column("what became of it"),
+        *(column for _, column in kept), Column("file and row"),
+    ]  # fmt: skip
+    cells = [
+        [
+            row["judge"], text(row.get("answer") or "", 400), _fate(row),
+            *(_shown(row, key) for key, _ in kept), _places(row.get("places") or ()),
+        ]
+        for row in rows[:MOST_ROWS]
+    ]  # fmt: skip
+    shown: str = table("Judgments", columns, cells, sortable=len(cells) > 3)
+    if len(rows) > MOST_ROWS:
+        shown += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
+    return shown + _rejected(trace.get("other_records") or ())
+
+
+def _shown(row: Document, key: str) -> Any:
+    """A value; a time without its zone, which is UTC."""
+    value = row.get(key)
+    if key == "submitted_at" and value is not None:
+        return str(value).replace("T", " ").removesuffix("+00:00")
+    return value
+
+
+def _likelihoods(trace: Document) -> str:
+    """How likely each answer is, were each class the true one."""
+    rows = [row for row in trace.get("judgments") or () if row.get("likelihoods")]
+    if not rows:
+        return ""
+    classes = [entry["label"] for entry in rows[0]["likelihoods"]][:MOST_CLASSES]
+    columns = [Column("judge"), Column("answer"), *(Column(f"if {c}", "share") for c in classes)]
+    cells = (
+        [row["judge"], text(row.get("answer") or ""),
+         *(entry["probability"] for entry in row["likelihoods"][:MOST_CLASSES])]
+        for row in rows[:MOST_ROWS]
+    )  # fmt: skip
+    shown = table("Probability of the answer by the true class", columns, cells)
+    return more("How likely each answer is under each class", shown)
+
+
+def _fate(row: Document) -> Markup:
+    fate = text(str(row["fate"]).replace("_", " "))
+    control = row.get("control")
+    kind = f" ({text(control)})" if control not in (None, "none") else ""
+    why = f": {text(row['reason'], 400)}" if row.get("reason") else ""
+    return Markup(f"{fate}{kind}{why}")
+
+
+def _places(places: Iterable[Document]) -> Markup:
+    lines: list[str] = []
+    for place in places:
+        cell = f", {text(place['cell'])}" if place.get("cell") else ""
+        fate = f" ({text(place['fate'])})" if len(lines) else ""
+        title = f' title="SHA-256 {label_text(place["source_sha256"])}"'
+        where = f"{text(place['source_file'])} row {place['source_row']:,}{cell}{fate}"
+        lines.append(f"<span{title}>{where}</span>")
+    return Markup("<br>".join(lines))
+
+
+def _rejected(rows: Sequence[Document]) -> str:
+    columns = [Column("judge"), Column("fate"), Column("reason"), Column("file and row")]
+    cells = (
+        (row.get("judge"), row["fate"], text(row.get("reason") or "", 400), _places([row]))
+        for row in rows[:MOST_ROWS]
+    )
+    return table("Records that are no judgments", columns, cells)
+
+
+def _flips(trace: Document) -> str:
+    flipping = trace.get("flipped_by") or ()
+    if not flipping:
+        return ""
+    names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping)
+    alone = " (each taken alone)" if len(flipping) > 1 else ""
+    return paragraph(f"Without the judgments of {names}{alone} the answer is another.")
+
+
+def _without(trace: Document) -> str:
+    rows = list(trace.get("without_judge") or ())
+    if not rows:
+        return ""
+    if "label" in rows[0]:
+        columns = [Column("without"), Column("judgments", "count"), Column("label"),
+                   Column("probability", "share"), Column("changes it")]  # fmt: skip
+        cells = [
+            [r["judge"], r["n_judgments"], r["label"], r["probability"],
+             chip("warn", "yes") if r["flips"] else "no"]
+            for r in rows[:MOST_ROWS]
+        ]  # fmt: skip
+    else:
+        names = ("raw_mean", "z_mean", "easl_score", "change")
+        columns = [Column("without"), Column("judgments", "count"),
+                   *(Column(name.replace("_", " "), "real") for name in names)]  # fmt: skip
+        cells = [
+            [r["judge"], r["n_judgments"], *(r.get(name) for name in names)]
+            for r in rows[:MOST_ROWS]
+        ]
+    held = paragraph(text(trace["held_fixed"], 600)) if trace.get("held_fixed") else ""
+    return more(
+        "What it would be without each judge", table("Without one judge", columns, cells) + held
+    )
+
+
+def _scores(trace: Document) -> str:
+    score = trace.get("score")
+    if not score:
+        return ""
+    names = ("n_judgments", "raw_mean", "z_mean", "easl_score", "easl_low", "easl_high", "ra_score",
+             "trueskill_mean", "trueskill_sd", "n_unfiltered", "unfiltered_mean")  # fmt: skip
+    cells = [(name.replace("_", " "), score[name]) for name in names if score.get(name) is not None]
+    return table("Scores", [Column("what"), Column("value", "real")], cells)
+
+
+def _ranks(trace: Document) -> str:
+    segment = (
+        (r["segment"], r["system"] or r["item"], r["rank"], r["harmonized_rank"], r["dominance"],
+         "yes" if r["in_contradiction"] else "no")
+        for r in trace.get("segment_ranks") or ()
+    )  # fmt: skip
+    columns = [Column("segment"), Column("output"), Column("rank", "count"),
+               Column("harmonized rank", "count"), Column("dominance", "real"),
+               Column("in a contradiction")]  # fmt: skip
+    systems = (
+        (r["system"], r["method"], r["rank"], r["score"], r["cluster"])
+        for r in trace.get("system_rankings") or ()
+    )
+    heads = [Column("system"), Column("method"), Column("rank", "count"), Column("score", "real"),
+             Column("cluster", "count")]  # fmt: skip
+    shown = table("Rank within the segment", columns, segment)
+    return shown + more("Ranks of the system", table("Ranks of the system", heads, systems))
+
+
+def _judges(trace: Document) -> str:
+    """Test statistics of the judges, those who were dropped first."""
+    rows = sorted(trace.get("judges") or (), key=lambda r: (not r.get("dropped"), r["judge"]))
+    columns = [
+        Column("judge"), Column("verdict"), Column("dropped"), Column("test"),
+        Column("p", "p"), Column("effect", "real"), Column("pairs", "count"),
+        Column("accuracy", "share"), Column("why"),
+    ]  # fmt: skip
+    cells = (
+        (
+            r["judge"], chip(r["verdict"]), "yes" if r.get("dropped") else "no", r.get("test"),
+            r.get("p_value"), r.get("effect"), r.get("n_pairs"), r.get("accuracy"),
+            text(r.get("verdict_reason") or "", 300),
+        )
+        for r in rows[:MOST_ROWS]
+    )  # fmt: skip
+    return more("The judges and their tests", table("Judges of this item", columns, cells))
+
+
+def _aside(trace: Document) -> str:
+    columns = [Column("judge"), Column("left out of"), Column("because")]
+    cells = (
+        (r["judge"], str(r["left_out_of"]).replace("_", " "), text(r["reason"], 300))
+        for r in trace.get("set_aside") or ()
+    )
+    return table("Left out of a calculation", columns, cells)
+
+
+def _chain(trace: Document) -> str:
+    columns = [Column("stage"), Column("code version"), Column("run"), Column("made")]
+    cells = (
+        (link["stage"].replace("_", " "), link["code_version"], link["run"], _versions(link))
+        for link in trace.get("chain") or ()
+    )
+    return more("How it was made", table("Stages, upstream first", columns, cells))
+
+
+def _versions(link: Mapping[str, Any]) -> Markup:
+    made = (link.get("data_versions") or {}).items()
+    return Markup(
+        ", ".join(f"{text(name)} <code>{text(str(sha)[:HASH])}</code>" for name, sha in made)
+    )

@@ -1,0 +1,119 @@
+"""The judges: who passed, by which test, and what is known of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.markup import (
+    Column,
+    Markup,
+    chip,
+    figures,
+    flag,
+    join,
+    left_out,
+    paragraph,
+    part,
+    table,
+    text,
+)
+from annot_pipeline.report.release_figures import (
+    confusion_figures,
+    difference_figures,
+    judge_figures,
+)
+
+MOST_ROWS = 1000
+"""Rows of judges in the page: more would make it slow."""
+
+Row = dict[str, Any]
+
+COLUMNS: tuple[tuple[str, Column], ...] = (
+    ("judge", Column("judge")),
+    ("task", Column("task", choose=True)),
+    ("n_judgments", Column("judgments", "count")),
+    ("verdict", Column("verdict", choose=True)),
+    ("dropped", Column("dropped", choose=True, says="Whether the judgments count")),
+    ("verdict_reason", Column("why")),
+    ("p_value", Column("p", "p", says="One-sided p of the test")),
+    ("p_adjusted", Column("p adjusted", "p", says="Corrected over judges")),
+    ("effect", Column("effect", "real", says="Difference that the test is about")),
+    ("n_pairs", Column("pairs", "count", says="Pairs, scores or known answers in the test")),
+    ("accuracy", Column("accuracy", "share", says="By the model, weighted by prevalence")),
+    ("mean_class_accuracy", Column("mean class accuracy", "share")),
+    ("chance_accuracy", Column("by chance", "share", says="Accuracy of who does not look")),
+    ("below_chance", Column("below chance", choose=True)),
+    ("known_answer_accuracy", Column("known answers right", "share")),
+    ("bias_label", Column("overuses")),
+    ("bias", Column("by", "share", says="Share of answers beyond its prevalence")),
+    ("mean", Column("mean score", "real")),
+    ("sd", Column("sd", "real")),
+    ("mean_ordinary", Column("mean, ordinary", "real")),
+    ("mean_good_reference", Column("mean, references", "real")),
+    ("mean_bad_reference", Column("mean, degraded", "real")),
+    ("consistency", Column("consistency", "share", says="Outputs outside of contradictions")),
+    ("seconds_per_judgment", Column("seconds a judgment", "real")),
+    ("longest_constant_run", Column("longest constant run", "count")),
+    ("share_at_ends", Column("at ends of the scale", "share")),
+)
+"""Of the table, in order; those that say nothing of any judge are left out."""
+
+
+def judges(contents: Contents) -> str:
+    """Verdicts, a table to sort and to search, figures."""
+    quality, tables = contents.settings["quality"], contents.tables
+    return join([
+        _verdicts(contents),
+        _table(contents.judges),
+        part("Judge control", figures([
+            *judge_figures(tables["judges"], quality["alpha"]),
+            *difference_figures(tables["judges"], contents.internal["control_pairs"]),
+        ])),
+        part("Confusion of labels", figures(
+            confusion_figures(tables["judge_confusion"], tables["judges"], tables["prevalence"])
+        )),
+    ])  # fmt: skip
+
+
+def _verdicts(contents: Contents) -> str:
+    """How many judges passed, by which test."""
+    quality, verdicts = contents.settings["quality"], contents.facts["verdicts"]
+    names = "Judges are pseudonyms. " if contents.settings["privacy"]["pseudonymize"] else ""
+    if not any(n for verdict, n in verdicts.items() if verdict != "untested"):
+        return paragraph(f"{names}No judge was tested: the campaign has no controls, or no test.")
+    chips = " ".join(chip(verdict, f"{n:,} {verdict}") for verdict, n in verdicts.items() if n)
+    contrast = "" if quality["test"] == "known_answer" else f", contrast {quality['contrast']}"
+    return Markup(f"<p>{chips}</p>") + paragraph(
+        f"{names}Test: {text(quality['test'])}{text(contrast)}, alpha {quality['alpha']:g}, "
+        f"correction {text(quality['correction'])}. Judgments of judges who were dropped do not "
+        "count; the reason stands in <code>lineage.reason</code>."
+    )
+
+
+def _table(rows: list[Row]) -> str:
+    """The rows that matter first: dropped, below chance, then those with most judgments."""
+    order = sorted(
+        rows,
+        key=lambda r: (not r["dropped"], not r["below_chance"], -r["n_judgments"], r["judge"]),
+    )
+    shown = order[:MOST_ROWS]
+    kept = [
+        (name, column)
+        for name, column in COLUMNS
+        if name in ("judge", "task", "n_judgments", "verdict")
+        or any(row.get(name) for row in shown)
+    ]
+    cells = ([_cell(row, name) for name, _ in kept] for row in shown)
+    note: str = left_out(len(rows), MOST_ROWS, "judges.parquet")
+    if note:
+        note += paragraph("First those who were dropped or are below chance, then the busiest.")
+    columns = [column for _, column in kept]
+    return table("Judges by task", columns, cells, sortable=True, search=True) + note
+
+
+def _cell(row: Row, name: str) -> Any:
+    value = row[name]
+    if name == "verdict":
+        return chip(value)
+    return flag(value) if isinstance(value, bool) else value

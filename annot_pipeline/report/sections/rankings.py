@@ -1,0 +1,138 @@
+"""Systems and outputs: rankings with intervals and clusters, comparisons, scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.report.comparison_figures import (
+    effort_figures,
+    segment_figures,
+    time_figures,
+    win_figures,
+)
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.markup import (
+    Column,
+    figures,
+    interval,
+    join,
+    left_out,
+    more,
+    paragraph,
+    part,
+    table,
+)
+from annot_pipeline.report.release_figures import (
+    best_ranking,
+    comparison_figures,
+    first_tasks,
+    ranking_figures,
+    score_figures,
+)
+
+MOST_ROWS = 200
+
+
+def rankings(contents: Contents) -> str:
+    """Rankings first, then what they rest on."""
+    tables, internal = contents.tables, contents.internal
+    alpha = contents.settings["ranking"]["alpha"]
+    found = tables["system_rankings"]
+    return join([
+        _best(found),
+        figures(ranking_figures(found)),
+        more("All methods, as a table", _table(found)),
+        part("Systems compared", figures(
+            comparison_figures(tables["system_comparisons"], alpha, found)
+        )),
+        part("Comparisons of systems", figures(win_figures(internal["comparisons"], found))),
+        part("Comparisons of outputs", figures([
+            *segment_figures(tables["segment_ranks"], internal["comparisons"]),
+            *effort_figures(contents.facts["adequacy"]),
+            *time_figures(internal["comparison_times"]),
+        ])),
+        part("Segments in which single judges contradict themselves", _contradicted(
+            internal["segment_contradictions"]
+        )),
+        part("Seconds a ranking and a comparison", _times(internal["comparison_times"])),
+        part("Scores of items", figures(score_figures(tables["scores"]))),
+    ])  # fmt: skip
+
+
+def _best(found: pa.Table) -> str:
+    """Which systems are in the first cluster of each task."""
+    lines = []
+    for task, _ in first_tasks(found):
+        for rows in best_ranking(found, task)[:1]:
+            first = [row["system"] for row in rows if row["cluster"] == rows[0]["cluster"]]
+            if rows[0]["cluster"] is None:
+                first = [row["system"] for row in rows if row["rank"] == 1]
+            which = "first" if rows[0]["cluster"] is None else "in the first cluster"
+            lines.append((task, rows[0]["method"], ", ".join(first[:10]), which, len(rows)))
+    columns = [Column("task"), Column("by"), Column("best"), Column("which is"),
+               Column("systems", "count")]  # fmt: skip
+    words = (
+        "Systems of one cluster cannot be told apart by these judgments. Ranks of different "
+        "methods rest on different assumptions; where they differ, look at the intervals."
+    )
+    shown = table("Best systems by task", columns, lines)
+    return paragraph(words) + shown if shown else ""
+
+
+def _table(found: pa.Table) -> str:
+    columns = [
+        Column("system"), Column("task", choose=True), Column("method", choose=True),
+        Column("rank", "count"), Column("score", "real"), Column("95% interval"),
+        Column("ranks in the interval"), Column("cluster", "count"),
+        Column("systems beaten", "count"), Column("judgments", "count"), Column("note"),
+    ]  # fmt: skip
+    rows = (
+        (
+            row["system"], row["task"], row["method"], row["rank"], row["score"],
+            interval(row["ci_low"], row["ci_high"]),
+            interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
+            row["n_judgments"], row["reason"],
+        )
+        for row in found.slice(0, MOST_ROWS).to_pylist()
+    )  # fmt: skip
+    shown = table("Rankings of systems", columns, rows, sortable=True, search=True)
+    return shown + left_out(found.num_rows, MOST_ROWS, "system_rankings.parquet")
+
+
+def _contradicted(segments: pa.Table) -> str:
+    """Segments with contradictions, the least consistent first."""
+    found = segments.filter(pc.greater(segments["n_graphs_with_contradictions"], 0))
+    found = found.take(pa.array(np.argsort(found["consistency"].to_numpy(), kind="stable")))
+    columns = [
+        Column("segment"), Column("task", choose=True), Column("judges", "count"),
+        Column("of them with contradictions", "count"), Column("consistency", "share"),
+    ]  # fmt: skip
+    rows = (
+        (
+            r["segment"],
+            r["task"],
+            r["n_graphs"],
+            r["n_graphs_with_contradictions"],
+            r["consistency"],
+        )
+        for r in found.slice(0, MOST_ROWS).to_pylist()
+    )
+    caption = "Segments with contradictions of single judges, the least consistent first"
+    shown = table(caption, columns, rows, sortable=True, search=True)
+    return more(f"{found.num_rows:,} segments", shown) if shown else ""
+
+
+def _times(times: pa.Table) -> str:
+    columns = [
+        Column("task", choose=True), Column("unit", choose=True), Column("lengths", choose=True),
+        Column("words up to", "count"), Column("n", "count"), Column("mean s", "real"),
+        Column("median s", "real"), Column("breaks", "count"),
+        Column("mean s without breaks", "real"), Column("mean s a word", "real"),
+    ]  # fmt: skip
+    names = ("task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks",
+             "mean_without_breaks", "mean_per_word")  # fmt: skip
+    rows = ([row[name] for name in names] for row in times.slice(0, MOST_ROWS).to_pylist())
+    shown = table("Seconds by length of the source", columns, rows, sortable=True)
+    return more("As a table", shown + left_out(times.num_rows, MOST_ROWS, "the store"))

@@ -1,0 +1,168 @@
+"""Every record of every export accounted for: what became of it, and what it made."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from annot_pipeline.contracts import FATES, fates_text
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.figures.names import counted
+from annot_pipeline.report.figures.record_flow import record_flow_svg
+from annot_pipeline.report.markup import (
+    Column,
+    figures,
+    join,
+    left_out,
+    more,
+    paragraph,
+    part,
+    table,
+)
+from annot_pipeline.report.release_figures import Drawn
+
+MOST_EXPORTS = 10
+"""Exports drawn on their own; the rest together."""
+MOST_ROWS = 200
+
+MADE = {
+    "categorical": "labels", "scalar": "scores and rankings", "pairwise": "rankings",
+    "ranking": "rankings",
+}  # fmt: skip
+ENDS = {
+    "control": "test of judges", "judge_failed": "figures of all judges",
+    "superseded": "kept in lineage", "duplicate": "kept in lineage", "rejected": "kept in lineage",
+    "adjudication": "labels",
+}  # fmt: skip
+SAYS = {
+    "used": "counts", "adjudication": "an expert's decision, which overrides the model",
+    "control": "tests the judge, and counts in nothing else",
+    "judge_failed": "of a judge whom a test dropped",
+    "superseded": "a later answer stands in its place", "duplicate": "stands elsewhere too",
+    "rejected": "could not be read as a judgment",
+}  # fmt: skip
+
+
+def records(contents: Contents) -> str:
+    """The flow, and the same as tables."""
+    fates = contents.facts["fates"]
+    sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
+    read = sum(source["rows"] for source in sources)
+    intro = (
+        f"{read:,} rows in {counted(len(sources), 'export')} hold {sum(fates.values()):,} records, "
+        f"one for each judgment cell: {fates_text(fates)}. Each is a row of lineage.parquet."
+    )
+    return join([
+        paragraph(intro),
+        figures([Drawn("From exports to gold", _flow(contents))]),
+        table(
+            "Records by fate",
+            [Column("fate"), Column("records", "count"), Column("share", "share"), Column("which")],
+            (
+                (fate.replace("_", " "), n, n / max(sum(fates.values()), 1), SAYS[fate])
+                for fate in reversed(FATES)
+                if (n := fates.get(fate, 0))
+            ),
+        ),
+        _exports(contents),
+        _made(contents),
+        part("Why records were rejected", _rejections(contents)),
+        part("Left out of a calculation", _set_aside(contents)),
+        part("In the exports, but not records", _ignored(contents)),
+    ])  # fmt: skip
+
+
+def _flow(contents: Contents) -> str:
+    sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
+    sources.sort(key=lambda source: -sum(source["records"].values()))
+    others = f"{len(sources) - MOST_EXPORTS:,} other exports"
+    folders = [source["name"].split("/")[:-1] for source in sources]
+    shared = next((n for n, names in enumerate(zip(*folders, strict=False)) if len({*names}) > 1),
+                  min(map(len, folders), default=0))  # fmt: skip
+    read: Counter[tuple[str, str]] = Counter()
+    rows: Counter[str] = Counter()
+    for place, source in enumerate(sources):
+        own = "/".join(source["name"].split("/")[shared:])
+        name = own if place < MOST_EXPORTS else others
+        rows[name] += source["rows"]
+        for fate, n in source["records"].items():
+            read[name, fate] += n
+    order = {fate: place for place, fate in enumerate(reversed(FATES))}
+    first = dict(sorted(read.items(), key=lambda flow: order[flow[0][1]]))
+    notes = {name: f"in {n:,} rows" for name, n in rows.items()}
+    return record_flow_svg(first, _made_of(contents), notes)
+
+
+def _made_of(contents: Contents) -> dict[tuple[str, str], int]:
+    """What the records of each fate made, with how many."""
+    used: Counter[str] = Counter()
+    for (task, fate), n in contents.judgments_by_task.items():
+        if fate == "used":
+            used[MADE.get(contents.facts["kinds"].get(task, ""), "gold")] += n
+    fates = contents.facts["fates"]
+    made = {("used", thing): n for thing, n in used.most_common()}
+    return made | {(fate, end): fates.get(fate, 0) for fate, end in ENDS.items()}
+
+
+def _exports(contents: Contents) -> str:
+    sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
+    fates = [fate for fate in reversed(FATES) if contents.facts["fates"].get(fate)]
+    columns = [
+        Column("export"), Column("rows", "count"), Column("records", "count"),
+        *(Column(fate.replace("_", " "), "count") for fate in fates), Column("bytes", "count"),
+    ]  # fmt: skip
+    rows = (
+        (
+            s["name"], s["rows"], sum(s["records"].values()),
+            *(s["records"].get(fate, 0) for fate in fates), s["bytes"],
+        )
+        for s in sources[:MOST_ROWS]
+    )  # fmt: skip
+    shown = table("Exports, and what became of their records", columns, rows, sortable=True,
+                  search=len(sources) > 10)  # fmt: skip
+    return part("Exports", shown + left_out(len(sources), MOST_ROWS, "manifest.json"))
+
+
+def _made(contents: Contents) -> str:
+    rows = [(t["name"], t["row"], t["rows"]) for t in contents.manifest["tables"] if t["rows"]]
+    columns = [Column("table"), Column("one row is"), Column("rows", "count")]
+    return part("Gold tables", table("Tables of the release that have rows", columns, rows))
+
+
+def _rejections(contents: Contents) -> str:
+    rows = contents.facts["rejections"]
+    columns = [Column("reason"), Column("records", "count"), Column("as in")]
+    shown = ((row["reason"], row["records"], row["example"]) for row in rows[:MOST_ROWS])
+    return table("Rejected records by reason", columns, shown, sortable=len(rows) > 1) + left_out(
+        len(rows), MOST_ROWS, "lineage.parquet"
+    )
+
+
+def _set_aside(contents: Contents) -> str:
+    """How many judgments were left out of what, and why."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    aside = contents.tables["set_aside"]
+    counts.update(
+        zip(*(aside[name].to_pylist() for name in ("task", "left_out_of", "reason")), strict=True)
+    )
+    columns = [
+        Column("task", choose=True), Column("left out of", choose=True), Column("because"),
+        Column("judgments", "count"),
+    ]  # fmt: skip
+    rows = [
+        (task, what.replace("_", " "), why, n) for (task, what, why), n in sorted(counts.items())
+    ]
+    shown = table(
+        "Judgments that count, but that a calculation could not take", columns, rows[:MOST_ROWS],
+        sortable=True,
+    )  # fmt: skip
+    return more(f"{sum(counts.values()):,} judgments", shown) if shown else shown
+
+
+def _ignored(contents: Contents) -> str:
+    columns = [Column("export"), Column("what"), Column("count", "count")]
+    rows = [
+        (source["name"], what, count)
+        for source in contents.manifest["sources"]
+        for what, count in source.get("ignored", {}).items()
+    ]
+    return table("What was read, but is no record", columns, rows[:MOST_ROWS])

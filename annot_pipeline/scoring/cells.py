@@ -1,0 +1,279 @@
+"""Cells of predictions become codes and probabilities, and every fault is noted with its row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import first_of, shorten
+from annot_pipeline.exports.json_lines import Number, parse_json
+from annot_pipeline.methods.prediction_scores import NO_CLASS
+from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+SUM_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a task whose item gold has.
+
+    Parameters
+    ----------
+    predictions, form
+        Where the cells are.
+    at
+        ``(n_rows,)`` places in the file's columns.
+    items
+        ``(n_rows,)`` codes of gold's items.
+    classes
+        Of the task.
+    """
+
+    predictions: Predictions
+    form: Form
+    at: Codes
+    items: Codes
+    classes: tuple[str, ...]
+
+    def column(self, name: str) -> pa.Array:
+        """The rows' cells."""
+        return self.predictions.columns[name].take(pa.array(self.at))
+
+    def take(self, which: Codes) -> Rows:
+        """Some of the rows, by place."""
+        at, items = self.at[which], self.items[which]
+        return Rows(self.predictions, self.form, at, items, self.classes)
+
+    def numbers(self, which: npt.NDArray[np.bool_] | Codes) -> list[int]:
+        """Places in the file of some of the rows."""
+        found: list[int] = self.predictions.row[self.at[which]].tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What was predicted.
+
+    Parameters
+    ----------
+    items
+        ``(n_items,)`` codes of gold's items, ascending.
+    codes
+        ``(n_items,)`` class predicted, of equally probable ones the first; `NO_CLASS` if none.
+    probabilities
+        ``(n_items, n_classes)``, or None where classes alone were predicted.
+    n_unknown
+        Items with a class that gold does not know.
+    n_scaled
+        Items whose probabilities were divided by their sum, since it was not 1.
+    n_tied
+        Items with several classes of the highest probability.
+    """
+
+    items: Codes
+    codes: Codes
+    probabilities: Floats | None
+    n_unknown: int = 0
+    n_scaled: int = 0
+    n_tied: int = 0
+
+
+def predicted(
+    rows: Rows, faults: Faults, *, normalize: bool = False, unknown_wrong: bool = False
+) -> Predicted:
+    """What a task's rows predict. With faults the result is not to be used.
+
+    Parameters
+    ----------
+    rows
+        Of the task.
+    faults
+        Gets all that is wrong.
+    normalize
+        Divide an item's probabilities by their sum, whatever it is.
+    unknown_wrong
+        Classes that gold does not know are wrong answers, not faults.
+    """
+    if rows.form.name != "long":
+        rows = _without_repeated(rows, faults)
+    if rows.form.name == "labels":
+        codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
+        return Predicted(rows.items, codes, None, n_unknown=int(unknown.sum()))
+    items, first, inverse = np.unique(rows.items, return_index=True, return_inverse=True)
+    if rows.form.name == "columns":
+        cells, elsewhere = _from_columns(rows, faults), np.zeros(len(rows.items))
+    elif rows.form.name == "object":
+        cells, elsewhere = _from_json(rows, faults, unknown_wrong)
+    else:
+        cells, elsewhere = _from_long(rows, inverse, len(items), faults, unknown_wrong)
+    return _checked(rows.take(first), cells, elsewhere, faults, normalize)
+
+
+def _without_repeated(rows: Rows, faults: Faults) -> Rows:
+    first = np.unique(rows.items, return_index=True)[1]
+    again = np.ones(len(rows.items), np.bool_)
+    again[first] = False
+    names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
+    faults.add("twice", rows.numbers(again), names)
+    return rows.take(first)
+
+
+def _codes(
+    rows: Rows, column: str, faults: Faults, unknown_wrong: bool
+) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """Codes of a column of classes, and where gold does not know them."""
+    cells = rows.column(column)
+    places = pc.index_in(cells, pa.array(rows.classes, TEXT))
+    codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
+    blank = is_blank(cells) & (codes == NO_CLASS)
+    faults.add("blank_label", rows.numbers(blank))
+    unknown = (codes == NO_CLASS) & ~blank
+    if not unknown_wrong:
+        names = cells.filter(pa.array(unknown)).to_pylist()
+        faults.add("unknown_class", rows.numbers(unknown), names, _listed(rows.classes))
+    return codes, unknown
+
+
+def _from_columns(rows: Rows, faults: Faults) -> Floats:
+    """A class without a column has no probability."""
+    cells = np.zeros((len(rows.items), len(rows.classes)))
+    for name, column in rows.form.classes:
+        if name in rows.classes:
+            values, bad = _numbers(rows.column(column), rows, faults)
+            cells[:, rows.classes.index(name)] = np.where(bad, np.nan, values)
+    return cells
+
+
+def _from_long(
+    rows: Rows, inverse: Codes, n_items: int, faults: Faults, unknown_wrong: bool
+) -> tuple[Floats, Floats]:
+    """A class without a row has no probability."""
+    codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
+    values, bad = _numbers(rows.column(str(rows.form.probability)), rows, faults)
+    values = np.where(bad, np.nan, values)
+    known = codes != NO_CLASS
+    keys = inverse * (len(rows.classes) + 1) + codes
+    again = known.copy()
+    again[np.flatnonzero(known)[np.unique(keys[known], return_index=True)[1]]] = False
+    names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
+    faults.add("class_twice", rows.numbers(again), names)
+    cells = np.zeros((n_items, len(rows.classes)))
+    cells[inverse[known], codes[known]] = values[known]
+    elsewhere = np.zeros(n_items)
+    np.add.at(elsewhere, inverse[unknown], values[unknown])
+    return cells, elsewhere
+
+
+def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats, Floats]:
+    column = rows.column(str(rows.form.probability))
+    place = {name: n for n, name in enumerate(rows.classes)}
+    cells, elsewhere = np.zeros((len(column), len(place))), np.zeros(len(column))
+    for at, text in enumerate(column.to_pylist()):
+        given = _parsed(text)
+        if given is None:
+            faults.add("not_json", rows.numbers(np.array([at])), [str(text)[:60]])
+            cells[at] = np.nan
+        elif isinstance(given, list):
+            if len(given) == len(place):
+                cells[at] = given
+            else:
+                allowed = f"{len(place)}, in class order: {_listed(rows.classes)}"
+                faults.add("length", rows.numbers(np.array([at])), [len(given)], allowed)
+                cells[at] = np.nan
+        else:
+            for name, value in given.items():
+                if name in place:
+                    cells[at, place[name]] = value
+                elif unknown_wrong:
+                    elsewhere[at] += value
+                else:
+                    allowed = _listed(rows.classes)
+                    faults.add("unknown_class", rows.numbers(np.array([at])), [name], allowed)
+    return cells, elsewhere
+
+
+def _parsed(text: str | None) -> dict[str, float] | list[float] | None:
+    """The numbers of a JSON object or list; None if it is not one."""
+    try:
+        given: Any = parse_json(text or "")
+        if isinstance(given, dict):
+            return {name: _number(value) for name, value in given.items()}
+        return [_number(value) for value in given] if isinstance(given, list) else None
+    except ValueError:
+        return None
+
+
+def _number(value: Any) -> float:
+    if not isinstance(value, Number):
+        raise ValueError("not a number")
+    return float(value.written)
+
+
+def _numbers(column: pa.Array, rows: Rows, faults: Faults) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Texts as numbers, and where they are none; blanks and NaN are none."""
+    try:
+        values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        values = np.array([_read(text) for text in column.to_pylist()], np.float64)
+    bad: npt.NDArray[np.bool_] = ~np.isfinite(values)
+    texts = column.filter(pa.array(bad)).to_pylist()
+    faults.add("not_a_number", rows.numbers(bad), ["" if t is None else t for t in texts])
+    return values, bad
+
+
+def _read(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return float("nan")
+
+
+def _checked(
+    rows: Rows, cells: Floats, elsewhere: Floats, faults: Faults, normalize: bool
+) -> Predicted:
+    """Probabilities that are such and sum to 1."""
+    every = np.column_stack([cells, elsewhere])
+    whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
+
+    def fault(kind: str, where: npt.NDArray[np.bool_], values: Floats) -> None:
+        faults.add(kind, rows.numbers(where), [f"{value:.9g}" for value in values[where]])
+
+    lowest, highest, total = every.min(axis=1), every.max(axis=1), every.sum(axis=1)
+    fault("negative", whole & (lowest < 0), lowest)
+    whole &= lowest >= 0
+    off = np.abs(total - 1) > SUM_TOLERANCE
+    if normalize:
+        fault("nothing", whole & (total == 0), total)
+        fault("not_a_number", whole & ~np.isfinite(total), total)
+    else:
+        above = highest > 1 + SUM_TOLERANCE
+        fault("above_one", whole & above, highest)
+        fault("sum", whole & ~above & off, total)
+    usable = whole & (total > 0) & np.isfinite(total)
+    every[~usable] = 1.0 / every.shape[1]  # faults are raised before anything is made of it
+    shares = every / every.sum(axis=1, keepdims=True)
+    best = shares.argmax(axis=1)
+    n_tied = int(((shares == shares.max(axis=1, keepdims=True)).sum(axis=1) > 1).sum())
+    n_classes = cells.shape[1]
+    return Predicted(
+        rows.items,
+        np.where(best == n_classes, NO_CLASS, best),
+        shares[:, :n_classes],
+        n_unknown=int((elsewhere > 0).sum()),
+        n_scaled=int(off.sum()) if normalize else 0,
+        n_tied=n_tied,
+    )
+
+
+def _listed(classes: tuple[str, ...]) -> str:
+    return first_of(list(map(shorten, classes)), 10)

@@ -1,0 +1,169 @@
+"""What predictions are held against: gold's distribution of every item, task by task.
+
+`_distribution` alone decides what that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.releases import Release
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+GROUPS = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "0.99 and above", "adjudicated")
+"""Items by how certain gold is of its label; each range without its end."""
+_STARTS = (0.5, 0.8, 0.95, 0.99)
+
+
+@dataclass(frozen=True)
+class GoldTask:
+    """Gold of a task, or of some of its items.
+
+    Parameters
+    ----------
+    name
+        Of the task.
+    classes
+        In class order.
+    items
+        ``(n_items,)`` names.
+    distribution
+        ``(n_items, n_classes)`` probability of each class.
+    labels
+        ``(n_items,)`` code of gold's label.
+    majority
+        ``(n_items,)`` code of the label with most votes; -1 where nobody voted.
+    adjudicated
+        ``(n_items,)`` whether an expert decided.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    items: pa.Array
+    distribution: Floats
+    labels: Codes
+    majority: Codes
+    adjudicated: Flags
+
+    @property
+    def groups(self) -> Codes:
+        """``(n_items,)`` place in `GROUPS`."""
+        sure = self.distribution[np.arange(len(self.labels)), self.labels]
+        groups: Codes = np.digitize(sure, _STARTS).astype(np.int64)
+        return np.where(self.adjudicated, len(GROUPS) - 1, groups)
+
+    def take(self, items: Codes) -> GoldTask:
+        """Some of the items, by place."""
+        return GoldTask(
+            self.name,
+            self.classes,
+            self.items.take(pa.array(items)),
+            self.distribution[items],
+            self.labels[items],
+            self.majority[items],
+            self.adjudicated[items],
+        )
+
+
+def read_gold(release: Release) -> dict[str, GoldTask]:
+    """Gold of every task that has labels.
+
+    Raises
+    ------
+    StoreError
+        The release has no labels, or its bytes are not those that were published.
+    """
+    labels = release.table("labels")
+    if not labels.num_rows:
+        what = "no item has a label: the tasks of this campaign are not categorical"
+        do = "predictions of scores can be joined with the gold table scores"
+        raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
+    distributions = dict(_by_task(release.table("label_distributions")))
+    prevalence = dict(_by_task(release.table("prevalence")))
+    found = {}
+    for task, rows in _by_task(labels):
+        shares, order = distributions.get(task), prevalence.get(task)
+        classes = _classes(rows, shares, order)
+        found[task] = _task(task, rows, shares, classes)
+    return found
+
+
+def _by_task(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Tables are sorted by task: the rows of each are one piece."""
+    column = table["task"].cast(TEXT).combine_chunks().dictionary_encode()
+    codes = column.indices.to_numpy()
+    starts = np.flatnonzero(np.diff(codes, prepend=-1)).tolist()
+    for start, end in zip(starts, [*starts[1:], table.num_rows], strict=True):
+        yield column.dictionary[codes[start]].as_py(), table.slice(start, end - start)
+
+
+def _classes(labels: pa.Table, shares: pa.Table | None, order: pa.Table | None) -> tuple[str, ...]:
+    """In class order; those that only an expert named come last, by code point."""
+    known: dict[str, None] = {}
+    if order is not None:
+        known |= dict.fromkeys(order.sort_by("label_order")["label"].cast(TEXT).to_pylist())
+    more = [labels["label"]] + ([] if shares is None else [shares["label"]])
+    named = {name for column in more for name in pc.unique(column.cast(TEXT)).to_pylist()}
+    return (*known, *sorted(named - known.keys()))
+
+
+def _task(
+    task: str, labels: pa.Table, shares: pa.Table | None, classes: tuple[str, ...]
+) -> GoldTask:
+    items = labels["item"].cast(TEXT).combine_chunks()
+    codes = _codes(labels["label"], classes)
+    adjudicated = labels["adjudicated"].to_numpy()
+    return GoldTask(
+        task,
+        classes,
+        items,
+        _distribution(items, codes, adjudicated, shares, classes),
+        codes,
+        _codes(labels["majority_label"], classes),
+        adjudicated,
+    )
+
+
+def _distribution(
+    items: pa.Array,
+    labels: Codes,
+    adjudicated: Flags,
+    shares: pa.Table | None,
+    classes: tuple[str, ...],
+) -> Floats:
+    """The model's posterior distribution; all on the decision where an expert decided."""
+    found = np.zeros((len(items), len(classes)))
+    if shares is not None:
+        at = _places(shares["item"], items)
+        found[at, _codes(shares["label"], classes)] = shares["probability"].to_numpy()
+    decided = np.flatnonzero(adjudicated)
+    found[decided] = 0.0
+    found[decided, labels[decided]] = 1.0
+    total: Floats = found.sum(axis=1, keepdims=True)  # 1, but for the last digit
+    if not (total > 0).all():
+        names = items.filter(pa.array(total[:, 0] == 0)).to_pylist()
+        problem = Problem("label_distributions", "items without a row", values=tuple(names))
+        raise StoreError("the release is not whole", [problem])
+    return found / total
+
+
+def _codes(column: pa.ChunkedArray, classes: tuple[str, ...]) -> Codes:
+    """Places among the classes; -1 for null."""
+    return _places(column, pa.array(classes, TEXT))
+
+
+def _places(column: pa.ChunkedArray, names: pa.Array) -> Codes:
+    places = pc.index_in(column.cast(TEXT), names)
+    found: Codes = pc.fill_null(places, -1).to_numpy().astype(np.int64)
+    return found

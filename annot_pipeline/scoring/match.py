@@ -1,0 +1,164 @@
+"""Rows of predictions are matched to gold's items by task and name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of, shorten
+from annot_pipeline.scoring.cells import Rows
+from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.gold import GoldTask
+from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
+
+Codes = npt.NDArray[np.int64]
+
+SHOWN = 5
+"""Names of items that are said of many."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Which rows are about which items, and which are about none.
+
+    Parameters
+    ----------
+    rows
+        By task, the rows whose item gold has.
+    unknown_items
+        Names of items that gold does not have, in the order of the file.
+    unknown_tasks, other_tasks
+        Rows by task: of tasks that gold does not have, and of those that were not asked for.
+    """
+
+    rows: dict[str, Rows]
+    unknown_items: list[str]
+    unknown_tasks: dict[str, int]
+    other_tasks: dict[str, int]
+
+
+def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, GoldTask]:
+    """The task asked for, or all.
+
+    Raises
+    ------
+    ConfigError
+        There is no such task.
+    """
+    if wanted is None:
+        return dict(gold)
+    if wanted not in gold:
+        likely = difflib.get_close_matches(wanted, list(gold), 1)
+        do = f"did you mean {likely[0]}?" if likely else ""
+        allowed = _listed(gold)
+        problem = Problem("--task", "no task with labels", allowed, do, values=(wanted,))
+        raise ConfigError("an unknown task", [problem])
+    return {wanted: gold[wanted]}
+
+
+def match(
+    predictions: Predictions,
+    form: Form,
+    gold: Mapping[str, GoldTask],
+    tasks: Mapping[str, GoldTask],
+    faults: Faults,
+) -> Matched:
+    """Match rows to items.
+
+    Parameters
+    ----------
+    predictions, form
+        The file, and what stands where in it.
+    gold, tasks
+        Gold of all tasks, and of those asked for.
+    faults
+        Gets rows without an item.
+
+    Raises
+    ------
+    ConfigError
+        Which task the rows are about is not said.
+    InputError
+        No row is about an item of gold.
+    """
+    names = predictions.columns[form.item]
+    faults.add("blank_item", predictions.row[is_blank(names)].tolist())
+    of_task = _rows_by_task(predictions, form, tasks)
+    unknown: list[tuple[int, str]] = []
+    rows = {}
+    for task, at in of_task.items():
+        if task not in tasks:
+            continue
+        mine = names.take(pa.array(at))
+        places = pc.fill_null(pc.index_in(mine, tasks[task].items), -1)
+        items: Codes = places.to_numpy().astype(np.int64)
+        lost = items < 0
+        unknown += zip(at[lost].tolist(), mine.filter(pa.array(lost)).to_pylist(), strict=True)
+        if not lost.all():
+            rows[task] = Rows(predictions, form, at[~lost], items[~lost], tasks[task].classes)
+    counts = {task: len(at) for task, at in of_task.items() if task not in tasks}
+    found = Matched(
+        rows,
+        [name or "" for _, name in sorted(unknown, key=lambda pair: pair[0])],
+        {task: n for task, n in counts.items() if task not in gold},
+        {task: n for task, n in counts.items() if task in gold},
+    )
+    if not rows:
+        faults.raise_any()
+        raise _nothing(predictions, found, tasks)
+    return found
+
+
+def _rows_by_task(
+    predictions: Predictions, form: Form, tasks: Mapping[str, GoldTask]
+) -> dict[str, Codes]:
+    if form.task is None:
+        if len(tasks) > 1:
+            what = f"{len(tasks)} tasks have labels, and the file has no column task"
+            do = "name the task with --task, or add the column"
+            problem = Problem("", what, _listed(tasks), do)
+            raise ConfigError(f"{predictions.name}: which task?", [problem])
+        return dict.fromkeys(tasks, np.arange(len(predictions)))
+    column = pc.fill_null(predictions.columns[form.task].cast(TEXT), "").dictionary_encode()
+    codes = column.indices.to_numpy()
+    order = np.argsort(codes, kind="stable")
+    ends = np.searchsorted(codes[order], np.arange(len(column.dictionary) + 1))
+    return {
+        name: order[ends[n] : ends[n + 1]].astype(np.int64)
+        for n, name in enumerate(column.dictionary.to_pylist())
+    }
+
+
+def _nothing(predictions: Predictions, found: Matched, tasks: Mapping[str, GoldTask]) -> InputError:
+    problems = []
+    if found.unknown_items:
+        items = next(iter(tasks.values())).items
+        allowed = ", ".join(map(shorten, items[:SHOWN].to_pylist()))
+        problems.append(
+            Problem(
+                "item", f"none of {len(found.unknown_items):,} is in gold", f"as {allowed}",
+                "spell items as gold does; --item names another column",
+                tuple(found.unknown_items),
+            )
+        )  # fmt: skip
+    others = found.unknown_tasks | found.other_tasks
+    if others:
+        problems.append(
+            Problem(
+                "task", f"{sum(others.values()):,} rows of other tasks", _listed(tasks),
+                "spell tasks as gold does, or rename the column task if it is something else",
+                tuple(others),
+            )
+        )  # fmt: skip
+    return InputError(f"{predictions.name}: no row is about an item of gold", problems)
+
+
+def _listed(tasks: Mapping[str, GoldTask]) -> str:
+    return first_of(list(map(shorten, tasks)), 10)

@@ -1,0 +1,256 @@
+"""Reads a file of predictions as text, and recognises in which form they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.scoring.faults import Faults
+
+Codes = npt.NDArray[np.int64]
+
+ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+    ".json": "jsonl", ".parquet": "parquet",
+}  # fmt: skip
+FORMS = ("labels", "columns", "long", "object")
+TASK, ITEM, LABEL, PROBABILITY, PROBABILITIES = (
+    "task", "item", "label", "probability", "probabilities"
+)  # fmt: skip
+"""Names of columns."""
+PREFIXES = ("p_", "prob_", "")
+"""What may stand before a class in the name of its column; the first that fits."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """The cells of a file, as written.
+
+    Parameters
+    ----------
+    name
+        Of the file.
+    columns
+        Column name to ``(n_rows,)`` texts.
+    row
+        ``(n_rows,)`` place in the file, from 1.
+    """
+
+    name: str
+    columns: dict[str, pa.Array]
+    row: Codes
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+@dataclass(frozen=True)
+class Form:
+    """Which columns hold what.
+
+    Parameters
+    ----------
+    name
+        ``labels``: a class a row. ``columns``: a probability a class and row. ``long``: a row an
+        item and class. ``object``: a JSON object or list a row.
+    item, task
+        Columns; no task where the file has none.
+    label, probability
+        Columns of the class, and of probabilities (``long``, ``object``).
+    classes
+        Column of each class (``columns``).
+    ignored
+        Columns that nothing is made of.
+    """
+
+    name: str
+    item: str
+    task: str | None
+    label: str | None = None
+    probability: str | None = None
+    classes: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether there is more than a class an item."""
+        return self.name != "labels"
+
+    def says(self) -> str:
+        """For people."""
+        if self.name == "columns":
+            names = first_of([column for _, column in self.classes], 4)
+            return f"probabilities, a column a class ({names})"
+        return {
+            "labels": f"labels (column {self.label})",
+            "long": f"probabilities, a row an item and class ({self.label}, {self.probability})",
+            "object": f"probabilities, a JSON value an item (column {self.probability})",
+        }[self.name]
+
+
+def read_predictions(path: Path) -> Predictions:
+    """Read all columns of a file.
+
+    Raises
+    ------
+    ConfigError
+        No such file, or no format that its name tells.
+    InputError
+        It cannot be read, or some rows cannot.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file", [Problem("PREDICTIONS", "is not there")])
+    plain = path.name.lower().removesuffix(".gz")
+    format_ = ENDINGS.get(Path(plain).suffix)
+    if format_ is None:
+        known = ", ".join(ENDINGS)
+        problem = Problem("", "its name does not tell the format", f"{known}; each also .gz")
+        raise ConfigError(f"{path}: cannot be read", [problem])
+    export = READERS[format_](Opening(path, path.name))
+    chunks = list(export.chunks)
+    faults = Faults(path.name)
+    for chunk in chunks:
+        bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
+        reasons = chunk.problem.take(pa.array(bad)).to_pylist()
+        faults.add("unreadable", chunk.row[bad].tolist(), reasons)
+    faults.raise_any()
+    columns = {
+        name: pa.concat_arrays(
+            [c.columns.get(name, pa.nulls(len(c), TEXT)).cast(TEXT) for c in chunks]
+        )
+        if chunks
+        else pa.array([], TEXT)
+        for name in export.columns
+    }
+    rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
+    if not len(rows):
+        raise ConfigError(f"{path}: no predictions", [Problem("", "the file has no rows")])
+    return Predictions(path.name, columns, rows.astype(np.int64))
+
+
+def recognise(
+    predictions: Predictions,
+    classes: Sequence[str],
+    *,
+    item: str | None = None,
+    label: str | None = None,
+    form: str | None = None,
+) -> Form:
+    """Tell what stands where.
+
+    Parameters
+    ----------
+    predictions
+        The file.
+    classes
+        Of all tasks.
+    item, label
+        Columns, if they are not ``item`` and ``label``.
+    form
+        One of `FORMS`, if it is not to be guessed.
+
+    Raises
+    ------
+    ConfigError
+        A column is not there, or nothing looks like a prediction.
+    """
+    there = list(predictions.columns)
+    for option, column in (("--item", item), ("--label", label)):
+        if column is not None and column not in there:
+            raise _missing(predictions, option, f"no column {column}", "name one of these")
+    item = item or ITEM
+    if item not in there:
+        raise _missing(predictions, "", f"no column {ITEM}", "name the column with --item")
+    task = TASK if TASK in there and item != TASK else None
+    label_column = label or (LABEL if LABEL in there and item != LABEL else None)
+    kept = {item, task, label}
+    by_class = _class_columns([c for c in there if c not in kept], classes)
+    if form is None:
+        form = _likely(predictions, item, task, label, label_column, by_class)
+    found = Form(form, item, task)
+    if form in ("labels", "long") and label_column:
+        found = Form(form, item, task, label_column, PROBABILITY if form == "long" else None)
+    elif form == "columns":
+        found = Form(form, item, task, classes=tuple(by_class.items()))
+    elif form == "object":
+        found = Form(form, item, task, probability=PROBABILITIES)
+    used = {item, task, found.label, found.probability, *dict(found.classes).values()}
+    lacking = _lacking(found, there)
+    if lacking:
+        raise _missing(predictions, f"--form {form}", lacking, "choose another form")
+    ignored = tuple(column for column in there if column not in used)
+    return Form(
+        found.name, item, task, found.label, found.probability, found.classes, ignored
+    )  # fmt: skip
+
+
+def _class_columns(columns: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
+    """Class to column, by the first prefix that two classes (or all) have."""
+    for prefix in PREFIXES:
+        found = {name: prefix + name for name in classes if prefix + name in columns}
+        if len(found) >= min(2, len(classes)):
+            return found
+    return {}
+
+
+def _likely(
+    predictions: Predictions,
+    item: str,
+    task: str | None,
+    label: str | None,
+    label_column: str | None,
+    by_class: dict[str, str],
+) -> str:
+    if label is None and PROBABILITIES in predictions.columns:
+        return "object"
+    if label is None and by_class:
+        return "columns"
+    if label_column is None:
+        do = "name the column of labels with --label"
+        raise _missing(predictions, "", "nothing that is a prediction", do)
+    if PROBABILITY in predictions.columns and _repeats(predictions, item, task):
+        return "long"
+    return "labels"
+
+
+def _repeats(predictions: Predictions, item: str, task: str | None) -> bool:
+    """Whether an item has several rows."""
+    keys = [predictions.columns[name] for name in (item, task) if name]
+    table = pa.table(dict(zip("ab", keys, strict=False)))
+    n_keys: int = table.group_by(table.column_names).aggregate([]).num_rows
+    return n_keys < len(predictions)
+
+
+def _lacking(form: Form, there: Sequence[str]) -> str:
+    if form.name in ("labels", "long") and form.label is None:
+        return f"no column {LABEL}"
+    if form.probability is not None and form.probability not in there:
+        return f"no column {form.probability}"
+    if form.name == "columns" and not form.classes:
+        return "no two classes of gold have a column"
+    return ""
+
+
+def _missing(predictions: Predictions, where: str, what: str, do: str) -> ConfigError:
+    allowed = (
+        f"item and one of: {LABEL}; {PROBABILITIES}; {LABEL} and {PROBABILITY}; a column a class "
+        "(CLASS, p_CLASS, prob_CLASS)"
+    )
+    problem = Problem(where, what, allowed, do, values=tuple(predictions.columns))
+    return ConfigError(f"{predictions.name}: columns are not understood", [problem])
+
+
+def is_blank(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Where a cell is null or holds blanks alone."""
+    trimmed = pc.utf8_trim_whitespace(pc.fill_null(column, ""))
+    blank: npt.NDArray[np.bool_] = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
+    return blank

@@ -1,0 +1,304 @@
+"""A file of predictions against a release, as one document."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.methods.bootstrap import ItemResamples
+from annot_pipeline.methods.class_scores import class_scores
+from annot_pipeline.methods.prediction_scores import (
+    NO_CLASS,
+    ItemScores,
+    ScoreSums,
+    mean_over_tasks,
+    pool,
+    resample_scores,
+    score_items,
+)
+from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.scoring import document as written
+from annot_pipeline.scoring.cells import Predicted, predicted
+from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.scoring.gold import GROUPS, GoldTask, read_gold
+from annot_pipeline.scoring.match import SHOWN, Matched, choose_tasks, match
+from annot_pipeline.scoring.predictions import FORMS, read_predictions, recognise
+from annot_pipeline.storage.releases import Releases
+
+Document = dict[str, Any]
+Progress = Callable[[str], None]
+
+BASELINES = ("majority_vote", "prevalence", "gold")
+"""Scored beside the model, as if they were models."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may be chosen.
+
+    Parameters
+    ----------
+    task
+        Only this one.
+    release
+        Version, or ``latest``.
+    item, label
+        Columns of the file.
+    form
+        How predictions stand in it, if not to be guessed.
+    floor
+        What a predicted probability is at least.
+    rounds
+        Of the bootstrap.
+    normalize
+        Divide probabilities by their sum.
+    unknown_wrong
+        Classes that gold does not know are wrong answers.
+    """
+
+    task: str | None = None
+    release: str = "latest"
+    item: str | None = None
+    label: str | None = None
+    form: str | None = None
+    floor: float = 1e-9
+    rounds: int = 1000
+    normalize: bool = False
+    unknown_wrong: bool = False
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 0 < self.floor < 1:
+            problems.append(
+                Problem("--floor", f"is {self.floor}", "more than 0 and less than 1, as 1e-9")
+            )
+        if self.rounds < 0:
+            problems.append(Problem("--rounds", f"is {self.rounds}", "0 (no interval) or more"))
+        if self.form is not None and self.form not in FORMS:
+            problems.append(Problem("--form", f"is {self.form}", ", ".join(FORMS)))
+        if problems:
+            raise ConfigError("options that cannot be", problems)
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A task's figures."""
+
+    gold: GoldTask
+    found: Predicted
+    items: ItemScores
+    sums: ScoreSums
+    baselines: dict[str, ScoreSums]
+    document: Document
+
+
+def score(
+    campaign: LoadedCampaign,
+    path: Path,
+    options: Options,
+    *,
+    progress: Progress = lambda _: None,
+) -> Document:
+    """Score a model's predictions.
+
+    Parameters
+    ----------
+    campaign
+        Whose release they are held against.
+    path
+        File of predictions.
+    options
+        What was chosen.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    Document
+        As docs/score.md says.
+
+    Raises
+    ------
+    AnnotError
+        No such release, or predictions that cannot be scored, with all that is wrong.
+    """
+    release = Releases.of(campaign).get(options.release)
+    predictions = read_predictions(path)
+    gold = read_gold(release)
+    tasks = choose_tasks(gold, options.task)
+    classes = list(dict.fromkeys(name for task in tasks.values() for name in task.classes))
+    form = recognise(
+        predictions, classes, item=options.item, label=options.label, form=options.form
+    )
+    faults = Faults(path.name)
+    matched = match(predictions, form, gold, tasks, faults)
+    found = {
+        task: predicted(
+            matched.rows[task], faults, normalize=options.normalize,
+            unknown_wrong=options.unknown_wrong,
+        )
+        for task in tasks if task in matched.rows
+    }  # fmt: skip
+    faults.raise_any()
+    scored = {}
+    for task, of in found.items():
+        progress(f"{task}: {len(of.items):,} items, {options.rounds:,} bootstrap rounds")
+        scored[task] = _score_task(tasks[task], of, options, campaign.settings.seed)
+    return {
+        "campaign": campaign.settings.campaign,
+        "release": release.version,
+        "manifest_sha256": release.manifest_sha256,
+        "predictions": str(path),
+        "form": written.form(form, classes),
+        "floor": options.floor,
+        "rounds": options.rounds,
+        "seed": campaign.settings.seed,
+        **_coverage(len(predictions), matched, tasks, found),
+        "tasks": [task.document for task in scored.values()],
+        "micro": _micro(scored),
+        "macro": _macro(scored),
+        "why_null": written.why_null(form),
+        "farthest": written.farthest(
+            [(task.gold, task.found, task.items) for task in scored.values()]
+        ),
+    }
+
+
+def _score_task(gold: GoldTask, found: Predicted, options: Options, seed: int) -> _Scored:
+    mine = gold.take(found.items)
+    n_items, n_classes = mine.distribution.shape
+    resamples = ItemResamples.draw(n_items, options.rounds, _rng(seed, mine))
+    shares = mine.distribution.mean(axis=0)
+    guesses: dict[str, tuple[Any, Any]] = {
+        "model": (found.codes, found.probabilities),
+        "majority_vote": (mine.majority, None),
+        "prevalence": (
+            np.full(n_items, int(shares.argmax())),
+            np.broadcast_to(shares, (n_items, n_classes)),
+        ),
+        "gold": (mine.labels, mine.distribution),
+    }
+    scores = {
+        name: score_items(mine.distribution, mine.labels, *guess, floor=options.floor)
+        for name, guess in guesses.items()
+    }
+    sums = dict(
+        zip(
+            scores,
+            resample_scores(
+                list(scores.values()), mine.groups, resamples, n_groups=len(GROUPS)
+            ),
+            strict=True,
+        )
+    )  # fmt: skip
+    classes = class_scores(mine.distribution, mine.labels, found.codes, resamples)
+    model, floored = sums.pop("model"), int(scores["model"].floored.sum())
+    document = {
+        "task": mine.name,
+        "n_items": n_items,
+        "n_without_prediction": len(gold.items) - n_items,
+        "n_adjudicated": int(mine.adjudicated.sum()),
+        "n_without_votes": int((mine.majority == NO_CLASS).sum()),
+        "n_unknown_class": found.n_unknown,
+        "n_normalized": found.n_scaled,
+        "n_tied": found.n_tied,
+        "n_floored": floored,
+        "classes": list(mine.classes),
+        "figures": written.figures(model.all_groups().estimates()),
+        "mean_f1": written.estimate(classes.mean_f1),
+        "mean_expected_f1": written.estimate(classes.mean_expected_f1),
+        "baselines": {
+            name: written.figures(of.all_groups().estimates()) for name, of in sums.items()
+        },
+        "by_class": written.by_class(mine.classes, classes),
+        "by_certainty": written.by_certainty(model),
+        "calibration": _calibration(mine, found),
+    }
+    return _Scored(mine, found, scores["model"], model, sums, document)
+
+
+def _rng(seed: int, gold: GoldTask) -> np.random.Generator:
+    """Hangs on the items: tasks about the same items draw the same ones."""
+    names = hashlib.sha256("\0".join(gold.items.to_pylist()).encode()).digest()
+    return np.random.default_rng([seed, int.from_bytes(names[:8], "big")])
+
+
+def _calibration(gold: GoldTask, found: Predicted) -> Document | None:
+    if found.probabilities is None:
+        return None
+    named = np.flatnonzero(found.codes != NO_CLASS)
+    codes = found.codes[named]
+    return written.calibration(
+        reliability(
+            found.probabilities[named, codes],
+            gold.distribution[named, codes],
+            codes == gold.labels[named],
+        )
+    )
+
+
+def _coverage(
+    n_rows: int, matched: Matched, tasks: Mapping[str, GoldTask], found: Mapping[str, Predicted]
+) -> Document:
+    missing: list[str] = []
+    n_missing = 0
+    for name, task in tasks.items():
+        there = np.zeros(len(task.items), np.bool_)
+        if name in found:
+            there[found[name].items] = True
+        lost = np.flatnonzero(~there)
+        n_missing += lost.size
+        missing += task.items.take(pa.array(lost[: SHOWN - len(missing)])).to_pylist()
+    return {
+        "rows": n_rows,
+        "matched_rows": sum(len(rows.at) for rows in matched.rows.values()),
+        "matched": sum(len(of.items) for of in found.values()),
+        "gold_items": sum(len(task.items) for task in tasks.values()),
+        "unknown_items": {
+            "n": len(matched.unknown_items),
+            "first": list(dict.fromkeys(matched.unknown_items))[:SHOWN],
+        },
+        "unknown_tasks": matched.unknown_tasks,
+        "other_tasks": matched.other_tasks,
+        "gold_without_prediction": {"n": n_missing, "first": missing},
+    }
+
+
+def _micro(scored: Mapping[str, _Scored]) -> Document:
+    """Every item weighs the same."""
+    whole = pool([task.sums for task in scored.values()])
+    return {
+        "n_items": int(whole.n_items.sum()),
+        "figures": written.figures(whole.all_groups().estimates()),
+        "baselines": {
+            name: written.figures(
+                pool([task.baselines[name] for task in scored.values()])
+                .all_groups()
+                .estimates()
+            )
+            for name in BASELINES
+        },
+        "by_certainty": written.by_certainty(whole),
+    }  # fmt: skip
+
+
+def _macro(scored: Mapping[str, _Scored]) -> Document:
+    """Every task weighs the same."""
+    return {
+        "n_tasks": len(scored),
+        "figures": written.figures(mean_over_tasks([task.sums for task in scored.values()])),
+        "baselines": {
+            name: written.figures(
+                mean_over_tasks([task.baselines[name] for task in scored.values()])
+            )
+            for name in BASELINES
+        },
+    }

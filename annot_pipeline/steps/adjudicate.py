@@ -1,0 +1,131 @@
+"""An expert's decisions override the labels of the model, whose own answer stays beside.
+
+What does not belong here: which of several decisions counts (sql/ingest/settle_judgments.sql).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import LABELS, TEXT
+
+CERTAIN = 0.99
+"""Probability from which a label is certain."""
+
+COUNTS = ("n_judgments", "n_judges")
+
+
+def adjudicate(
+    labels: pa.Table, distributions: pa.Table, judgments: pa.Table
+) -> tuple[pa.Table, dict[str, dict[str, int]]]:
+    """Put decisions in the place of labels.
+
+    Parameters
+    ----------
+    labels
+        Those of the model, as `contracts.LABELS` without decisions.
+    distributions
+        ``task``, ``item``, ``label``, ``probability``, ``votes`` of the same items.
+    judgments
+        ``task``, ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
+        ``why``; those whose fate is ``adjudication`` are decisions, one an item at most.
+
+    Returns
+    -------
+    labels, facts
+        A row an item that was judged or decided; by task how many items were ``decided``, of how
+        many the model says otherwise (``overridden``), how many decisions are ``superseded``.
+    """
+    control, fate = (judgments[name].cast(TEXT) for name in ("control", "fate"))
+    by_experts = pc.equal(control, "adjudication")
+    decisions = judgments.filter(pc.equal(fate, "adjudication"))
+    superseded = judgments.filter(pc.and_(by_experts, pc.equal(fate, "superseded")))
+    if not decisions.num_rows:
+        return labels, {}
+    known = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
+    overridden = _override(labels, decisions, distributions, known)
+    place = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
+    alone = _decided_alone(decisions.filter(pc.is_null(place)))
+    whole = pa.concat_tables([overridden, alone])
+    whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
+    return whole, _facts(whole, superseded)
+
+
+def _override(
+    labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.ChunkedArray
+) -> pa.Table:
+    """Labels of the model, with decisions where there is one; ``decision`` is its row, or null."""
+    wanted = ("task", "item", "label")
+    at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
+    # a class that the model does not know has no probability and no votes
+    probability, votes = (
+        pc.fill_null(distributions[name].combine_chunks().take(at), 0).take(decision)
+        for name in ("probability", "votes")
+    )
+    is_decided = pc.is_valid(decision)
+    chosen = {
+        "label": decisions["label"].cast(TEXT).take(decision),
+        "probability": probability,
+        "certain": pc.greater_equal(probability, CERTAIN),
+        "support": pc.divide(votes.cast(pa.float64()), labels["n_judgments"].cast(pa.float64())),
+    }
+    for name, values in chosen.items():
+        labels = _with(labels, name, pc.if_else(is_decided, values, labels[name]))
+    for name, values in _who(decisions).items():
+        labels = _with(labels, name, values.take(decision))
+    return _with(labels, "adjudicated", is_decided)
+
+
+def _decided_alone(decisions: pa.Table) -> pa.Table:
+    """Rows of items that only an expert judged: the model says nothing of them."""
+    n = decisions.num_rows
+    no = pa.array(np.zeros(n, np.bool_))
+    columns = {
+        **{name: decisions[name].cast(TEXT) for name in ("task", "item", "label")},
+        "certain": no,
+        "adjudicated": pc.invert(no),
+        **{name: np.zeros(n, np.int64) for name in COUNTS},
+        **_who(decisions),
+    }
+    return LABELS.of(columns)
+
+
+def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """Who decided, when, and why."""
+    return {
+        "adjudicator": decisions["judge_id"].cast(TEXT),
+        "adjudicated_at": decisions["submitted_at"],
+        "adjudication_reason": decisions["why"].cast(TEXT),
+    }
+
+
+def _facts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:
+    decided = labels.filter(labels["adjudicated"])
+    other = decided.filter(
+        pc.fill_null(pc.not_equal(decided["label"], decided["model_label"]), False)
+    )
+    counted = {
+        "decided": decided["task"], "overridden": other["task"], "superseded": superseded["task"],
+    }  # fmt: skip
+    found: dict[str, dict[str, int]] = {}
+    for name, tasks in counted.items():
+        for row in pc.value_counts(tasks.cast(TEXT)).to_pylist():
+            found.setdefault(row["values"], dict.fromkeys(counted, 0))[name] = row["counts"]
+    return dict(sorted(found.items()))
+
+
+def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
+    at = table.schema.get_field_index(name)
+    field = table.schema.field(name)
+    return table.set_column(at, field, values.cast(field.type))
+
+
+def _keys(table: pa.Table, *names: str) -> pa.ChunkedArray:
+    """Names as one text; the lengths say where each ends, whatever they hold."""
+    columns = [table[name].cast(TEXT) for name in names]
+    lengths = [pc.binary_length(column).cast(TEXT) for column in columns[:-1]]
+    return pc.binary_join_element_wise(*lengths, *columns, ":")

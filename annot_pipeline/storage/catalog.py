@@ -1,0 +1,117 @@
+"""``catalog.duckdb``: the tables of all releases as views, for people.
+
+The Parquet files are the truth: the catalog holds no rows, can be deleted, and is written again
+with the next release. What does not belong here: queries of the pipeline (queries).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.queries import no_glob
+from annot_pipeline.storage.releases import Release, Releases
+
+CATALOG = "catalog.duckdb"
+READ_BY = "v1.5.0"
+"""The oldest DuckDB that reads the file."""
+
+
+def write_catalog(store: Path, gold: Path) -> Path:
+    """Views of every release: the newest in the schema ``main``, each in one of its own.
+
+    A reader who has the file open goes on with the catalog that it opened. A release that cannot
+    be read is left out: `annot verify` says what it lacks.
+
+    Parameters
+    ----------
+    store
+        Folder of the working state, where the file goes.
+    gold
+        Folder of the releases. Views name its files by absolute paths.
+
+    Returns
+    -------
+    pathlib.Path
+        The catalog.
+
+    Raises
+    ------
+    StoreError
+        It cannot be written, or the newest release cannot be read; the old catalog stays.
+    """
+    target = store / CATALOG
+    releases = Releases(gold)
+    newest = releases.get()
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+        with replacing(target) as temporary, _attached(temporary) as connection:
+            _add_release(connection, newest, "main", columns=True)
+            for version in releases.versions():
+                with suppress(StoreError, duckdb.Error):
+                    _add_release(connection, releases.get(version), version)
+    except (OSError, duckdb.Error) as error:
+        what = str(error).split("\n")[0]
+        do = "free space, or mend access; the releases themselves are untouched"
+        raise StoreError(f"{target}: cannot be written", [Problem("", what, do=do)]) from error
+    return target
+
+
+@contextmanager
+def _attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    config: dict[str, Any] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    connection = duckdb.connect(":memory:", config=config)
+    try:
+        connection.execute(
+            f"ATTACH {_text(str(path))} AS catalog (STORAGE_VERSION {_text(READ_BY)})"
+        )
+        connection.execute("USE catalog")
+        yield connection
+        connection.execute("USE memory")
+        connection.execute("DETACH catalog")  # folds the log into the file
+    finally:
+        connection.close()
+
+
+def _add_release(
+    connection: duckdb.DuckDBPyConnection, release: Release, schema: str, *, columns: bool = False
+) -> None:
+    """The views of one release, all or none, described as in its manifest.
+
+    What ``columns`` hold is said where asked for: of hundreds of releases it would take minutes.
+    """
+    statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
+    for table in release.manifest["tables"]:
+        view = f"{_name(schema)}.{_name(table['name'])}"
+        path = _text(no_glob(os.path.abspath(release.folder / table["file"])))
+        about = _text(f"{release.version}: {table.get('row', '')}")
+        statements.append(f"CREATE VIEW {view} AS FROM read_parquet({path})")
+        statements.append(f"COMMENT ON VIEW {view} IS {about}")
+        for column in table["columns"] if columns else ():
+            name, text = _name(column["name"]), _text(column["description"])
+            statements.append(f"COMMENT ON COLUMN {view}.{name} IS {text}")
+    connection.execute("BEGIN")
+    try:
+        connection.execute("; ".join(statements))
+    except duckdb.Error:
+        connection.execute("ROLLBACK")
+        raise
+    connection.execute("COMMIT")
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,110 @@
+"""``latest.json``: the newest release, and the digest of every manifest ever published.
+
+It carries a digest of itself, so that whoever finds a manifest that differs from what stands
+here knows which of the two was changed. Pointers of schema 1 hold version and digest alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.files import canonical_json, write_json
+
+POINTER = "latest.json"
+VERSION = re.compile(r"v(\d{4,})")
+SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Pointer:
+    """What latest.json says.
+
+    Parameters
+    ----------
+    version
+        The newest release.
+    manifests
+        SHA-256 of the manifest of every release ever published, by version; an old pointer
+        knows that of the newest alone.
+    pruned
+        Releases that `annot prune` removed.
+    complete
+        Whether ``manifests`` holds all: false of an old pointer.
+    """
+
+    version: str
+    manifests: Mapping[str, str]
+    pruned: tuple[str, ...] = ()
+    complete: bool = field(default=True, compare=False)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON says it."""
+        said = {
+            "version": self.version,
+            "manifest_sha256": self.manifests[self.version],
+            "manifests": dict(self.manifests),
+            "pruned": sorted(self.pruned, key=number),
+        }
+        return said | {"sha256": _digest(said)}
+
+
+def number(version: str) -> int:
+    """A version's number: 12 of v0012, 0 of what is none."""
+    match = VERSION.fullmatch(version)
+    return int(match[1]) if match else 0
+
+
+def read_pointer(gold: Path) -> Pointer | None:
+    """The pointer of a gold folder; None where nothing was published.
+
+    Raises
+    ------
+    StoreError
+        It is not as it was written.
+    """
+    path = gold / POINTER
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        what, do = error.strerror or str(error), "mend access to it"
+        raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
+    try:
+        return _parsed(data)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        do = "restore it from a backup, or delete it and build again: releases stand as they are"
+        problem = Problem("", "it is not as it was written", do=do)
+        raise StoreError(f"{path}: damaged", [problem]) from None
+
+
+def write_pointer(gold: Path, pointer: Pointer) -> None:
+    """Point, in one step."""
+    write_json(gold / POINTER, pointer.document())
+
+
+def _parsed(data: bytes) -> Pointer:
+    document = json.loads(data)
+    version, newest = document["version"], document["manifest_sha256"]
+    pointer = Pointer(version, {version: newest}, complete=False)
+    if document.keys() != {"version", "manifest_sha256"}:
+        pointer = Pointer(version, document["manifests"], tuple(document["pruned"]))
+        if canonical_json(pointer.document()) != data:
+            raise ValueError("changed")
+    elif canonical_json(document) != data:
+        raise ValueError("changed")
+    for name, sha256 in pointer.manifests.items():
+        if not VERSION.fullmatch(name) or not SHA256.fullmatch(sha256):
+            raise ValueError(name)
+    return pointer
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(canonical_json(document)).hexdigest()

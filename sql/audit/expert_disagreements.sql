@@ -1,0 +1,17 @@
+-- One row is an item on which experts decided differently, each by their latest decision, or one
+-- expert twice with nothing to tell which decision is the later one.
+-- Inputs: judgments.
+WITH latest AS (
+    SELECT task, item, label
+    FROM judgments
+    WHERE control = 'adjudication' AND fate <> 'rejected'
+    QUALIFY rank() OVER (
+        PARTITION BY task, item, judge
+        ORDER BY submitted_at DESC NULLS LAST, source_order DESC, file_order DESC
+    ) = 1
+)
+SELECT task, item, list_sort(list(DISTINCT label)) AS labels
+FROM latest
+GROUP BY task, item
+HAVING count(DISTINCT label) > 1
+ORDER BY task, item

@@ -1,0 +1,221 @@
+"""annot prune and annot pin: what is kept can be verified, what goes is known to have gone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline import load_gold
+from annot_pipeline.audit import prune as prune_module
+from annot_pipeline.audit.prune import list_pins, prune, set_pin
+from annot_pipeline.audit.verify import verify
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
+from annot_pipeline.errors import ConfigError, StoreError
+from annot_pipeline.status import list_releases, status
+from annot_pipeline.storage.fed_gold import fed_gold, note_gold
+from annot_pipeline.storage.pointer import read_pointer
+from annot_pipeline.storage.releases import Releases
+from tests.audit.two_releases import EXPORT, KEY, MORE, build, flip, manifest_of
+
+LAST = "item,judge,label\ni3,w9,a\n"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """Three releases; the export of the second is in no other, and is gone."""
+    folder = tmp_path_factory.mktemp("three") / "campaign"
+    build(folder, {"a.csv": EXPORT})
+    build(folder, {"a.csv": EXPORT, "b.csv": MORE})
+    return build(folder, {"a.csv": EXPORT, "c.csv": LAST})
+
+
+@pytest.fixture
+def campaign(built, tmp_path) -> Path:
+    return shutil.copytree(built, tmp_path / "campaign")
+
+
+def pruned(campaign: Path, keep: int, **options: Any) -> dict[str, Any]:
+    return prune(load_campaign(campaign), keep, progress=lambda _: None, **options)
+
+
+def pinned(campaign: Path, version: str, remove: bool = False, why: str = "") -> str:
+    progress = [].append
+    return set_pin(load_campaign(campaign), version, remove=remove, why=why, progress=progress)
+
+
+def archived_exports(campaign: Path) -> set[str]:
+    return {p.name for p in (campaign / "store" / "archive").glob("*/*")}
+
+
+def exports_of(campaign: Path, version: str) -> dict[str, str]:
+    return {s["name"]: s["sha256"] for s in manifest_of(campaign, version)["sources"]}
+
+
+def test_the_newest_stay_and_the_rest_is_known_as_pruned(campaign):
+    sizes = {v: sum(p.stat().st_size for p in (campaign / "gold" / v).iterdir())
+             for v in ("v0001", "v0002")}  # fmt: skip
+    document = pruned(campaign, 1)
+    assert [r["version"] for r in document["removed"]] == ["v0001", "v0002"]
+    assert {r["version"]: r["bytes"] for r in document["removed"]} == sizes
+    assert [(r["version"], r["newest"], r["pinned"]) for r in document["kept"]] == [
+        ("v0003", True, False)
+    ]
+    assert document["archive"] == {"kept": 2, "removed": 1, "bytes": len(MORE)}
+    assert document["bytes"] == sum(sizes.values()) + len(MORE)
+    assert archived_exports(campaign) == set(exports_of(campaign, "v0003").values())
+    found = verify(load_campaign(campaign), rebuild=True)
+    assert found["ok"], found["findings"]
+    assert found["pruned"] == ["v0001", "v0002"]
+    assert not list((campaign / "gold").glob(".tmp-*"))
+
+
+def test_status_releases_and_builds_go_on(campaign, monkeypatch):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    pruned(campaign, 1)
+    assert [r["version"] for r in list_releases(load_campaign(campaign))] == ["v0003"]
+    assert not status(load_campaign(campaign))["build_due"]
+    build(campaign, {"a.csv": EXPORT})
+    assert manifest_of(campaign, "v0004")["parent"]["version"] == "v0003"
+    pointer = read_pointer(campaign / "gold")
+    assert sorted(pointer.manifests) == ["v0001", "v0002", "v0003", "v0004"]
+    assert pointer.pruned == ("v0001", "v0002")
+    assert verify(load_campaign(campaign))["ok"]
+    with pytest.raises(StoreError, match="no release v0001") as error:
+        load_gold(campaign / "gold", "labels", "v0001")
+    assert "annot prune removed it" in str(error.value)
+
+
+def test_a_pinned_release_stays_with_what_it_needs(campaign):
+    assert pinned(campaign, "v0002", why="the paper") == "v0002"
+    document = pruned(campaign, 1)
+    assert [r["version"] for r in document["removed"]] == ["v0001"]
+    assert document["kept"][0] == {
+        "version": "v0002", "newest": False, "pinned": True, "why": "the paper",
+    }  # fmt: skip
+    assert document["archive"]["removed"] == 0
+    assert verify(load_campaign(campaign), "v0002", rebuild=True)["ok"]
+    assert pinned(campaign, "v0002", remove=True) == "v0002"
+    assert [r["version"] for r in pruned(campaign, 1)["removed"]] == ["v0002"]
+
+
+def test_a_dry_run_changes_nothing(campaign):
+    before = {p: p.stat().st_mtime_ns for p in campaign.rglob("*")}
+    document = pruned(campaign, 2, dry_run=True)
+    assert [r["version"] for r in document["removed"]] == ["v0001"]
+    assert {p: p.stat().st_mtime_ns for p in campaign.rglob("*")} == before
+
+
+def test_present_exports_stay_also_where_no_release_has_them(campaign):
+    (campaign / "exports" / "b.csv").write_text(MORE)  # back again, not built yet
+    assert pruned(campaign, 1)["archive"]["removed"] == 0
+
+
+def test_what_another_gold_folder_needs_stays(campaign):
+    other = shutil.copytree(campaign / "gold", campaign / "other")
+    note_gold(campaign / "store", other)
+    note_gold(campaign / "store", campaign / "gold")
+    assert fed_gold(campaign / "store") == [campaign / "gold", other]
+    assert pruned(campaign, 1)["archive"]["removed"] == 0
+    shutil.rmtree(other)
+    assert pruned(campaign, 1)["archive"]["removed"] == 1
+    (campaign / "store" / "gold.json").write_text("?")
+    with pytest.raises(StoreError, match=r"gold\.json: damaged"):
+        pruned(campaign, 1)
+
+
+def test_nothing_goes_while_nobody_knows_what_stays(campaign):
+    manifest = campaign / "gold" / "v0003" / "manifest.json"
+    flip(manifest, 40)
+    with pytest.raises(StoreError, match="not the bytes that were published"):
+        pruned(campaign, 1)
+    flip(manifest, 40)
+    (campaign / "gold" / "pins.json").write_text('{"v0001": "yes"}')
+    with pytest.raises(StoreError, match=r"pins\.json: damaged"):
+        pruned(campaign, 1)
+    (campaign / "gold" / "pins.json").unlink()
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002", "v0003"]
+    with pytest.raises(ConfigError, match="no release would stay"):
+        pruned(campaign, 0)
+    with pytest.raises(StoreError, match="another campaign"):
+        prune(load_campaign(campaign, sets=["campaign=other"]), 1, progress=lambda _: None)
+
+
+@pytest.mark.parametrize("step", ["rename", "rmtree"])
+def test_killed_half_way_each_release_is_whole_or_gone(campaign, monkeypatch, step):
+    from annot_pipeline.storage import releases
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    module = {"rename": releases.os, "rmtree": releases.shutil}[step]
+    with monkeypatch.context() as patch:
+        patch.setattr(module, step, killed)
+        with pytest.raises(KeyboardInterrupt):
+            pruned(campaign, 1)
+    there = Releases(campaign / "gold").versions()
+    assert there == {"rename": ["v0001", "v0002", "v0003"], "rmtree": ["v0002", "v0003"]}[step]
+    assert verify(load_campaign(campaign))["ok"]
+    assert [r["version"] for r in pruned(campaign, 1)["removed"]] == there[:-1]
+    assert not list((campaign / "gold").glob(".tmp-*"))
+    assert verify(load_campaign(campaign))["ok"]
+
+
+def test_a_release_that_went_by_hand_is_not_taken_for_pruned(campaign):
+    shutil.rmtree(campaign / "gold" / "v0001")
+    [finding] = verify(load_campaign(campaign))["findings"]
+    assert "annot prune did not remove it" in finding["what"]
+
+
+def test_a_pin_needs_a_release(campaign):
+    with pytest.raises(StoreError, match="no release v0009"):
+        pinned(campaign, "v0009")
+    with pytest.raises(StoreError, match="v0001 is not pinned"):
+        pinned(campaign, "v0001", remove=True)
+    assert pinned(campaign, "latest") == "v0003"
+    shutil.rmtree(campaign / "gold" / "v0003")
+    whats = [f["what"] for f in verify(load_campaign(campaign))["findings"]]
+    assert "pinned, but not there" in whats
+
+
+def test_a_catalog_that_cannot_be_written_does_not_stop_it(campaign, monkeypatch):
+    def full(*_: object) -> None:
+        raise StoreError("catalog.duckdb: cannot be written")
+
+    monkeypatch.setattr(prune_module, "write_catalog", full)
+    said: list[str] = []
+    prune(load_campaign(campaign), 1, progress=said.append)
+    assert Releases(campaign / "gold").versions() == ["v0003"]
+    assert any("the catalog is not renewed" in line for line in said)
+
+
+def test_the_commands(campaign, capsys):
+    assert main(["pin", str(campaign)]) == 0
+    assert "no release is pinned" in capsys.readouterr().out
+    assert main(["pin", str(campaign), "v0001", "--why", "paper\x1b[2J"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("v0001  pinned 20")
+    assert "\x1b" not in out
+    assert main(["pin", str(campaign), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [row["version"] for row in document["pins"]] == ["v0001"]
+    assert document["pins"] == list_pins(load_campaign(campaign))
+    assert main(["prune", str(campaign), "--keep", "1", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "v0001  stays (pinned" in out
+    assert "v0002  would go" in out
+    assert main(["prune", str(campaign), "--keep", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["removed"][0]["version"] == "v0002"
+    assert main(["pin", str(campaign), "v0001", "--remove"]) == 0
+    assert main(["prune", str(campaign), "--keep", "1"]) == 0
+    assert "v0001  gone" in capsys.readouterr().out
+    assert main(["prune", str(campaign), "--keep", "1"]) == 0
+    assert "none goes" in capsys.readouterr().out
+    assert main(["prune", str(campaign), "--keep", "0"]) == 2
+    assert main(["pin", str(campaign), "--remove"]) == 2
+    assert main(["verify", str(campaign)]) == 0
+    assert "pruned: v0001, v0002" in capsys.readouterr().out

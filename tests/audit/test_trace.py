@@ -1,0 +1,268 @@
+"""Why an item has its label: evidence, fates and places, in releases of small campaigns."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import shutil
+from math import log
+from typing import Any
+
+import pytest
+
+from annot_pipeline.audit.trace import trace, trace_items
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.tables import read_table
+from tests.conftest import Built, build_file
+
+RIGHT = (0.9, 0.75, 0.7, 0.6)
+"""How often each of four judges says what is the case."""
+
+DICE = random.Random(1)
+ROWS = "item,judge,label\n" + "".join(
+    f"i{i},w{j},{'yes' if (i % 2 == 0) == (DICE.random() < right) else 'no'}\n"
+    for i in range(20)
+    for j, right in enumerate(RIGHT)
+)
+LENIENT = "gates.rejected_share.error=1"
+
+
+def asked(built: Built, item: str, task: str | None = None) -> list[dict[str, Any]]:
+    """The documents, through JSON without NaN or infinities."""
+    release = built.publication.release
+    found = trace(release.folder, release.manifest, item, task)
+    again: list[dict[str, Any]] = json.loads(json.dumps(found, allow_nan=False))
+    assert again == found
+    return found
+
+
+def released(built: Built, table: str) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = read_table(
+        built.publication.release.folder / f"{table}.parquet"
+    ).to_pylist()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def votes(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """Twenty items, four judges, two classes."""
+    return build_votes(tmp_path_factory)
+
+
+def build_votes(tmp_path_factory: pytest.TempPathFactory, *sets: str, rows: str = ROWS) -> Built:
+    folder = tmp_path_factory.mktemp("votes")
+    (folder / "votes.csv").write_text(rows)
+    (folder / "items.csv").write_text("id,text\ni1,One\nlisted,Two\n")
+    document = {
+        "campaign": "votes",
+        "sources": [
+            {
+                "path": "votes.csv",
+                "format": "csv",
+                "fields": {"item": "item", "judge": "judge", "label": "label"},
+            }
+        ],
+        "items": [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "text": "text"}}],
+    }
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
+        return build_file(folder, *sets)
+
+
+CLEAN = "item,judge,label\n" + "".join(
+    f"i{i},w{j},{'yes' if (i % 2 == 0) != (i == j == 3) else 'no'}\n"
+    for i in range(20)
+    for j in range(5)
+    if (i, j) != (3, 4)
+)
+"""All are right but for w3 once, with a yes; w4 does not judge that item: neither ever says no to
+what is a yes, so that has probability 0."""
+
+
+@pytest.mark.parametrize("smoothing", [0.01, 0.0])
+def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smoothing):
+    built = votes
+    if not smoothing:
+        sets = ("dawid_skene.smoothing=0", "dawid_skene.start=votes")
+        built = build_votes(tmp_path_factory, *sets, rows=CLEAN)
+        (found,) = asked(built, "i1")
+        ruled_out = [j for j in found["judgments"] if j["rules_out"]]
+        assert [(j["evidence"], j["rules_out"]) for j in ruled_out] == [(None, ["yes"])] * 2
+        assert not any(row["flips"] for row in found["without_judge"])
+    prevalence = {r["label"]: r["prevalence"] for r in released(built, "prevalence")}
+    theta = {
+        (r["judge"], r["true_label"], r["observed_label"]): r["probability"]
+        for r in released(built, "judge_confusion")
+    }
+    for row in released(built, "labels"):
+        (found,) = asked(built, row["item"])
+        assert found["label"]["label"] == row["label"]
+        posterior = {r["label"]: r["probability"] for r in found["distribution"]}
+        assert posterior[row["label"]] == row["probability"]
+        likelihood = dict(prevalence)
+        for judgment in found["judgments"]:
+            for share in judgment["likelihoods"]:
+                k, p = share["label"], share["probability"]
+                assert p == theta[judgment["judge"], k, judgment["label"]]
+                likelihood[k] *= p
+            zeros = [s["label"] for s in judgment["likelihoods"] if s["probability"] == 0]
+            assert judgment["rules_out"] == zeros
+        total = sum(likelihood.values())
+        assert posterior == pytest.approx({k: v / total for k, v in likelihood.items()}, abs=1e-9)
+        evidence = [j["evidence"] for j in found["judgments"]]
+        if None not in evidence and all(posterior.values()):
+            mine, other = found["label"]["model_label"], found["runner_up"]
+            odds = log(prevalence[mine] / prevalence[other]) + sum(evidence)
+            assert odds == pytest.approx(log(posterior[mine] / posterior[other]), abs=1e-9)
+        else:
+            assert smoothing == 0
+
+
+def test_without_a_judge_by_hand(votes):
+    prevalence = {r["label"]: r["prevalence"] for r in released(votes, "prevalence")}
+    flips = 0
+    for item in (f"i{i}" for i in range(20)):
+        (found,) = asked(votes, item)
+        answers = {j["judge"]: j for j in found["judgments"]}
+        assert [row["judge"] for row in found["without_judge"]] == sorted(answers)
+        for row in found["without_judge"]:
+            left = dict(prevalence)
+            for judge, judgment in answers.items():
+                for share in judgment["likelihoods"]:
+                    left[share["label"]] *= share["probability"] if judge != row["judge"] else 1
+            best = max(left, key=left.__getitem__)
+            assert (row["n_judgments"], row["n_left"], row["label"]) == (1, 3, best)
+            assert row["probability"] == pytest.approx(left[best] / sum(left.values()), abs=1e-9)
+            assert row["flips"] == (best != found["label"]["label"])
+        assert found["flipped_by"] == [r["judge"] for r in found["without_judge"] if r["flips"]]
+        flips += len(found["flipped_by"])
+        assert "as they were fitted" in found["held_fixed"]
+    assert flips
+
+
+def test_every_record_has_a_fate_and_a_place(build_campaign):
+    """w0 says it twice, w1 another thing in the later file; w2's label is no class, w3's blank."""
+    first = "item,judge,label\ni,w0,yes\ni,w1,yes\ni,w2,maybe\ni,w3,\nk,w0,no\nk,w1,no\n"
+    second = "item,judge,label\ni,w0,yes\ni,w1,no\n"
+    classes = [{"name": "*", "kind": "categorical", "labels": ["no", "yes"]}]
+    built = build_campaign(
+        {"a.csv": first, "b.csv": second}, LENIENT, tasks=classes, privacy={"pseudonymize": False}
+    )
+    (found,) = asked(built, "i")
+    assert [(j["judge"], j["answer"], j["fate"]) for j in found["judgments"]] == [
+        ("w0", "yes", "used"), ("w1", "no", "used"),
+    ]  # fmt: skip
+    places = [
+        [(p["source_file"], p["source_row"], p["fate"]) for p in j["places"]]
+        for j in found["judgments"]
+    ]
+    assert places == [
+        [("exports/b.csv", 1, "used"), ("exports/a.csv", 1, "duplicate")],
+        [("exports/b.csv", 2, "used"), ("exports/a.csv", 2, "superseded")],
+    ]
+    assert [(r["judge"], r["fate"], r["source_row"]) for r in found["other_records"]] == [
+        ("w2", "rejected", 3), ("w3", "rejected", 4),
+    ]  # fmt: skip
+    assert "maybe" in found["other_records"][0]["reason"]
+    records = [p for j in found["judgments"] for p in j["places"]] + found["other_records"]
+    lineage = [r for r in released(built, "lineage") if r["item"] == "i"]
+    assert len(records) == len(lineage) == 6
+
+
+def test_a_rejected_item_has_a_trace_too(build_campaign):
+    text = ROWS + "only,w0,\n"
+    built = build_campaign({"a.csv": text}, LENIENT)
+    (found,) = asked(built, "only")
+    assert (found["label"], found["distribution"], found["judgments"]) == (None, [], [])
+    assert [r["reason"] for r in found["other_records"]] == ["label is blank"]
+
+
+def test_an_item_of_several_tasks(build_campaign):
+    fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+    text = "task,item,judge,label\n" + "".join(
+        f"{task},{item},w{j},{'no' if j == 2 and task == 'u' else 'yes'}\n"
+        for task in "tu"
+        for item in ("i", "k")
+        for j in range(3)
+    )
+    source = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    built = build_campaign({"a.csv": text + ",i,w9,yes\n"}, LENIENT, sources=source)
+    both = asked(built, "i")
+    assert [d["task"] for d in both] == ["t", "u"]
+    assert asked(built, "i", "u") == both[1:]
+    assert all({r["task"] for r in d["judges"]} == {d["task"]} for d in both)
+    for document in both:  # nobody knows of which task the record is
+        assert [r["task"] for r in document["other_records"]] == [None]
+    release = built.publication.release
+    wanted = [("u", "k"), ("t", "i"), ("u", "i")]
+    many = trace_items(release.folder, release.manifest, wanted)
+    assert [(d["task"], d["item"]) for d in many] == wanted
+    assert many[1:] == both
+    with pytest.raises(StoreError, match="no task v") as error:
+        asked(built, "i", "v")
+    assert error.value.problems[0].allowed == "t, u"
+
+
+def test_an_unknown_item_lists_the_nearest(votes):
+    with pytest.raises(StoreError) as error:
+        asked(votes, "I11 ")
+    assert "no judgment about item 'I11 '" in error.value.title
+    assert error.value.problems[0].do.startswith("the nearest are 'i11', ")
+    with pytest.raises(StoreError):
+        asked(votes, "x" * 10_000)
+
+
+def test_an_item_that_nobody_judged(votes):
+    assert asked(votes, "i1")[0]["text"] == "One"
+    with pytest.raises(StoreError) as error:
+        asked(votes, "listed")
+    assert error.value.problems[0].what == "listed, but never judged"
+
+
+def test_the_chain_holds_what_the_answer_came_from(votes):
+    runs = {run["stage"]: run for run in votes.publication.release.manifest["runs"]}
+    (found,) = asked(votes, "i1")
+    stages = [run["stage"] for run in found["chain"]]
+    assert stages[:4] == ["archive_exports", "read_records", "settle_judgments", "control_judges"]
+    assert {"infer_labels", "list_judgments", "trace_lineage"} < set(stages)
+    assert not {"rank_systems", "measure_agreement", "plan_hits", "score_items"} & set(stages)
+    made: dict[str, str] = {}
+    for run in found["chain"]:  # each takes what one before it made
+        assert run["inputs"].items() <= made.items()
+        assert run["data_versions"] == runs[run["stage"]]["outputs"]
+        assert run["code_version"] == runs[run["stage"]]["code_version"]
+        made |= run["data_versions"]
+    tables = {t["name"]: t["sha256"] for t in votes.publication.release.manifest["tables"]}
+    assert made["labels"] == tables["labels"]
+
+
+@pytest.mark.parametrize("table", ["labels", "judge_confusion", "lineage"])
+def test_a_changed_table_is_refused(votes, tmp_path, table):
+    release = votes.publication.release
+    other = shutil.copytree(release.folder, tmp_path / release.version)
+    path = other / f"{table}.parquet"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=f"{table}.parquet: not the bytes that were published"):
+        trace(other, release.manifest, "i1")
+    path.unlink()
+    with pytest.raises(StoreError, match="half a release") as error:
+        trace(other, release.manifest, "i1")
+    assert error.value.problems[0].what == f"{table}.parquet is missing"
+
+
+def test_a_release_of_schema_1_shows_what_it_has(votes):
+    """It has no table of judgments, and manifests that tell no inputs."""
+    release = votes.publication.release
+    manifest = copy.deepcopy(release.manifest)
+    manifest["tables"] = [t for t in manifest["tables"] if t["name"] != "judgments"]
+    for run in manifest["runs"]:
+        del run["inputs"]
+    (found,) = trace(release.folder, manifest, "i1")
+    assert found["label"]["n_judgments"] == 4
+    assert (found["judgments"], found["without_judge"]) == ([], [])
+    assert [r["fate"] for r in found["other_records"]] == ["used"] * 4
+    assert len(found["chain"]) == len(manifest["runs"])

@@ -1,0 +1,132 @@
+"""annot trace: what it prints, its JSON, its exit statuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.contracts import SCHEMA_VERSION
+from annot_pipeline.storage.releases import Release
+from tests.full_campaign import LABELS, TASK
+
+ITEM = "item #0: 'x' | `y` *z*"
+HIDDEN = "item #2: 'x' | `y` *z*"
+"""Its text turns what follows it right to left."""
+
+
+@pytest.fixture
+def run(full_release: Release, capsys: pytest.CaptureFixture[str]):
+    campaign = full_release.folder.parent.parent
+
+    def command(*arguments: str, campaign: Path = campaign) -> tuple[int, str, str]:
+        status = main(["trace", str(campaign), *arguments])
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return command
+
+
+def test_a_label_with_a_decision(run):
+    status, out, _ = run(ITEM)
+    assert status == 0
+    lines = out.splitlines()
+    assert lines[0] == f"item {ITEM}: full, release v0001"
+    assert lines[2] == f"task {TASK} (categorical)"
+    at = next(n for n, line in enumerate(lines) if line.startswith("label "))
+    assert lines[at] == f"label {LABELS[2]}, decided by an expert"
+    assert lines[at + 1].endswith('at 2024-06-01T00:00:00+00:00: said: "so"')
+    assert lines[at + 2].startswith(f"  the model says {LABELS[0]}, ")
+    assert "judgments (5), rows of exports/moods.csv; evidence in nats" in out
+    assert "row 33" in out
+    assert "without one judge: " in out
+    assert "infer_labels" in out
+    assert lines[-1].startswith("next: annot trace ")
+
+
+def test_text_of_exports_cannot_move_the_terminal(run):
+    status, out, _ = run(HIDDEN)
+    assert status == 0
+    assert "\u202e" not in out
+    assert "right to left" in out
+    assert all(line.isprintable() for line in out.splitlines())
+    _, out, _ = run("item #1: 'x' | `y` *z*")
+    assert max(map(len, out.splitlines())) < 300  # its text is 10 kB
+
+
+def test_scores_say_which_judges_do_not_count(run):
+    status, out, _ = run("s3/<i>A<%2Fi>", "--task", "quality")
+    assert status == 0
+    lines = [line.split() for line in out.splitlines()]
+    assert "score 50.5" in out
+    failed = [line for line in lines if "judge_failed" in line]
+    assert len(failed) == 2
+    at = out.index("judges who do not count")
+    assert f"{failed[0][0]}  failed  paired_t (paired)" in out[at:]
+    assert "12 pairs  " in out[at:]
+
+
+def test_comparisons(run):
+    status, out, _ = run("s1/y")
+    assert status == 0
+    assert "worse than s1/x" in out
+    assert "a tie with s1/z" in out
+    assert "ranks within segments" in out
+
+
+def test_json_is_one_document(run):
+    status, out, _ = run(ITEM, "--json", "--release", "v0001")
+    document = json.loads(out, parse_constant=pytest.fail)
+    assert status == 0
+    assert {k: document[k] for k in ("campaign", "release", "item")} == {
+        "campaign": "full", "release": "v0001", "item": ITEM,
+    }  # fmt: skip
+    (found,) = document["traces"]
+    assert found["task"] == TASK
+    assert len(found["judgments"]) == 5
+
+
+def test_unknown_names(run):
+    status, out, err = run("item #9")
+    assert (status, out) == (1, "")
+    assert "no judgment about item 'item #9'" in err
+    assert f"the nearest are {ITEM!r}, " in err
+    assert run(ITEM, "--task", "none")[0] == 1
+    status, _, err = run(ITEM, "--release", "v0007")
+    assert status == 1
+    assert "no release v0007" in err
+    assert run(ITEM, campaign=Path("nowhere"))[0] == 2
+    status, out, _ = run("item #9", "--json")
+    assert status == 1
+    assert json.loads(out)["exit_status"] == 1
+
+
+def test_a_newer_release_is_refused(run, full_release, tmp_path):
+    gold = tmp_path / "gold"
+    shutil.copytree(full_release.folder, gold / "v0001")
+    path = gold / "v0001" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"schema_version": SCHEMA_VERSION + 1}))
+    (gold / "latest.json").write_text(json.dumps({"version": "v0001"}))
+    status, _, err = run(ITEM, "--set", f"gold={gold}")
+    assert status == 1
+    assert "upgrade" in err or "newer" in err or "latest.json" in err
+
+
+def test_many_tasks_get_a_line_each(build_campaign, capsys, tmp_path):
+    fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+    text = "task,item,judge,label\n" + "".join(
+        f"t{task},i,w{judge},{'no' if judge == task else 'yes'}\n"
+        for task in range(4)
+        for judge in range(3)
+    )
+    source = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    build_campaign({"a.csv": text}, sources=source)
+    assert main(["trace", str(tmp_path / "campaign"), "i"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  in 4 tasks; --task NAME shows one of them in full" in lines
+    assert [line.split()[0] for line in lines[3:7]] == ["t0", "t1", "t2", "t3"]
+    assert all("3 judgments" in line for line in lines[3:7])

@@ -1,0 +1,247 @@
+"""Traces of scores, comparisons, rankings and decisions; which items are contested."""
+
+from __future__ import annotations
+
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from annot_pipeline.audit.trace import contested, trace_items
+from tests.audit.test_trace import LENIENT, ROWS, asked, released
+from tests.full_campaign import LABELS, TASK
+
+Row = dict[str, Any]
+
+
+def source(*columns: str, **fields: Any) -> list[Row]:
+    named = {column: column for column in columns} | fields
+    return [{"path": "exports/*.csv", "format": "csv", "fields": named}]
+
+
+OPEN = {"privacy": {"pseudonymize": False}}
+
+# --- scores --------------------------------------------------------------------------------
+
+
+def scores_text() -> str:
+    """Two honest judges, one who scores degraded copies higher, each with six pairs."""
+    rows = ["judge,system,segment,hit,control,score"]
+    for judge, worse in (("a", -20), ("b", -25), ("careless", 5)):
+        for segment in range(6):
+            score = 50 + 4 * segment + (10 if judge == "b" else 0)
+            for control, given in (("none", score), ("bad_reference", score + worse + segment)):
+                rows.append(f"{judge},X,s{segment},h{judge},{control},{given}")
+    return "\n".join(rows) + "\n"
+
+
+def test_weights_and_what_is_left_without_a_judge(build_campaign):
+    fields = source("judge", "system", "segment", "hit", "control", "score")
+    scale = [{"name": "*", "kind": "scalar", "scale": [0, 100]}]
+    built = build_campaign({"a.csv": scores_text()}, sources=fields, tasks=scale, **OPEN)
+    (found,) = asked(built, "s2/X")
+    score = found["score"]
+    assert (found["segment"], found["system"]) == ("s2", "X")
+    assert (score["raw_mean"], score["n_judgments"]) == (fmean([58, 68]), 2)
+    fates = [(j["judge"], j["control"], j["fate"], j["weight"]) for j in found["judgments"]]
+    assert fates == [
+        ("a", "none", "used", 0.5),
+        ("b", "none", "used", 0.5),
+        ("a", "bad_reference", "control", None),
+        ("b", "bad_reference", "control", None),
+        ("careless", "none", "judge_failed", None),
+        ("careless", "bad_reference", "judge_failed", None),
+    ]
+    assert all("failed (paired_t, p = " in j["reason"] for j in found["judgments"][4:])
+    dropped = [row for row in found["judges"] if row["dropped"]]
+    assert [(r["judge"], r["verdict"], r["test"], r["n_pairs"]) for r in dropped] == [
+        ("careless", "failed", "paired_t", 6)
+    ]
+    z = {j["judge"]: j["z"] for j in found["judgments"] if j["fate"] == "used"}
+    given = [50 + 4 * s + e for s in range(6) for e in (0, -20 + s)]
+    assert z["a"] == pytest.approx((58 - fmean(given)) / stdev(given))
+    for row, other, mean in zip(found["without_judge"], "ba", (68, 58), strict=True):
+        assert (row["n_judgments"], row["n_left"], row["raw_mean"]) == (1, 1, mean)
+        assert (row["change"], row["easl_score"]) == (mean - 63, mean / 100)
+        assert row["z_mean"] == pytest.approx(z[other], rel=1e-12)
+    assert [row["judge"] for row in found["without_judge"]] == ["a", "b"]
+    assert {r["system"] for r in found["system_rankings"]} == {"X"}
+    assert found["flipped_by"] == []
+
+
+def test_criteria_weigh_alike_and_reversed_ones_are_turned(build_campaign):
+    """fluency 80 and 60; robotic 30, reversed: 70; (70 + 70) / 2."""
+    text = "judge,item,criterion,score\n" + "".join(
+        f"{judge},{item},{criterion},{score + shift}\n"
+        for item, shift in (("i", 0), ("k", 5))
+        for judge, criterion, score in (
+            ("a", "fluency", 80), ("b", "fluency", 60), ("a", "robotic", 30),
+        )
+    )  # fmt: skip
+    task = {
+        "name": "*",
+        "kind": "scalar",
+        "scale": [0, 100],
+        "criteria": {"fluency": {}, "robotic": {"reverse": True}},
+    }
+    fields = source("judge", "item", "criterion", "score")
+    built = build_campaign({"a.csv": text}, sources=fields, tasks=[task], **OPEN)
+    (found,) = asked(built, "i")
+    assert found["score"]["raw_mean"] == 70
+    weights = {(j["judge"], j["criterion"]): j["weight"] for j in found["judgments"]}
+    assert weights == {("a", "fluency"): 0.25, ("b", "fluency"): 0.25, ("a", "robotic"): 0.5}
+    left = {
+        r["judge"]: (r["n_judgments"], r["raw_mean"], r["change"]) for r in found["without_judge"]
+    }
+    assert left == {"a": (2, 60, -10), "b": (1, 75, 5)}
+    easl = {r["judge"]: r["easl_score"] for r in found["without_judge"]}
+    assert easl == {"a": pytest.approx(0.6), "b": pytest.approx(0.75)}
+    assert found["score"]["easl_score"] == pytest.approx(0.7)
+
+
+# --- comparisons and rankings --------------------------------------------------------------
+
+VOTES = """judge,segment,a,b,won
+u,s,x,y,a
+v,s,x,y,a
+w,s,y,x,a
+u,s,y,z,tie
+w,s,y,z,maybe
+"""
+
+
+def test_an_item_of_pairs_and_the_pair_itself(build_campaign):
+    fields = source("judge", "segment", system_a="a", system_b="b", preference="won")
+    built = build_campaign({"a.csv": VOTES}, LENIENT, sources=fields, **OPEN)
+    (found,) = asked(built, "s/y")
+    assert sorted((j["judge"], j["answer"]) for j in found["judgments"]) == [
+        ("u", "a tie with s/z"),
+        ("u", "worse than s/x"),
+        ("v", "worse than s/x"),
+        ("w", "better than s/x"),
+    ]
+    assert [(r["judge"], r["fate"], r["source_row"]) for r in found["other_records"]] == [
+        ("w", "rejected", 5)
+    ]
+    assert [(r["item"], r["rank"]) for r in found["segment_ranks"]] == [("s/y", 2)]
+    assert {r["system"] for r in found["system_rankings"]} == {"y"}
+    rows = [p["source_row"] for j in found["judgments"] for p in j["places"]]
+    assert sorted(rows) == [1, 2, 3, 4]
+    for pair in ("s/x | s/y", "s/y | s/x"):  # in either order
+        (both,) = asked(built, pair)
+        assert sorted((j["judge"], j["answer"]) for j in both["judgments"]) == [
+            ("u", "s/x is better"), ("v", "s/x is better"), ("w", "s/y is better"),
+        ]  # fmt: skip
+        assert sorted(r["item"] for r in both["segment_ranks"]) == ["s/x", "s/y"]
+    (tie,) = asked(built, "s/y | s/z")
+    assert [j["answer"] for j in tie["judgments"]] == ["a tie"]
+    assert [r["fate"] for r in tie["other_records"]] == ["rejected"]
+    (other,) = asked(built, "s/x")
+    assert other["other_records"] == []
+
+
+def test_ranks_of_two_items_in_a_row(build_campaign):
+    text = "judge,segment,a,b,ra,rb\nu,s,x,y,1,3\nv,s,x,y,2,2\nw,s,x,y,4,1\n"
+    fields = source("judge", "segment", system_a="a", system_b="b", rank_a="ra", rank_b="rb")
+    built = build_campaign(
+        {"a.csv": text}, sources=fields, tasks=[{"name": "*", "kind": "pairwise"}], **OPEN
+    )
+    (found,) = asked(built, "s/x")
+    assert [(j["judge"], j["answer"]) for j in found["judgments"]] == [
+        ("u", "better than s/y"), ("v", "a tie with s/y"), ("w", "worse than s/y"),
+    ]  # fmt: skip
+
+
+def test_the_ranks_that_were_given_beside(build_campaign):
+    text = "judge,segment,ranking,system,rank\n" + "".join(
+        f"{judge},s,{ranking},{system},{rank}\n"
+        for judge, ranking, order in (("u", 1, "xyz"), ("v", 2, "zxy"), ("u", 3, "yx"))
+        for rank, system in enumerate(order, 1)
+    )
+    fields = source("judge", "segment", "ranking", "system", "rank")
+    built = build_campaign({"a.csv": text}, sources=fields, **OPEN)
+    (found,) = asked(built, "s/x")
+    beside = {
+        (j["judge"], j["answer"], tuple((b["rank"], b["system"]) for b in j["beside"]))
+        for j in found["judgments"]
+    }
+    assert beside == {
+        ("u", "rank 1", ((1, "x"), (2, "y"), (3, "z"))),
+        ("v", "rank 2", ((1, "z"), (2, "x"), (3, "y"))),
+        ("u", "rank 2", ((1, "y"), (2, "x"))),
+    }
+    assert [(r["item"], r["rank"]) for r in found["segment_ranks"]] == [("s/x", 1)]
+
+
+# --- decisions -----------------------------------------------------------------------------
+
+
+def test_a_decision_stands_beside_what_the_model_says(full_release):
+    wanted = (TASK, "item #0: 'x' | `y` *z*")
+    (found,) = trace_items(full_release.folder, full_release.manifest, [wanted])
+    label = found["label"]
+    assert (label["label"], label["adjudicated"]) == (LABELS[2], True)
+    assert (label["model_label"], label["adjudication_reason"]) == (LABELS[0], 'said: "so"')
+    assert label["adjudicated_at"] == "2024-06-01T00:00:00+00:00"
+    decision = [j for j in found["judgments"] if j["fate"] == "adjudication"]
+    assert [(j["judge"], j["answer"], j["evidence"]) for j in decision] == [
+        (label["adjudicator"], LABELS[2], None)
+    ]
+    assert [p["source_row"] for j in decision for p in j["places"]] == [33]
+    assert label["adjudicator"] not in {r["judge"] for r in found["without_judge"]}
+    assert len(found["without_judge"]) == 4
+    assert contested(full_release.folder, full_release.manifest, 1) == [wanted]
+
+
+# --- contested items -----------------------------------------------------------------------
+
+
+def test_kinds_take_turns_the_most_contested_first(build_campaign):
+    text = "task,judge,item,label,score\n" + "".join(
+        f"tone,w{j},i{i},{'yes' if j < i else 'no'},\n"
+        f"worth,w{j},k{i},,{50 + 10 * i + (i * j * 7) % 5}\n"
+        for i in range(4)
+        for j in range(3)
+    )
+    kinds = [{"name": "tone", "kind": "categorical"}, {"name": "worth", "kind": "scalar"}]
+    fields = source("task", "judge", "item", "label", "score")
+    built = build_campaign({"a.csv": text}, sources=fields, tasks=kinds)
+    folder, manifest = built.publication.release.folder, built.publication.release.manifest
+    found = contested(folder, manifest, 50)
+    assert found == contested(folder, manifest, 50)
+    assert [task for task, _ in found[:4]] == ["tone", "worth"] * 2
+    assert contested(folder, manifest, 3) == found[:3]
+    assert contested(folder, manifest, 0) == []
+    documents = trace_items(folder, manifest, found)
+    assert [(d["task"], d["item"]) for d in documents] == found
+    widths = [
+        max(z) - min(z)
+        for d in documents
+        if d["kind"] == "scalar"
+        for z in [[j["z"] for j in d["judgments"]]]
+    ]
+    assert len(widths) == 4
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_a_pair_that_judges_fight_over(build_campaign):
+    votes = [("x", "y", "aab"), ("y", "z", "aaa"), ("x", "z", "abab")]
+    text = "judge,segment,a,b,won\n" + "".join(
+        f"w{n},s,{a},{b},{won}\n" for a, b, wins in votes for n, won in enumerate(wins)
+    )
+    fields = source("judge", "segment", system_a="a", system_b="b", preference="won")
+    built = build_campaign({"a.csv": text}, sources=fields)
+    release = built.publication.release
+    found = contested(release.folder, release.manifest, 9)
+    assert found == [("small", "s/x | s/z"), ("small", "s/x | s/y")]  # 2 and 1 for the loser
+
+
+def test_of_labels_those_that_one_judge_flips_come_first(build_campaign):
+    built = build_campaign({"a.csv": ROWS})
+    release = built.publication.release
+    found = contested(release.folder, release.manifest, 20)
+    entropy = {r["item"]: r["entropy"] for r in released(built, "labels")}
+    flipped = {item: bool(asked(built, item)[0]["flipped_by"]) for _, item in found}
+    assert set(flipped.values()) == {True, False}
+    order = [(not flipped[item], -entropy[item]) for _, item in found]
+    assert order == sorted(order)

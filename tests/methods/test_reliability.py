@@ -1,0 +1,41 @@
+"""Reliability bins, worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annot_pipeline.methods.reliability import reliability
+
+
+def test_bins_by_hand():
+    found = reliability(
+        [0.55, 0.6, 0.95, 1.0, 0.0], [0.5, 0.7, 0.9, 0.8, 0.2], [1, 0, 1, 1, 0], n_bins=5
+    )
+    assert found.n_items.tolist() == [1, 0, 2, 0, 2]  # an edge belongs to the bin below it
+    assert found.confidence == pytest.approx([0, np.nan, 0.575, np.nan, 0.975], nan_ok=True)
+    assert found.expected_accuracy == pytest.approx([0.2, np.nan, 0.6, np.nan, 0.85], nan_ok=True)
+    assert found.accuracy == pytest.approx([0, np.nan, 0.5, np.nan, 1], nan_ok=True)
+    assert found.error == pytest.approx((0.2 + 2 * 0.025 + 2 * 0.125) / 5)
+    assert found.label_error == pytest.approx((0 + 2 * 0.075 + 2 * 0.025) / 5)
+    assert found.low.tolist() == [0, 0.2, 0.4, 0.6, 0.8]
+
+
+def test_probabilities_that_are_frequencies_have_no_error():
+    rng = np.random.default_rng(5)
+    q = rng.dirichlet(np.ones(3), 200_000)
+    truth = (rng.random(200_000)[:, None] > q.cumsum(axis=1)).sum(axis=1)
+    best = q.argmax(axis=1)
+    found = reliability(q.max(axis=1), q.max(axis=1), truth == best)
+    assert found.error == 0
+    assert found.label_error < 0.01
+
+
+def test_nothing_and_what_does_not_fit():
+    found = reliability([], [], [])
+    assert np.isnan([found.error, found.label_error]).all()
+    assert found.n_items.tolist() == [0] * 10
+    with pytest.raises(ValueError, match="one length"):
+        reliability([0.5], [0.5, 1], [1])
+    with pytest.raises(ValueError, match="n_bins"):
+        reliability([0.5], [0.5], [1], n_bins=0)

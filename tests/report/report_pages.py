@@ -1,0 +1,149 @@
+"""Reads report.html back, and builds the campaigns whose reports are looked at."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import Built, build_file
+
+SCRIPT = "<script>alert(1)</script>"
+IMAGE = '"><img src=x onerror="document.title=\'hit\'">'
+FORMULA = "=cmd|' /C calc'!A0"
+ARABIC = "مرحبا بالعالم"
+REORDERED = "\u202egnp.exe"
+LONG = "long " * 2000
+MARKUP = "</td></table></section><h1>no</h1>&amp;<!--"
+TEMPLATE = "{{7*7}}${7*7}javascript:alert(1)"
+HOSTILE = (SCRIPT, IMAGE, FORMULA, ARABIC, REORDERED, LONG, MARKUP, TEMPLATE)
+
+
+class Page(HTMLParser):
+    """What a page holds: elements with attributes and texts, in order."""
+
+    VOID = ("meta", "link", "br", "img", "input")
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.html = html
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+            if tag in ("h1", "h2", "h3", "h4", "caption", "title", "script"):
+                self.texts.setdefault(tag, []).append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> is out of place"
+
+    def handle_data(self, data: str) -> None:
+        for tag in self.open:
+            if tag in self.texts:
+                self.texts[tag][-1] += data
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def ids(self) -> list[str]:
+        return [a["id"] for _, a in self.elements if a.get("id")]  # type: ignore[misc]
+
+
+def csv_text(rows: Sequence[Mapping[str, object]]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def build_into(folder: Path, exports: Mapping[str, str], document: Mapping[str, Any]) -> Built:
+    (folder / "exports").mkdir(parents=True, exist_ok=True)
+    for name, content in exports.items():
+        (folder / "exports" / name).write_text(content, encoding="utf-8", newline="")
+    (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
+    return build_file(folder)
+
+
+def label_rows() -> list[dict[str, object]]:
+    """12 items, 6 judges; the last judge answers against the others on half of them."""
+    rows: list[dict[str, object]] = []
+    for item in range(12):
+        truth = "yes" if item % 3 else "no"
+        other = "no" if truth == "yes" else "yes"
+        for judge in range(6):
+            wrong = (judge == 5 and item % 2 == 0) or (judge == 4 and item == 3)
+            rows.append(
+                {"item": f"item {item}", "judge": f"judge {judge}",
+                 "label": other if wrong else truth}
+            )  # fmt: skip
+    return rows
+
+
+LABELS_SOURCE = {
+    "path": "exports/labels*.csv", "format": "csv",
+    "fields": {"task": {"value": "good"}, "item": "item", "judge": "judge", "label": "label"},
+}  # fmt: skip
+
+
+def labels_campaign(folder: Path, rows: Sequence[Mapping[str, object]] | None = None) -> Built:
+    document = {
+        "campaign": "small", "sources": [LABELS_SOURCE],
+        "about": {"title": "Small & fine", "url": "https://example.org/data"},
+        "tasks": [{"name": "good", "kind": "categorical", "question": "Is it good?"}],
+    }  # fmt: skip
+    return build_into(folder, {"labels-1.csv": csv_text(rows or label_rows())}, document)
+
+
+def hostile_campaign(folder: Path) -> Built:
+    """Names of every kind from outside are hostile: of files, tasks, items, judges, systems."""
+    labels = [
+        {"task": task, "item": item, "judge": judge, "label": label}
+        for task in (SCRIPT, IMAGE)
+        for n, item in enumerate(HOSTILE)
+        for m, judge in enumerate(HOSTILE)
+        for label in [HOSTILE[(n + (m == n)) % len(HOSTILE)]]
+    ]
+    scores = [
+        {"task": FORMULA, "segment": f"{segment}{REORDERED}", "system": system, "judge": judge,
+         "score": 10 * n + m + segment}
+        for segment in range(3)
+        for n, system in enumerate(HOSTILE)
+        for m, judge in enumerate(HOSTILE)
+    ]  # fmt: skip
+    document = {
+        "campaign": "hostile",
+        "about": {"title": SCRIPT, "description": IMAGE, "citation": MARKUP, "contact": IMAGE},
+        "privacy": {"pseudonymize": False},
+        "sources": [
+            {"path": "exports/l*.csv", "format": "csv",
+             "fields": {"task": "task", "item": "item", "judge": "judge", "label": "label"}},
+            {"path": "exports/s*.csv", "format": "csv",
+             "fields": {"task": "task", "segment": "segment", "system": "system",
+                        "judge": "judge", "score": "score"}},
+        ],
+        "tasks": [
+            {"name": FORMULA, "kind": "scalar", "scale": [0, 200], "question": SCRIPT},
+            {"name": "*", "kind": "categorical", "question": IMAGE},
+        ],
+    }  # fmt: skip
+    files = {
+        "l <img src=x onerror=alert(1)>.csv": csv_text(labels),
+        "s \"><b id='x'> & =1+1.csv": csv_text(scores),
+    }
+    return build_into(folder, files, document)

@@ -1,0 +1,273 @@
+"""The report in a browser: nothing runs that should not, and what should can be used by all.
+
+Needs Chromium where Debian puts it; without it these tests are skipped, unless REQUIRE_BROWSER
+says that they must run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import build_file
+from tests.report.report_pages import HOSTILE, LONG, hostile_campaign, labels_campaign
+
+CHROMIUM = Path("/usr/bin/chromium")
+PHONE, DESK = {"width": 360, "height": 740}, {"width": 1280, "height": 900}
+CONTRAST = 4.5
+
+pytestmark = pytest.mark.xdist_group("browser")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM.is_file():
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(f"REQUIRE_BROWSER is set, but there is no {CHROMIUM}")
+        pytest.skip(f"no {CHROMIUM}: apt-get install chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("reports")
+    example = Path(__file__).parents[2] / "examples" / "anaesthetists"
+    built = {
+        "hostile": hostile_campaign(folder / "hostile"),
+        "small": labels_campaign(folder / "small"),
+        "example": build_file(example, f"store={folder}/store", f"gold={folder}/gold"),
+    }
+    return {name: b.publication.release.folder / "report.html" for name, b in built.items()}
+
+
+class Visit:
+    """A page that is open, and what went wrong on it."""
+
+    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
+        self.wrong: list[str] = []
+        self.context = browser.new_context(**({"viewport": DESK} | options))
+        self.page = self.context.new_page()
+        self.page.on("console", lambda message: self.wrong.append(message.text))
+        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("dialog", lambda dialog: self._dialog(dialog))
+        self.page.route("**/*", self._route)
+        self.page.goto(path.as_uri())
+
+    def _dialog(self, dialog: Any) -> None:
+        self.wrong.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _route(self, route: Any) -> None:
+        address = route.request.url
+        opened = route.request.is_navigation_request() and address.startswith("file://")
+        if opened or address.startswith("data:"):
+            route.continue_()
+        else:
+            self.wrong.append(f"request: {address}")
+            route.abort()
+
+    def __enter__(self) -> Any:
+        return self.page
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+        assert self.wrong == []
+
+
+@pytest.mark.parametrize("name", ["hostile", "small", "example"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_requested_and_nothing_goes_wrong(browser, reports, name, scheme):
+    with Visit(browser, reports[name], color_scheme=scheme) as page:
+        page.emulate_media(media="print")
+        page.emulate_media(media="screen")
+        page.mouse.wheel(0, 50_000)
+        page.wait_for_timeout(50)
+        assert page.evaluate("performance.getEntriesByType('resource').length") == 0
+        assert page.evaluate("document.fonts.size") == 0
+
+
+def test_a_hostile_export_is_shown_as_text(browser, reports):
+    with Visit(browser, reports["hostile"]) as page:
+        page.wait_for_timeout(100)
+        assert page.title() == "hostile v0001"  # a script of an image would have changed it
+        assert page.locator("img").count() == 0
+        assert page.locator("h1").inner_text().startswith("<script>alert(1)</script>")
+        shown = page.locator("#judges table").first.inner_text()
+        for name in HOSTILE:
+            if name.isascii() and name != LONG:
+                assert " ".join(name.split()) in " ".join(shown.split()), name
+        assert "(10,000 characters)" in shown
+        arabic = page.locator("#judges bdi", has_text="مرحبا").first
+        assert arabic.evaluate("e => getComputedStyle(e).unicodeBidi") == "isolate"
+
+
+@pytest.mark.parametrize("name", ["hostile", "small", "example"])
+def test_a_phone_scrolls_down_only(browser, reports, name):
+    with Visit(browser, reports[name], viewport=PHONE) as page:
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        boxes = page.locator(".wide")
+        assert boxes.count() > 10
+        widest = boxes.evaluate_all("all => Math.max(...all.map(e => e.clientWidth))")
+        assert widest <= PHONE["width"]
+        assert boxes.evaluate_all("all => all.filter(e => e.scrollWidth > e.clientWidth).length")
+
+
+def rows_of(page: Any, table: str) -> list[str]:
+    found: list[str] = page.locator(f"{table} tbody tr:not([hidden]) th").all_inner_texts()
+    return found
+
+
+def test_a_table_sorts_by_numbers_words_and_keyboard(browser, reports):
+    with Visit(browser, reports["example"]) as page:
+        table = page.locator("#judges table").first
+        head = table.locator("th", has_text="judgments")
+        counts = table.locator(f"tbody td:nth-child({column_of(head)})")
+        before = counts.all_inner_texts()
+        assert before == ["135", "45", "45", "45", "45"]
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == "ascending"
+        assert counts.all_inner_texts() == ["45", "45", "45", "45", "135"]  # not as words
+        head.locator("button").focus()
+        page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == "descending"
+        assert counts.all_inner_texts() == before
+        table.locator("thead button").first.focus()
+        page.keyboard.press("Space")
+        assert head.get_attribute("aria-sort") == "none"
+        assert "sorted by judge, ascending" in page.locator("#judges output").first.inner_text()
+        names = page.locator("#agreement tbody th")
+        given = names.all_inner_texts()
+        page.locator("#agreement thead button").first.dblclick()  # up, then down
+        assert names.all_inner_texts() == sorted(given, reverse=True)
+
+
+def column_of(head: Any) -> int:
+    place: int = head.evaluate("e => e.cellIndex + 1")
+    return place
+
+
+def test_missing_values_sort_last_either_way(browser, reports):
+    with Visit(browser, reports["small"]) as page:
+        page.set_content(
+            page.content().replace(
+                "</main>",
+                '<div class="wide"><table class="sortable" id="t"><caption>t</caption><thead><tr>'
+                '<th scope="col" class="number">n</th></tr></thead><tbody><tr><td></td></tr>'
+                '<tr><td class="number">1,000</td></tr><tr><td class="number">\u221250.0%</td></tr>'
+                '<tr><td class="number" data-v="0.5">&lt;1</td></tr></tbody></table></div></main>',
+            )
+        )
+        button = page.locator("#t button")
+        button.click()
+        cells = page.locator("#t td")
+        assert cells.all_inner_texts() == ["\u221250.0%", "<1", "1,000", ""]
+        button.click()
+        assert cells.all_inner_texts() == ["1,000", "<1", "\u221250.0%", ""]
+
+
+def test_search_and_choices_narrow_a_table_and_say_how_many_rows_match(browser, reports):
+    with Visit(browser, reports["example"]) as page:
+        page.locator("#gates summary").click()
+        form = page.locator("#gates form")
+        said = form.locator("output")
+        every = said.inner_text()
+        n = int(every.split()[0])
+        assert every == f"{n} of {n} rows"
+        form.get_by_label("Search").fill("worst EXPORT rejected")
+        said.filter(has_text="1 of").wait_for()
+        assert rows_of(page, "#gates details table") == ["rejected_share_by_export"]
+        form.get_by_label("Search").fill("")
+        said.filter(has_text=every).wait_for()
+        assert said.get_attribute("aria-live") == "polite"
+        assert form.get_attribute("aria-label") == "Filter: Gates that pass"
+        page.locator("#agreement form").get_by_label("statistic").select_option("cohen_kappa")
+        page.locator("#agreement output").filter(has_text="1 of").wait_for()
+        assert rows_of(page, "#agreement table") == ["cohen_kappa"]
+
+
+def test_the_keyboard_reaches_everything(browser, reports):
+    with Visit(browser, reports["small"]) as page:
+        page.keyboard.press("Tab")
+        skip = page.locator(".skip")
+        assert skip.evaluate("e => e === document.activeElement")
+        assert skip.bounding_box()["x"] >= 0, "it shows when it has the focus"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.closest('main') !== null")
+        outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+        unreachable = page.locator(".wide").evaluate_all("all => all.filter(e => e.tabIndex < 0)")
+        assert unreachable == []
+        assert page.locator("button, input, select, a[href]").evaluate_all(NAMELESS) == []
+
+
+NAMELESS = """all => all.filter(e => !(e.textContent.trim() || e.getAttribute('aria-label') ||
+    (e.labels && e.labels.length && e.labels[0].textContent.trim()))).map(e => e.outerHTML)"""
+
+
+def test_links_lead_into_parts_that_are_closed(browser, reports):
+    with Visit(browser, reports["small"]) as page:
+        page.locator("#contested table a").first.click()
+        assert page.locator("#item-1").evaluate(
+            "e => Math.abs(e.getBoundingClientRect().top) < innerHeight"
+        )
+        page.locator("#lineage svg a").first.click()
+        assert page.evaluate("location.hash") == "#stage-archive_exports"
+
+
+def test_everything_is_there_without_scripts(browser, reports):
+    with Visit(browser, reports["small"], java_script_enabled=False) as page:
+        assert page.locator("#judges tbody tr").count() >= 6
+        assert page.locator("#contested .item").count() > 3
+        assert page.locator("button, input, select").count() == 0
+
+
+def test_a_thousand_judges_do_not_freeze_the_page(browser, reports):
+    with Visit(browser, reports["small"]) as page:
+        page.set_content(page.content())  # the same without its listeners
+        body = page.locator("#judges tbody").first
+        body.evaluate(
+            """body => { for (let n = 0; body.rows.length < 1000; n++) {
+                 body.append(body.rows[n % 6].cloneNode(true)); } }"""
+        )
+        page.locator("#judges thead button").nth(1).click(timeout=2000)
+        assert body.locator("tr").count() == 1000
+
+
+LUMINANCE = """all => {
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const ground = (e) => { for (let at = e; at; at = at.parentElement) {
+    const c = parse(getComputedStyle(at).backgroundColor);
+    if (c.length === 3 || c[3] > 0) return c; } return [255, 255, 255]; };
+  return all.filter((e) => e.checkVisibility() && e.textContent.trim()).map((e) => {
+    const both = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+    const [a, b] = both.sort((x, y) => y - x);
+    return [(a + 0.05) / (b + 0.05), e.className || e.tagName]; }).sort((x, y) => x[0] - y[0])[0];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_their_ground(browser, reports, scheme):
+    with Visit(browser, reports["small"], color_scheme=scheme) as page:
+        texts = (
+            "p, td, th, a, h1, h2, h3, dt, dd span, caption, summary, label, output, .chip, code"
+        )
+        least, where = page.locator(texts).evaluate_all(LUMINANCE)
+        assert least >= CONTRAST, where
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")

@@ -1,0 +1,225 @@
+"""The data card: every figure from the tables, every text from exports shown as text."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.card_front_matter import front_matter, main_table
+from annot_pipeline.report.citation import bibtex, citation, question
+from annot_pipeline.report.markdown import MOST_ROWS, Marked, escape, paragraphs, table
+from tests.full_campaign import ABOUT, TASK
+
+
+@pytest.fixture(scope="module")
+def card(full_release) -> str:
+    return (full_release.folder / "README.md").read_text(encoding="utf-8")
+
+
+def section(card: str, heading: str) -> str:
+    return card.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Cells of the tables in a section, without heads and rules."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    rules = [n for n, row in enumerate(cells) if set("".join(row)) <= {"-"} and row[0]]
+    return [row for n, row in enumerate(cells) if n not in rules and n + 1 not in rules]
+
+
+# --- texts of others -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, 3.5 words", "plain, 3.5 words"),
+        ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"),
+        ("a|b\nc", r"a\|b c"),
+        ("*a* _b_ `c` ~~d~~", r"\*a\* \_b\_ \`c\` \~\~d\~\~"),
+        ("![x](y) {z} #h", r"\!\[x\](y) \{z\} \#h"),
+        ("\\", r"\\"),
+        ("see https://evil.org, WWW.evil.org", "see https&#58;//evil.org, &#87;WW.evil.org"),
+        ("- item", r"\- item"),
+        ("12. item", r"12\. item"),
+        ("=====", r"\====="),
+        ("&amp;", "&amp;amp;"),
+        ("\x1b[31mred\x00", "\ufffd\\[31mred\ufffd"),
+        ("\u202eabc", "\ufffdabc"),
+    ],
+)
+def test_text_of_exports_is_no_markup(text, shown):
+    assert escape(text) == shown
+
+
+def test_paragraphs_stay_apart_and_are_no_lists():
+    assert paragraphs("one\ntwo\n\n - three\r\n\r\n\n") == ["one two", "", r"\- three", ""]
+
+
+def test_a_long_table_says_what_it_leaves_out():
+    lines = table(("a", "b"), [("x|y", n) for n in range(MOST_ROWS + 1)], "`t.parquet`")
+    assert lines[2] == r"| x\|y | 0 |"
+    assert lines[-2:] == ["1 more rows: `t.parquet`.", ""]
+    assert len(lines) == 2 + MOST_ROWS + 1 + 2
+    assert table(("a",), [], "") == []
+    assert table(("a", "b", "c"), [(Marked("`x`"), None, 1234.5)], "")[2] == "| `x` |  | 1234.500 |"
+
+
+def test_hostile_names_stand_in_the_card_as_text(card):
+    body = re.sub(r"(?m)^    .*$", "", card.split("---\n", 2)[2])  # code is shown as it is
+    assert not re.search(r"<(?!/?details>|/?summary>|https://example\.org/)", body)
+    assert escape(TASK) in body
+    assert "\n# Second" not in body
+    assert "\n1. no list" not in body
+    assert "onerror" in body
+    # what rows hold, all of it ours or escaped: as many cells everywhere in a table
+    for block in re.findall(r"(?m)(?:^\|.*\n)+", body):
+        widths = {len(re.split(r"(?<!\\)\|", line)) for line in block.splitlines()}
+        assert len(widths) == 1, block
+
+
+# --- figures -------------------------------------------------------------------------------
+
+
+def test_who_judged(card):
+    """Counted by hand: 4 judges x 8 items; 3 x 24 scores and 1 more; 2 judges x 9 pairs."""
+    found = {row[0]: row[1:] for row in rows(section(card, "Who judged"))}
+    assert found[escape(TASK)] == ["4", "32", "8", "8", "4"]
+    assert found["quality"][:3] == ["4", "73", "1 to 24, median 24"]
+    assert found["which"] == ["2", "18", "9", "", ""]
+    assert "Judges are pseudonyms" in card
+
+
+def test_what_was_asked(card):
+    found = {row[0]: row[1:] for row in rows(section(card, "What was asked"))}
+    assert found["which"] == ["pairwise", "not stated"]
+    kind, asked = found[escape(TASK)]
+    assert kind == "categorical"
+    assert asked.startswith(r"Which mood? \# not a heading - no list &lt;img")
+
+
+def test_who_was_filtered(card, full_release):
+    """Judge q0 scores degraded copies higher and fails; q1 and q2 pass; q9 has no control."""
+    text = section(card, "Who was filtered, and by which test")
+    assert "Test `paired_t`, contrast `paired`, alpha 0.05" in text
+    found = {row[0]: row[1:] for row in rows(text) if len(row) == 6}
+    assert found["quality"] == ["2", "1", "1", "0", "1"]
+    assert found["which"] == ["0", "0", "0", "2", "0"]
+    lost = full_release.manifest["facts"]["fates"]["judge_failed"]
+    assert lost == 24
+    assert "24 judgments of judges who were dropped" in text
+
+
+def test_experts_decisions(card):
+    (row,) = rows(section(card, "Experts' decisions"))
+    assert row == [escape(TASK), "1", "1"]
+
+
+def test_agreement_has_its_intervals(card, full_release):
+    wanted = {(r["task"], r["statistic"]): r for r in full_release.table("agreement").to_pylist()}
+    found = rows(section(card, "How judges agree"))
+    kappa = wanted[TASK, "fleiss_kappa"]
+    row = [escape(TASK), escape("fleiss_kappa"), f"{kappa['value']:.3f}",
+           f"{kappa['ci_low']:.3f} to {kappa['ci_high']:.3f}", "8", "4"]  # fmt: skip
+    assert row in found
+    assert not any("unfiltered" in row[1] for row in found)
+
+
+def test_classes_add_up(card):
+    found = rows(section(card, "Classes"))
+    assert [row[1] for row in found]
+    assert sum(int(row[2]) for row in found) == 8
+    assert sum(float(row[3].rstrip("%")) for row in found) == pytest.approx(100, abs=0.2)
+
+
+def test_limits_and_gates(card, full_release):
+    text = section(card, "Known limits")
+    warned = [c for c in full_release.manifest["checks"] if c["level"] != "pass"]
+    assert warned
+    for check in warned:
+        assert f"Gate `{check['name']}`" in text
+    assert "assumes that judges err independently" in text
+    assert "only who judged is a pseudonym" in text
+
+
+def test_every_table_and_column_is_described(card):
+    text = section(card, "Tables")
+    for name, contract in GOLD.items():
+        assert f"| `{name}.parquet` |" in text
+        for column in contract.columns:
+            assert f"| `{column.name}` | {column.type} |" in text
+    assert "What became of it: judge\\_failed, control, adjudication, used" in text
+
+
+def test_judges_who_are_no_pseudonyms_are_told_of(build_campaign):
+    built = build_campaign({"a.csv": "item,judge,label\ni,w,x\n"}, privacy={"pseudonymize": False})
+    card = (built.publication.release.folder / "README.md").read_text(encoding="utf-8")
+    assert "Judges are named as in the exports" in card
+    assert "mind whom you share this with" in card
+    assert "Nobody: the exports hold no controls" in card
+    assert "License: not stated" in card
+    assert "Experts' decisions" not in card
+
+
+def test_a_word_about_it_is_published_though_no_number_moves(build_campaign):
+    exports = {"a.csv": "item,judge,label\ni,w,x\n"}
+    first = build_campaign(exports)
+    mended = build_campaign(exports, about={"license": "MIT"})
+    asked = build_campaign(
+        exports, about={"license": "MIT"}, tasks=[{"name": "*", "question": "x?"}]
+    )
+    versions = [b.publication.release.version for b in (first, mended, asked)]
+    assert versions == ["v0001", "v0002", "v0003"]
+    contents = {b.publication.release.manifest["content_sha256"] for b in (first, mended, asked)}
+    assert len(contents) == 1
+    assert all(run.result.reused for name, run in mended.runs.items() if name == "infer_labels")
+    assert question(asked.publication.release.manifest, "small") == "x?"
+    assert question(mended.publication.release.manifest, "small") is None
+
+
+# --- front matter and citation -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("license_", "lines"),
+    [
+        ("Apache-2.0", ['license: "apache-2.0"']),
+        ("https://example.org/terms", ['license: "other"', 'license_link: "https://example.org/terms"']),
+        ("Ours: ask \"us\"", ['license: "other"', 'license_name: "Ours: ask \\"us\\""']),
+    ],
+)  # fmt: skip
+def test_licences_as_the_hub_writes_them(license_, lines, full_release):
+    manifest = json.loads(json.dumps(full_release.manifest))
+    manifest["settings"]["about"]["license"] = license_
+    assert [line for line in front_matter(manifest) if line.startswith("license")] == lines
+
+
+@pytest.mark.parametrize(
+    ("filled", "main"),
+    [
+        ({"labels", "scores"}, "labels"),
+        ({"scores", "system_rankings"}, "scores"),
+        ({"segment_ranks", "system_rankings"}, "system_rankings"),
+        ({"lineage"}, "lineage"),
+    ],
+)
+def test_the_main_table_is_one_with_rows(filled, main):
+    manifest = {"tables": [{"name": name, "rows": int(name in filled)} for name in GOLD]}
+    assert main_table(manifest) == main
+
+
+def test_a_citation_names_version_and_content(full_release):
+    manifest = full_release.manifest
+    said = citation(manifest)
+    assert said.startswith(f"{', '.join(ABOUT['creators'])}. {ABOUT['title']}. Release v0001, 20")
+    assert manifest["content_sha256"] in said
+    entry = bibtex(manifest)
+    assert entry.startswith("@misc{full_v0001,\n")
+    assert f"  note = {{content sha256 {manifest['content_sha256']}}}," in entry
+    assert r"title = {{Moods: \"quoted\" \& \{braced\}".replace(r"\"", '"') in entry
+    assert "author = {{Ada <Lovelace>} and {Société: Générale}}" in entry
+    assert entry.count("{") - entry.count(r"\{") == entry.count("}") - entry.count(r"\}")

@@ -1,0 +1,233 @@
+"""The report says what the release holds, as text, in parts that assistive software can read."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64encode
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.markup import Column, Markup, label_text, number, table, text
+from annot_pipeline.report.report import INTERNAL, SECTIONS, TABLES, report_html
+from annot_pipeline.report.sections.changes import changed, differing
+from annot_pipeline.report.sections.cost import cost
+from annot_pipeline.report.sections.judges import MOST_ROWS, judges
+from annot_pipeline.storage.tables import read_table
+from tests.conftest import Built
+from tests.report.report_pages import (
+    HOSTILE,
+    LONG,
+    Page,
+    hostile_campaign,
+    label_rows,
+    labels_campaign,
+)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return labels_campaign(tmp_path_factory.mktemp("small"))
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Page:
+    release = hostile_campaign(tmp_path_factory.mktemp("hostile")).publication.release
+    return Page((release.folder / "report.html").read_text(encoding="utf-8"))
+
+
+def report_of(built: Built) -> str:
+    return (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
+
+
+def contents_of(built: Built, **facts: Any) -> Contents:
+    release = built.publication.release
+    tables = {n: read_table(release.folder / f"{n}.parquet", c) for n, c in TABLES.items()}
+    manifest = release.manifest | {"facts": release.manifest["facts"] | facts}
+    return Contents(manifest, tables, {name: built.table(name) for name in INTERNAL})
+
+
+def test_texts_from_outside_are_texts():
+    assert text("<b>&\"'") == "&lt;b&gt;&amp;&quot;&#x27;"
+    assert text("a\x00b\u202ec") == "<bdi>a\ufffdb\ufffdc</bdi>"  # neither control nor reordering
+    assert text("שלום") == "<bdi>שלום</bdi>"
+    assert text("क्\u200dष") == "<bdi>क्\u200dष</bdi>"  # letters that need a joiner keep it
+    assert text("x" * 120) == "x" * 120
+    assert text("x" * 121) == "x" * 120 + '<span class="cut">… (121 characters)</span>'
+    assert len(text(LONG)) < 200
+    assert label_text('a"\n <b>') == "a&quot; &lt;b&gt;"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "written"),
+    [
+        (1.0, "share", "100.0%"), (0.99961, "share", ">99.9%"), (0.0004, "share", "<0.1%"),
+        (0.0, "share", "0.0%"), (0.0006, "share", "0.1%"), (-0.25, "share", "\u221225.0%"),
+        (-0.0001, "share", ">\u22120.1%"), (0.00099, "p", "9.9e-04"), (0.05, "p", "0.050"),
+        (1234567, "count", "1,234,567"), (-1.5, "real", "\u22121.500"), (65.0, "real", "65.00"),
+        (1e-7, "real", "1.00e-07"), (0.0, "real", "0.000"), (3, "real", "3"),
+        (float("nan"), "real", ""), (None, "count", ""),
+    ],
+)  # fmt: skip
+def test_numbers_are_rounded_but_never_to_what_they_are_not(value, kind, written):
+    assert number(value, kind) == written
+
+
+def test_cells_say_their_value_to_scripts_where_they_are_rounded():
+    shown = table("T", [Column("a"), Column("b", "share"), Column("c", "real")], [
+        ("<i>", 0.99995, 1 / 3), (Markup("<i>x</i>"), None, float("nan")),
+    ])  # fmt: skip
+    assert '<th scope="row">&lt;i&gt;</th>' in shown
+    assert '<td class="number" data-v="0.99995">&gt;99.9%</td>' in shown
+    assert '<td class="number" data-v="0.333333">0.333</td>' in shown
+    assert '<th scope="row"><i>x</i></th><td></td><td class="number"></td>' in shown
+    assert table("T", [Column("a")], []) == ""
+
+
+def test_all_sections_of_a_first_release(small):
+    page = Page(report_of(small))
+    titles = {title for _, title, _ in SECTIONS}
+    assert titles - set(page.texts["h2"]) == {
+        "What changed", "Decided by experts", "Cost", "Rankings and scores",
+    }  # fmt: skip
+    assert page.texts["h1"] == ["Small & fine v0001"]
+    assert "72 judgments by 6 judges became 12 labels." in page.html
+    assert "Is it good?" in page.html
+    assert "72 rows in 1 export hold 72 records" in page.html
+
+
+def test_structure_is_sound(small, hostile):
+    for page in (Page(report_of(small)), hostile):
+        assert not page.open
+        own = [i for i in page.ids if not re.search(r"-[0-9a-f]{12}-\d+$", i)]
+        assert len(own) == len(set(own)), "ids are unique, but for those of equal figures"
+        links = [a["href"] for a in page.all("a")]
+        inside = [link[1:] for link in links if link.startswith("#")]
+        assert not set(inside) - set(page.ids), "links lead somewhere"
+        beside = {link for link in links if not link.startswith("#")}
+        files = {f"{name}.parquet" for name in GOLD} | {"README.md", "croissant.json"}
+        assert beside - {"https://example.org/data"} == files | {"manifest.json"}
+        levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        steps = pairwise(levels)
+        assert all(after <= before + 1 for before, after in steps), "no level is left out"
+        assert len(page.all("caption")) == len(page.all("table"))
+        assert all(th["scope"] in ("col", "row") for th in page.all("th"))
+        assert all(svg.get("aria-label") or svg.get("aria-hidden") for svg in page.all("svg"))
+        for tag in ("main", "nav", "header", "footer"):
+            assert len(page.all(tag)) == 1, tag
+        assert [label["aria-label"] for label in page.all("nav")] == ["Contents"]
+
+
+def test_nothing_comes_from_elsewhere(small, hostile):
+    for page in (Page(report_of(small)), hostile):
+        policy = page.all("meta")[1]["content"]
+        (script,) = page.texts["script"]
+        digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"default-src 'none'; script-src 'sha256-{digest}';" in policy
+        assert not page.all("iframe") + page.all("object") + page.all("embed") + page.all("base")
+        assert not [a for _, a in page.elements for name in a if name.startswith("on")]
+        sources = [a["src"] for _, a in page.elements if "src" in a]
+        assert not sources
+        assert [a["href"] for a in page.all("link")] == ["data:,"]
+        assert not re.search(
+            r"@import|url\((?!#)", "".join(re.findall(r"<style>.*?</style>", page.html, re.S))
+        )
+
+
+def test_hostile_names_are_elements_nowhere(hostile):
+    assert hostile.texts["h1"] == ["<script>alert(1)</script> v0001"]
+    assert not hostile.all("img")
+    assert len(hostile.all("script")) == 1
+    assert "x" not in hostile.ids  # of the name of a file
+    for name in HOSTILE:
+        if name.isascii() and name != LONG:
+            assert text(name) in hostile.html, name
+    assert "مرحبا" in hostile.html
+    assert "\u202e" not in hostile.html
+    assert "(10,000 characters)" in hostile.html
+    assert "long " * 900 not in hostile.html
+
+
+def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
+    labels_campaign(tmp_path)
+    rows = label_rows()
+    for row in rows:
+        if row["item"] == "item 7":  # all judges were wrong
+            row["label"] = "no"
+    page = Page(report_of(labels_campaign(tmp_path, rows)))
+    assert "What changed" in page.texts["h2"]
+    assert "Labels that changed: 1" in page.texts["h3"]
+    changes = page.html[page.html.index('id="changes"') : page.html.index('id="judges"')]
+    assert '<th scope="row">item 7</th><td>good</td><td>yes</td><td>no</td>' in changes
+    assert "annot diff CAMPAIGN v0001 v0002" in changes
+    assert '<th scope="row">exports/labels-1.csv</th><td>other bytes</td>' in changes
+    assert "Settings that differ" not in page.texts["h3"]
+
+
+def test_rows_that_differ_are_found_by_their_key():
+    old = pa.table({"k": ["a", "b", "c", "d"], "v": [1, 2, None, 4], "w": [0, 0, 0, 0]})
+    new = pa.table({"k": ["d", "c", "b", "e"], "v": [None, None, 3, 5], "w": [9, 9, 9, 9]})
+    found = changed(old, new, ("k",), ("v",), ("w",)).to_pylist()
+    assert [(r["k"], r["v_old"], r["v"], r["w_old"], r["w"]) for r in found] == [
+        ("b", 2, 3, 0, 9), ("d", 4, None, 0, 9),
+    ]  # fmt: skip
+    assert changed(old, old, ("k",), ("v",), ("w",)).num_rows == 0
+
+
+def test_settings_that_differ_are_named_by_their_path():
+    old = {"a": {"b": 1, "c": [1, {"d": 2}]}, "e": "x", "f": [1]}
+    new = {"a": {"b": 1, "c": [1, {"d": 3}]}, "f": [1, 2], "g": None}
+    assert list(differing(old, new)) == [
+        ("a.c.1.d", "2", "3"), ("e", '"x"', "null"), ("f", "[1]", "[1, 2]"),
+    ]  # fmt: skip
+
+
+def test_judges_are_capped_and_those_who_matter_come_first(small):
+    contents = contents_of(small)
+    row = contents.judges[0]
+    many = [
+        row | {"judge": f"j{n:05}", "n_judgments": n, "dropped": n == 3, "below_chance": n == 2}
+        for n in range(MOST_ROWS + 500)
+    ]
+    crowd = replace(contents, tables=contents.tables | {"judges": GOLD["judges"].empty()})
+    crowd.__dict__["judges"] = many
+    shown = judges(crowd)
+    found = re.findall(r'<th scope="row">(j\d+)</th>', shown)
+    assert found[:3] == ["j00003", "j00002", f"j{MOST_ROWS + 499:05}"]
+    assert len(found) == MOST_ROWS
+    assert "1,000 of 1,500 rows are shown" in shown
+
+
+def test_cost_stands_where_exports_carry_rewards(small):
+    assert cost(contents_of(small, cost=[])) == ""
+    paid = {
+        "task": "good", "n_assignments": 6, "n_paid_assignments": 5, "paid": 1.5,
+        "n_judgments": 60, "n_gold": 12, "cost_per_gold": 0.125, "cost_per_judgment": 0.025,
+        "one_more_per_item": 0.3, "currency": "USD",
+    }  # fmt: skip
+    shown = cost(contents_of(small, cost=[paid]))
+    assert "<td>1.50 USD</td>" in shown
+    assert "<td>0.1250 USD</td>" in shown
+    assert "<td>0.3000 USD</td>" in shown
+
+
+def test_a_report_is_the_same_bytes_for_the_same_release(small):
+    contents = contents_of(small)
+    reports = {report_html(contents.manifest, contents.tables, contents.internal) for _ in "ab"}
+    assert len(reports) == 1
+
+
+def test_files_of_the_page_are_in_the_package():
+    folder = Path(__file__).parents[2] / "annot_pipeline" / "report"
+    assert (folder / "style.css").is_file()
+    assert (folder / "script.js").is_file()

@@ -1,0 +1,146 @@
+"""Pages of contested items, and decisions of experts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.sections.adjudicated import adjudicated
+from annot_pipeline.report.sections.contested import contested
+from tests.report.report_pages import MARKUP, SCRIPT, Page
+
+
+def trace(**more: Any) -> dict[str, Any]:
+    """Two judges say yes, one no; the second judge decides."""
+    place = {"source_file": "a.csv", "source_row": 1234, "cell": "c1", "source_sha256": "ab" * 32,
+             "fate": "used", "reason": None}  # fmt: skip
+    judgment = {
+        "judgment_id": "f" * 32, "judge": "j1", "fate": "used", "reason": None, "control": "none",
+        "answer": "yes", "evidence": 1.25, "submitted_at": "2024-05-01T10:00:00+00:00",
+        "likelihoods": [{"label": "yes", "probability": 0.9}, {"label": "no", "probability": 0.2}],
+        "places": [place, place | {"source_row": 7, "cell": None, "fate": "duplicate"}],
+    }  # fmt: skip
+    return {
+        "campaign": "c", "release": "v0002", "task": "good", "item": "item 1",
+        "kind": "categorical", "text": f"{SCRIPT}\n{MARKUP}",
+        "label": {"label": "yes", "probability": 0.75, "certain": False, "entropy": 0.5,
+                  "adjudicated": False, "model_label": "yes", "model_probability": 0.75},
+        "distribution": [{"label": "no", "probability": 0.25, "votes": 1},
+                         {"label": "yes", "probability": 0.75, "votes": 2}],
+        "judgments": [
+            judgment,
+            judgment | {"judge": "j3", "fate": "judge_failed", "reason": "p = 0.4", "answer": "no",
+                        "evidence": None, "likelihoods": None, "control": "ask_again"},
+        ],
+        "other_records": [{"judge": "j9", "fate": "rejected", "reason": "label is blank", **{
+            k: place[k] for k in ("source_file", "source_row", "cell", "source_sha256")}}],
+        "set_aside": [{"judge": "j1", "left_out_of": "z_scores", "reason": "no variance"}],
+        "judges": [
+            {"judge": "j1", "verdict": "passed", "dropped": False, "p_value": 0.01},
+            {"judge": "j3", "verdict": "failed", "dropped": True, "p_value": 0.4,
+             "test": "paired_t", "n_pairs": 12},
+        ],
+        "without_judge": [
+            {"judge": "j1", "n_judgments": 1, "label": "yes", "probability": 0.6, "flips": False},
+            {"judge": "j2", "n_judgments": 1, "label": "no", "probability": 0.7, "flips": True},
+        ],
+        "flipped_by": ["j2"], "held_fixed": "Parameters are held fixed.",
+        "chain": [{"stage": "infer_labels", "code_version": "3", "run": "r" * 32,
+                   "data_versions": {"labels": "cd" * 32}, "inputs": {}}],
+    } | more  # fmt: skip
+
+
+def contents(*traces: dict[str, Any], **tables: pa.Table) -> Contents:
+    return Contents({}, tables, {}, traces)
+
+
+def test_a_page_says_who_said_what_and_where_it_stands():
+    html = contested(contents(trace()))
+    page = Page(html)
+    assert not page.open
+    assert page.texts["h3"] == ["item 1"]
+    assert not page.all("script") + page.all("h1")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;\n&lt;/td&gt;" in html
+    assert '<a href="#item-1">item 1</a>' in html
+    assert 'id="item-1"' in html
+    assert "1 judge could flip it alone" in html
+    assert "Without the judgments of <strong>j2</strong> the answer is another." in html
+    assert "a.csv row 1,234, c1</span><br>" in html
+    assert "a.csv row 7 (duplicate)" in html
+    assert f'title="SHA-256 {"ab" * 32}"' in html
+    assert '<td class="number" data-v="1.25">1.250</td>' in html
+    assert "judge failed (ask_again): p = 0.4" in html
+    assert "2024-05-01 10:00:00" in html
+    assert "label is blank" in html
+    assert "z scores" in html
+    assert "Parameters are held fixed." in html
+    assert "labels <code>cdcdcdcdcdcd</code>" in html
+    first = html.index('<th scope="row">yes</th><td class="number">75.0%</td>')
+    assert first < html.index('<th scope="row">no</th><td class="number">25.0%</td>')
+    tested = html[html.index("<caption>Judges of this item") :]
+    dropped, kept = (tested.index(f'<th scope="row">{judge}</th>') for judge in ("j3", "j1"))
+    assert dropped < kept, "judges who were dropped come first"
+
+
+def test_a_decision_of_an_expert_stands_with_the_answer_of_the_model():
+    label = trace()["label"] | {
+        "label": "no", "probability": 0.25, "adjudicated": True, "adjudicator": "expert 1",
+        "adjudicated_at": "2024-06-01", "adjudication_reason": SCRIPT,
+    }  # fmt: skip
+    html = contested(contents(trace(label=label)))
+    assert "an expert decided against the model, which says yes" in html
+    assert "decided by an expert" in html
+    assert "expert 1, 2024-06-01: “&lt;script&gt;alert(1)&lt;/script&gt;”" in html
+    assert "The model's own answer: <strong>yes</strong>, probability 75.0%." in html
+    alone = label | {"model_label": None, "model_probability": None, "probability": None}
+    assert "Nobody else judged." in contested(contents(trace(label=alone)))
+
+
+def test_a_page_of_a_score():
+    scores = {"n_judgments": 2, "raw_mean": 65.0, "z_mean": 0.25, "ra_score": None}
+    without = [{"judge": "j1", "n_judgments": 1, "raw_mean": 85.0, "z_mean": 1.5,
+                "easl_score": 0.85, "change": 20.0}]  # fmt: skip
+    html = contested(contents(trace(
+        kind="scalar", label=None, distribution=[], score=scores, without_judge=without,
+        flipped_by=[], segment_ranks=[{
+            "segment": "s", "system": None, "item": "item 1", "rank": 2, "harmonized_rank": None,
+            "dominance": -1.0, "in_contradiction": True,
+        }],
+    )))  # fmt: skip
+    assert "mean 65.00" in html
+    assert '<th scope="row">n judgments</th><td class="number" data-v="2">2</td>' in html
+    assert "ra score" not in html
+    assert '<td class="number" data-v="20">20.00</td>' in html
+    assert '<th scope="row">s</th><td>item 1</td><td class="number">2</td>' in html
+
+
+def test_a_trace_of_little_is_a_page_too():
+    bare = {"task": "t", "item": "i", "judgments": [], "label": None, "score": None}
+    page = Page(contested(contents(bare)))
+    assert not page.open
+    assert page.texts["h3"] == ["i"]
+
+
+def test_decisions_against_the_model_come_first():
+    def row(item: str, label: str, model: str | None) -> dict[str, Any]:
+        return {
+            "task": "t", "item": item, "label": label, "model_label": model, "certain": False,
+            "probability": None, "model_probability": None, "adjudicated": True,
+            "adjudicator": "e", "adjudicated_at": datetime(2024, 6, 1, 12, tzinfo=UTC),
+            "adjudication_reason": "<b>", "n_judgments": 0, "n_judges": 0,
+        }  # fmt: skip
+
+    rows = [row("a", "yes", "yes"), row("b", "no", "yes"), row("c", "no", None)]
+    labels = pa.Table.from_pylist(rows, GOLD["labels"].schema)
+    html = adjudicated(contents(labels=labels))
+    assert "3 labels are an expert's decision, 1 of them against the model" in html
+    assert html.index('row">b</th>') < html.index('row">c</th>') < html.index('row">a</th>')
+    assert "&lt;b&gt;" in html
+    assert "2024-06-01 12:00" in html
+    empty = replace(contents(labels=GOLD["labels"].empty()))
+    assert adjudicated(empty) == ""

@@ -1,0 +1,158 @@
+"""A release with labels, without a build: every figure can be worked by hand."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
+from annot_pipeline.scoring import score
+
+Shares = dict[str, dict[str, dict[str, float]]]
+"""Task, item, class: probability."""
+
+TWO_TASKS: Shares = {
+    "mood": {
+        "a": {"yes": 0.8, "no": 0.2},
+        "b": {"yes": 0.5, "no": 0.5},
+        "c": {"yes": 0.03, "no": 0.97},
+    },
+    "tone": {"a": {"1": 0.9, "2": 0.1, "10": 0.0}, "d": {"1": 0.0, "2": 0.0, "10": 1.0}},
+}
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """What `annot score` asks a release for."""
+
+    version: str
+    tables: dict[str, pa.Table]
+    manifest_sha256: str = "0" * 64
+
+    def table(self, name: str) -> pa.Table:
+        return self.tables[name]
+
+
+Decided = dict[tuple[str, str], str]
+
+
+def release(
+    version: str, shares: Shares, decisions: Decided | None = None, majority: Decided | None = None
+) -> InMemory:
+    """A release of tasks; classes are in the order of the task's first item."""
+    decided, voted = decisions or {}, majority or {}
+    orders = {task: list(next(iter(items.values()))) for task, items in shares.items()}
+    keys = sorted({(t, i) for t, items in shares.items() for i in items} | decided.keys())
+    labels: dict[str, list[Any]] = {column.name: [] for column in LABELS.columns}
+    for task, item in keys:
+        found = shares[task].get(item, {})
+        best = max(found, key=lambda name: found[name]) if found else None
+        row = {
+            "task": task,
+            "item": item,
+            "label": decided.get((task, item), best),
+            "probability": found.get(str(best)),
+            "certain": False,
+            "n_judgments": 3 if found else 0,
+            "n_judges": 3 if found else 0,
+            "majority_label": voted.get((task, item), best),
+            "adjudicated": (task, item) in decided,
+            "model_label": best,
+        }
+        for name, values in labels.items():
+            values.append(row.get(name))
+    cells = [
+        (task, item, name, p)
+        for task, items in shares.items()
+        for item, found in items.items()
+        for name, p in found.items()
+    ]
+    classes = [(t, name, n) for t, order in orders.items() for n, name in enumerate(order)]
+    zeros = ("prevalence", "vote_share", "plurality_frequency", "majority_frequency")
+    tables = {
+        "labels": LABELS.of(labels),
+        "label_distributions": LABEL_DISTRIBUTIONS.of(
+            {
+                "task": [c[0] for c in cells],
+                "item": [c[1] for c in cells],
+                "label": [c[2] for c in cells],
+                "probability": [c[3] for c in cells],
+                "votes": [0 for _ in cells],
+            }
+        ),
+        "prevalence": PREVALENCE.of(
+            {
+                "task": [c[0] for c in classes],
+                "label": [c[1] for c in classes],
+                "label_order": [c[2] for c in classes],
+                **{name: [0.0 for _ in classes] for name in zeros},
+                "n_items": [0 for _ in classes],
+                "n_certain": [0 for _ in classes],
+            }
+        ),
+    }
+
+    return InMemory(version, tables)
+
+
+Scorer = Callable[..., tuple[int, dict[str, Any], str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    campaign = {
+        "campaign": "small",
+        "sources": [
+            {"path": "x.csv", "format": "csv",
+             "fields": {"item": "item", "judge": "judge", "label": "label"}}
+        ],
+    }  # fmt: skip
+    (tmp_path / "campaign.yaml").write_text(json.dumps(campaign))
+    return tmp_path
+
+
+Publish = Callable[..., None]
+
+
+@pytest.fixture
+def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
+    """Makes the next release of the campaign, from what `release` takes."""
+    there: dict[str, InMemory] = {}
+
+    class Releases:
+        @classmethod
+        def of(cls, _: object) -> Releases:
+            return cls()
+
+        def get(self, version: str) -> InMemory:
+            return list(there.values())[-1] if version == "latest" else there[version]
+
+    monkeypatch.setattr(sys.modules[score.__module__], "Releases", Releases)
+
+    def add(*given: Any, **more: Any) -> None:
+        version = f"v{len(there) + 1:04d}"
+        there[version] = release(version, *given, **more)
+
+    return add
+
+
+@pytest.fixture
+def scored(folder: Path, capsys: pytest.CaptureFixture[str]) -> Scorer:
+    """Scores a text as a file of that name: exit status, document, what went to stderr."""
+
+    def run(name: str, text: str | bytes, *more: object) -> tuple[int, dict[str, Any], str]:
+        path = folder / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        status = main([str(a) for a in ("score", folder, path, "--json", *more)])
+        out = capsys.readouterr()
+        return status, json.loads(out.out), out.err
+
+    return run

@@ -1,0 +1,225 @@
+"""annot score: files of predictions against a release, figures worked by hand."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline.cli import main
+from tests.scoring.conftest import TWO_TASKS
+
+ONE = {"mood": TWO_TASKS["mood"]}
+WIDE = "item,p_yes,p_no\na,0.9,0.1\nb,0.25,0.75\nc,0.4,0.6\n"
+LOSS = {
+    "a": -0.8 * math.log(0.9) - 0.2 * math.log(0.1),
+    "b": -0.5 * math.log(0.25) - 0.5 * math.log(0.75),
+    "c": -0.03 * math.log(0.4) - 0.97 * math.log(0.6),
+}
+ENTROPY = {
+    item: -sum(p * math.log(p) for p in shares.values()) for item, shares in ONE["mood"].items()
+}
+
+
+def value(part, name):
+    return part["figures"][name]["value"]
+
+
+def test_probabilities_by_hand(publish, scored):
+    publish(ONE)
+    status, found, _ = scored("model.csv", WIDE)
+    assert status == 0
+    (task,) = found["tasks"]
+    loss, entropy = sum(LOSS.values()) / 3, sum(ENTROPY.values()) / 3
+    assert value(task, "log_loss") == pytest.approx(loss)
+    assert value(task, "entropy") == pytest.approx(entropy)
+    assert value(task, "kl") == pytest.approx(loss - entropy)
+    assert value(task, "accuracy") == pytest.approx(2 / 3)  # b: gold says yes, by class order
+    assert value(task, "expected_accuracy") == pytest.approx((0.8 + 0.5 + 0.97) / 3)
+    assert value(task, "log_loss_label") == pytest.approx(
+        -(math.log(0.9) + math.log(0.25) + math.log(0.6)) / 3
+    )
+    assert found["micro"]["figures"] == task["figures"]
+    assert value(found["macro"], "kl") == value(task, "kl")
+    assert found["form"]["name"] == "columns"
+    assert found["why_null"] == {}
+    assert task["calibration"]["error"] == pytest.approx((0.1 + 0.25 + 0.37) / 3)
+    beside = {name: value({"figures": of}, "kl") for name, of in task["baselines"].items()}
+    assert beside["majority_vote"] is None
+    assert beside["gold"] == pytest.approx(0, abs=1e-15)
+    yes = (0.8 + 0.5 + 0.03) / 3
+    share_entropy = -yes * math.log(yes) - (1 - yes) * math.log(1 - yes)
+    assert beside["prevalence"] == pytest.approx(share_entropy - entropy)
+    assert [row["n_items"] for row in task["by_certainty"]] == [0, 1, 1, 1, 0, 0]
+    assert found["farthest"][0]["item"] == "c"
+    assert "annot trace" in found["next"]
+
+
+FORMS = {
+    "bare.tsv": WIDE.replace("p_", "").replace(",", "\t"),
+    "prob.csv": WIDE.replace("p_", "prob_"),
+    "other-order.csv": "p_no,note,p_yes,item\n0.6,x,0.4,c\n0.1,y,0.9,a\n0.75,z,0.25,b\n",
+    "zipped.csv.gz": gzip.compress(WIDE.encode()),
+    "long.csv": "item,label,probability\n"
+    "b,no,0.75\na,yes,0.9\na,no,0.1\nb,yes,0.25\nc,no,.6\nc,yes,.4",
+    "object.jsonl": '{"item": "a", "probabilities": {"no": 0.1, "yes": 0.9}}\n'
+    '{"item": "b", "probabilities": [0.25, 0.75]}\n'
+    '{"item": "c", "label": "yes", "probabilities": {"yes": 4e-1, "no": 0.6}}\n',
+    "columns.jsonl": '{"item": "a", "yes": 0.9, "no": 0.1}\n'
+    '{"item": "c", "yes": 0.4, "no": 0.6}\n'
+    '{"item": "b", "yes": 0.25, "no": 0.75, "label": "no"}\n',
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_all_forms_say_the_same(publish, scored, name):
+    publish(ONE)
+    expected = scored("model.csv", WIDE)[1]
+    found = scored(name, FORMS[name])[1]
+    for part in ("tasks", "micro", "macro", "farthest", "matched", "gold_without_prediction"):
+        assert found[part] == expected[part], part
+
+
+def test_parquet_of_floats_and_of_lists(publish, scored):
+    publish(ONE)
+    expected = scored("model.csv", WIDE)[1]["tasks"]
+    tables = (
+        {"item": ["a", "b", "c"], "yes": [0.9, 0.25, 0.4], "no": [0.1, 0.75, 0.6]},
+        {"item": ["a", "b", "c"], "probabilities": [[0.9, 0.1], [0.25, 0.75], [0.4, 0.6]]},
+    )
+    for columns in tables:
+        file = io.BytesIO()
+        pq.write_table(pa.table(columns), file)
+        assert scored("model.parquet", file.getvalue())[1]["tasks"] == expected
+
+
+def test_labels_have_no_log_loss_and_it_is_said_why(publish, scored):
+    publish(ONE, majority={("mood", "a"): "no"})
+    _, found, _ = scored("labels.csv", "item,answer\nc,no\nb,yes\na,no\n", "--label", "answer")
+    (task,) = found["tasks"]
+    assert value(task, "log_loss") is None
+    assert "labels" in found["why_null"]["log_loss"]
+    assert task["calibration"] is None
+    assert value(task, "accuracy") == pytest.approx(2 / 3)
+    assert value(task, "expected_accuracy") == pytest.approx((0.2 + 0.5 + 0.97) / 3)
+    majority = task["baselines"]["majority_vote"]
+    assert majority["expected_accuracy"]["value"] == pytest.approx((0.2 + 0.5 + 0.97) / 3)
+    assert [row["item"] for row in found["farthest"]] == ["a"]
+    classes = {row["label"]: row for row in task["by_class"]}
+    assert (classes["yes"]["n_gold"], classes["yes"]["n_predicted"]) == (2, 1)
+    assert classes["yes"]["mass"] == pytest.approx(1.33)
+
+
+def test_an_adjudicated_item_is_what_the_expert_said(publish, scored):
+    publish(ONE, {("mood", "a"): "no", ("mood", "only-expert"): "maybe"})
+    text = "item,yes,no,maybe\na,0.9,0.1,0\nonly-expert,0,0.5,0.5\nb,0.5,0.5,0\nc,0.03,0.97,0\n"
+    (task,) = scored("model.csv", text)[1]["tasks"]
+    assert task["classes"] == ["yes", "no", "maybe"]
+    by_expert = task["by_certainty"][-1]
+    assert (by_expert["certainty"], by_expert["n_items"]) == ("adjudicated", 2)
+    assert value(by_expert, "entropy") == 0
+    assert value(by_expert, "log_loss") == pytest.approx(-(math.log(0.1) + math.log(0.5)) / 2)
+    assert (task["n_adjudicated"], task["n_without_votes"]) == (2, 1)
+    assert sum(row["n_items"] for row in task["by_certainty"]) == 4
+
+
+def test_tasks_pooled_and_averaged(publish, scored):
+    publish(TWO_TASKS)
+    text = "task,item,label\nmood,a,yes\nmood,b,no\nmood,c,no\ntone,a,2\ntone,d,10\n"
+    _, found, _ = scored("labels.csv", text)
+    assert [task["task"] for task in found["tasks"]] == ["mood", "tone"]
+    assert value(found["micro"], "accuracy") == pytest.approx(3 / 5)
+    assert value(found["macro"], "accuracy") == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert value(found["macro"], "expected_accuracy") == pytest.approx(
+        ((0.8 + 0.5 + 0.97) / 3 + (0.1 + 1) / 2) / 2
+    )
+    assert found["tasks"][1]["classes"] == ["1", "2", "10"]
+    _, one, _ = scored("labels.csv", text, "--task", "tone")
+    assert one["tasks"] == [found["tasks"][1]]
+    assert one["other_tasks"] == {"mood": 3}
+    _, alone, _ = scored("labels.csv", "item,label\na,2\nd,10\n", "--task", "tone")
+    assert alone["tasks"] == one["tasks"]
+
+
+def test_what_is_left_out_is_counted(publish, scored):
+    publish(TWO_TASKS)
+    text = "task,item,label,extra\nmood,zz,yes,\nmood,a,yes,\nmoods,b,no,\ntone,y,1,\nmood,zz,no,\n"
+    _, found, _ = scored("labels.csv", text)
+    counts = ("rows", "matched_rows", "matched", "gold_items")
+    assert [found[name] for name in counts] == [5, 1, 1, 5]
+    assert found["unknown_items"] == {"n": 3, "first": ["zz", "y"]}
+    assert found["unknown_tasks"] == {"moods": 1}
+    assert found["gold_without_prediction"] == {"n": 4, "first": ["b", "c", "a", "d"]}
+    assert found["form"]["ignored"] == ["extra"]
+
+
+def test_same_file_same_bytes_and_rows_in_any_order(publish, scored):
+    rng = list(range(40))
+    shares = {"mood": {f"i{n:02}": {"yes": n / 40, "no": 1 - n / 40} for n in rng}}
+    publish(shares)
+    rows = [f"i{n:02},{(n * 7 % 40) / 40}\n" for n in rng]
+    lines = [f"{row.strip()},{1 - float(row.split(',')[1])}\n" for row in rows]
+    first = scored("a.csv", "item,yes,no\n" + "".join(lines))[1]
+    second = scored("a.csv", "item,yes,no\n" + "".join(reversed(lines)))[1]
+    assert first == second
+    interval = first["tasks"][0]["figures"]["kl"]
+    assert interval["ci_low"] < interval["value"] < interval["ci_high"]
+    fewer = scored("a.csv", "item,yes,no\n" + "".join(lines), "--rounds", 0)[1]
+    assert fewer["tasks"][0]["figures"]["kl"] == {
+        "value": interval["value"], "ci_low": None, "ci_high": None,
+    }  # fmt: skip
+    other = scored("a.csv", "item,yes,no\n" + "".join(lines), "--set", "seed=18")[1]
+    assert other["tasks"][0]["figures"]["kl"] != interval
+
+
+def test_zeros_are_floored_and_counted(publish, scored):
+    publish(ONE)
+    text = "item,yes,no\na,1,0\nb,0,1\nc,0.03,0.97\n"
+    (task,) = scored("model.csv", text, "--floor", "0.001")[1]["tasks"]
+    loss = -0.2 * math.log(0.001) - 0.5 * math.log(0.001) + ENTROPY["c"]
+    assert value(task, "log_loss") == pytest.approx(loss / 3)
+    assert task["n_floored"] == 2
+
+
+def test_an_older_release_is_scored_against(publish, scored):
+    publish(ONE)
+    publish({"mood": {"a": {"yes": 0.0, "no": 1.0}}})
+    assert scored("x.csv", "item,label\na,no\n")[1]["release"] == "v0002"
+    _, found, _ = scored("x.csv", "item,label\na,no\n", "--release", "v0001")
+    assert (found["release"], value(found["micro"], "accuracy")) == ("v0001", 0)
+
+
+def test_text_fits_a_terminal_and_shows_no_control_characters(publish, folder, capsys):
+    evil = "\x1b[31m<script>\u202e" + "x" * 300
+    publish({"mood\x07": {evil: {evil: 0.3, "no": 0.7}, "b": {evil: 1.0, "no": 0.0}}})
+    path = folder / "m.jsonl"
+    path.write_text(json.dumps({"item": evil, "label": evil}) + '\n{"item": "b", "label": "no"}')
+    assert main(["score", str(folder), str(path)]) == 0
+    out = capsys.readouterr().out
+    assert all(c.isprintable() or c == "\n" for c in out)
+    body = out.splitlines()
+    assert max(len(line) for line in body[1:] if not line.startswith("next: ")) <= 80
+    assert body[-1].startswith("next: annot trace ")
+
+
+def test_the_documentation_names_every_key(publish, scored):
+    publish(ONE)
+    text = (Path(__file__).parents[2] / "docs" / "score.md").read_text(encoding="utf-8")
+
+    def keys(part):
+        if isinstance(part, dict):
+            for key, inner in part.items():
+                yield key
+                yield from keys(inner)
+        elif isinstance(part, list):
+            for inner in part:
+                yield from keys(inner)
+
+    found = set(keys(scored("model.csv", WIDE)[1])) - {"yes", "no"}
+    assert {key for key in found if f"`{key}`" not in text and f'"{key}"' not in text} == set()

@@ -1,0 +1,233 @@
+"""What gold costs: rewards are paid by assignment, whatever it holds."""
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from annot_pipeline.steps.read_rewards import read_rewards
+
+FIELDS = {
+    "task": "task", "item": "item", "judge": "judge", "label": "label", "hit": "hit",
+    "native_id": "assignment", "status": "status", "reward": "reward",
+}  # fmt: skip
+SOURCE = {"path": "exports/*.csv", "format": "csv", "fields": FIELDS}
+HEAD = "task,item,judge,label,hit,assignment,status,reward\n"
+
+
+def rows(*lines):
+    return HEAD + "".join(f"{line}\n" for line in lines)
+
+
+def assignment(judge, hit, items, reward="$0.10", task="t", status="Approved"):
+    """One judge's answers in one HIT, a row an answer."""
+    return [f"{task},{item},{judge},yes,{hit},{judge}-{hit},{status},{reward}" for item in items]
+
+
+@pytest.fixture
+def costs(build_campaign):
+    def built(*lines, fields=FIELDS, **settings):
+        build = build_campaign(
+            {"a.csv": rows(*lines)},
+            "gates.rejected_share.error=.9",
+            **({"sources": [{**SOURCE, "fields": fields}]} | settings),
+        )
+        found = build.publication.release.manifest["facts"]["cost"]
+        assert found == build.rows("costs")
+        return found
+
+    return built
+
+
+@pytest.mark.parametrize(
+    ("written", "amount", "currency"),
+    [
+        ("0.05", "0.05", None), ("$0.05", "0.05", "$"), (" $ 0.05 ", "0.05", "$"),
+        ("0.05 USD", "0.05", "USD"), ("USD 0.05", "0.05", "USD"), ("US$1", "1", "US$"),
+        ("€1,20", "1.20", "€"), ("1,5 €", "1.5", "€"), (".5", "0.5", None), ("0", "0", None),
+        ("£12", "12", "£"),
+    ],
+)  # fmt: skip
+def test_amounts(written, amount, currency):
+    table, unread = read_rewards([written])
+    assert (table.to_pylist(), unread) == (
+        [{"reward": written, "amount": Decimal(amount), "currency": currency}], [],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["1,200", "1.200,50", "-0.05", "$0.05 USD", "five", "", " ", "0.05 usd", "1e3", "NaN", "inf",
+     "9999999999", "0.12345678", "٣", "1.", "$"],
+)  # fmt: skip
+def test_what_is_no_amount(written):
+    table, unread = read_rewards([written])
+    assert table.num_rows == 0
+    assert unread == [repr(written)]
+
+
+def test_a_campaign_worked_by_hand(costs):
+    # A: two items; B: the same two; C: a third item and the first one again. 3 x 10 cents.
+    (found,) = costs(
+        *assignment("ann", "h1", ["i1", "i2"]),
+        *assignment("bob", "h1", ["i1", "i2"]),
+        *assignment("cem", "h2", ["i3", "i1"]),
+    )
+    assert found == {
+        "task": "t", "currency": "$", "n_assignments": 3, "n_paid_assignments": 3, "paid": 0.3,
+        "n_judgments": 6, "n_used": 6, "n_items": 3, "n_gold": 3,
+        "cost_per_gold": pytest.approx(0.1), "cost_per_judgment": pytest.approx(0.05),
+        "one_more_per_item": pytest.approx(0.15),
+    }  # fmt: skip
+
+
+def test_rejected_assignments_are_not_paid_even_if_their_judgments_count(costs):
+    lines = [
+        *assignment("ann", "h1", ["i1", "i2"]),
+        *assignment("bob", "h1", ["i1", "i2"], status="Rejected"),
+    ]
+    (dropped,) = costs(*lines)
+    counted = ("n_assignments", "n_paid_assignments", "paid", "n_judgments", "n_used")
+    assert [dropped[name] for name in counted] == [2, 1, 0.1, 2, 2]
+    assert dropped["cost_per_judgment"] == pytest.approx(0.05)
+    (kept,) = costs(*lines, quality={"rejected_assignments": "keep"})
+    assert [kept[name] for name in counted] == [2, 1, 0.1, 4, 4]
+    assert kept["cost_per_judgment"] == pytest.approx(0.025)
+
+
+def test_an_assignment_over_two_tasks_is_shared_out_by_judgments(costs):
+    first, second = costs(
+        *assignment("ann", "h1", ["i1", "i2", "i3"], "0.99 USD"),
+        *assignment("ann", "h1", ["i1"], "0.99 USD", task="u"),
+        *assignment("bob", "h1", ["i1"], "0.01 USD", task="u"),
+    )
+    assert (first["task"], first["n_assignments"], first["paid"]) == ("t", 1, 0.7425)
+    assert (second["task"], second["n_assignments"], second["paid"]) == ("u", 2, 0.2575)
+    assert first["cost_per_gold"] == pytest.approx(0.2475)  # three items, 0.7425
+    assert second["one_more_per_item"] == pytest.approx(0.12875)  # one item, two judgments
+
+
+def test_one_row_a_judgment_with_an_id_each_is_paid_once_a_hit(costs):
+    """A native id that is another one in every row of a HIT names no assignment."""
+    lines = [f"t,i{n},{judge},yes,h1,{judge}{n},Approved,$0.60" for n in range(3) for judge in "pq"]
+    (found,) = costs(*lines)
+    assert (found["n_assignments"], found["paid"]) == (2, 1.2)
+
+
+def test_native_ids_tell_two_assignments_of_one_hit_apart(costs):
+    lines = [f"t,i{n},p,yes,h1,{a},Approved,$0.60" for n in range(3) for a in ("a1", "a2")]
+    (found,) = costs(*lines)
+    assert (found["n_assignments"], found["paid"]) == (2, 1.2)
+
+
+def test_without_hits_and_ids_a_row_is_an_assignment(costs, build_campaign):
+    fields = {k: v for k, v in FIELDS.items() if k not in ("hit", "native_id")}
+    lines = assignment("ann", "", ["i1", "i2"]) + assignment("bob", "", ["i1"])
+    (found,) = costs(*lines, fields=fields)
+    assert (found["n_assignments"], found["paid"]) == (3, 0.3)
+    repeated = build_campaign(
+        {"a.csv": rows(*lines), "b.csv": rows(*lines, "t,,ann,yes,,,Approved,$0.10")},
+        "gates.rejected_share.error=.9",
+        sources=[{**SOURCE, "fields": fields}],
+    )
+    (again,) = repeated.facts("add_up_costs")["cost"]
+    assert (again["n_assignments"], again["paid"]) == (3, 0.3)
+
+
+def test_files_that_repeat_an_assignment_pay_it_once(build_campaign):
+    def paid(*exports):
+        built = build_campaign(
+            {f"{n}.csv": rows(*lines) for n, lines in enumerate(exports)},
+            "gates.rejected_share.error=.9",
+            sources=[SOURCE],
+        )
+        (found,) = built.facts("add_up_costs")["cost"]
+        return found["n_assignments"], found["n_paid_assignments"], found["paid"]
+
+    early = assignment("ann", "h1", ["i1", ""], status="Submitted")
+    assert paid(early, early) == (1, 1, 0.1)
+    # the later file says what became of it, of blank answers too
+    late = assignment("ann", "h1", ["i1", ""], status="Rejected")
+    other = assignment("bob", "h1", ["i1"])
+    assert paid(early, late + other) == (2, 1, 0.1)
+    assert paid(late, early + other) == (2, 2, 0.2)
+    corrected = assignment("ann", "h1", ["i1", ""], reward="$0.30")
+    assert paid(early, corrected) == (1, 1, 0.3)
+
+
+def test_an_assignment_that_says_nothing_was_paid_for_all_the_same(costs):
+    (found,) = costs(*assignment("ann", "h1", ["i1"]), *assignment("bob", "h1", ["", ""]))
+    assert (found["n_assignments"], found["paid"], found["n_judgments"]) == (2, 0.2, 1)
+    assert found["cost_per_judgment"] == pytest.approx(0.2)
+    # what was left blank takes no share of it where something was answered
+    first, second = costs(
+        *assignment("ann", "h1", ["i1"]), *assignment("ann", "h1", [""], task="u")
+    )
+    assert [(row["task"], row["paid"]) for row in (first, second)] == [("t", 0.1), ("u", 0.0)]
+
+
+def test_judgments_without_a_known_reward_are_in_no_ratio(costs):
+    (found,) = costs(
+        *assignment("ann", "h1", ["i1", "i2"]), *assignment("vol", "h1", ["i1", "i2"], reward="")
+    )
+    assert (found["n_assignments"], found["n_paid_assignments"]) == (2, 1)
+    assert found["n_used"] == 4
+    assert found["cost_per_judgment"] == pytest.approx(0.05)
+    assert found["one_more_per_item"] == pytest.approx(0.1)
+
+
+def test_several_currencies_are_not_added(costs):
+    lines = [*assignment("ann", "h1", ["i1"]), *assignment("bob", "h1", ["i1"], "€0.20")]
+    dollars, euros = costs(*lines, *assignment("ann", "h2", ["i2"]))
+    assert [(r["currency"], r["paid"]) for r in (dollars, euros)] == [("$", 0.2), ("€", 0.2)]
+    ratios = ("cost_per_gold", "cost_per_judgment", "one_more_per_item")
+    assert {row[name] for row in (dollars, euros) for name in ratios} == {None}
+
+
+def test_a_bad_reward_rejects_no_judgment(build_campaign):
+    built = build_campaign(
+        {"a.csv": rows(*assignment("ann", "h1", ["i1"]), *assignment("bob", "h1", ["i1"], "much"))},
+        sources=[SOURCE],
+    )
+    assert built.facts("control_judges")["fates"]["used"] == 2
+    (gate,) = (g for g in built.runs["add_up_costs"].gates if g.name == "unread_rewards")
+    assert (gate.level, gate.value, gate.detail) == ("warn", 1, "'much'")
+    (found,) = built.facts("add_up_costs")["cost"]
+    assert (found["n_assignments"], found["n_paid_assignments"], found["paid"]) == (2, 1, 0.1)
+
+
+def test_without_rewards_nothing_is_said(costs):
+    fields = {k: v for k, v in FIELDS.items() if k != "reward"}
+    assert costs(*assignment("ann", "h1", ["i1"]), fields=fields) == []
+    assert costs(*assignment("ann", "h1", ["i1"], reward="")) == []
+
+
+def test_an_experts_pay_counts_but_a_decision_is_no_judgment_used(costs):
+    fields = {**FIELDS, "control": "task"} | {"task": {"value": "t"}}
+    fields["control"] = {"column": "task", "map": {"t": "none", "e": "adjudication"}}
+    (found,) = costs(
+        *assignment("ann", "h1", ["i1", "i2"]),
+        *assignment("eva", "h9", ["i1", "i3"], "$1", task="e"),
+        fields=fields,
+    )
+    assert (found["paid"], found["n_judgments"], found["n_used"]) == (1.1, 4, 2)
+    assert (found["n_items"], found["n_gold"]) == (2, 3)  # i3 only eva decided
+
+
+def test_scores_and_the_order_of_rows(build_campaign):
+    fields = {k: v for k, v in FIELDS.items() if k != "label"} | {"score": "label"}
+    lines = [
+        line.replace(",yes,", f",{n * 7},")
+        for n, line in enumerate(
+            line
+            for judge in "abcd"
+            for line in assignment(judge, "h1", ["i1", "i2", "i3"], "$0.07")
+        )
+    ]
+    found = []
+    for given in (lines, lines[::-1]):
+        built = build_campaign({"a.csv": rows(*given)}, sources=[{**SOURCE, "fields": fields}])
+        found.append(json.dumps(built.facts("add_up_costs")["cost"]))
+    assert found[0] == found[1]
+    (row,) = json.loads(found[0])
+    assert (row["paid"], row["n_gold"], row["n_used"]) == (0.28, 3, 12)
