@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.audit.trace import contested, trace_items
+from annot_pipeline.audit.trace.items import contested, trace_items
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import StoreError

@@ -33,8 +33,8 @@ def add(diff: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say what changed between two releases, and why."""
-    from annot_pipeline.audit.diff import diff_releases
-    from annot_pipeline.audit.diff_file import diff_path, write_diff
+    from annot_pipeline.audit.diff.file import diff_path, write_diff
+    from annot_pipeline.audit.diff.releases import diff_releases
 
     campaign = load(arguments)
     versions = (arguments.old, arguments.new)

@@ -18,7 +18,7 @@ def add(prune: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Remove old releases."""
-    from annot_pipeline.audit.prune import prune
+    from annot_pipeline.retention import prune
 
     campaign = load(arguments)
     document = prune(campaign, arguments.keep, dry_run=arguments.dry_run, progress=say)

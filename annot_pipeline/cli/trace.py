@@ -20,7 +20,7 @@ def add(trace: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say why an item is what it is in gold."""
-    from annot_pipeline.audit.trace import trace
+    from annot_pipeline.audit.trace.items import trace
     from annot_pipeline.cli.trace_text import traces_text
     from annot_pipeline.storage.releases import Releases
 

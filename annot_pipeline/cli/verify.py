@@ -19,7 +19,7 @@ def add(verify: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute every checksum again."""
-    from annot_pipeline.audit.verify import verify
+    from annot_pipeline.audit.verify.everything import verify
 
     campaign = load(arguments)
     document = verify(campaign, arguments.version, rebuild=arguments.rebuild, progress=say)

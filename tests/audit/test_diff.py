@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.diff import Diff, diff_releases
-from annot_pipeline.audit.diff_cells import CAUSES, CODE, column_of
+from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
+from annot_pipeline.audit.diff.releases import Diff, diff_releases
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import MAKER
 from annot_pipeline.stages.context import Made

@@ -8,7 +8,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.audit.diff_cells import CAUSES, COMPARED, DIFF
+from annot_pipeline.audit.diff.cells import CAUSES, COMPARED, DIFF
 from annot_pipeline.cli import main
 from annot_pipeline.cli.diff import TABLES
 from tests.conftest import build_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.diff_inputs import code_changes, export_changes, setting_changes
+from annot_pipeline.audit.diff.inputs import code_changes, export_changes, setting_changes
 from annot_pipeline.storage.releases import Release
 
 

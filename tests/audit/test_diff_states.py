@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.diff import Diff, diff_releases
-from annot_pipeline.audit.diff_cells import CAUSES, column_of
+from annot_pipeline.audit.diff.cells import CAUSES, column_of
+from annot_pipeline.audit.diff.releases import Diff, diff_releases
 from annot_pipeline.campaign_file import load_campaign
 
 NAMES = ("segment", "system", "judge", "score", "control")

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.trace import trace, trace_items
+from annot_pipeline.audit.trace.items import trace, trace_items
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import Built, build_file

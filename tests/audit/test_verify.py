@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.audit.verify import verify
+from annot_pipeline.audit.verify.everything import verify
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.errors import StoreError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.audit.diff import diff_releases
-from annot_pipeline.audit.diff_cells import CAUSES, column_of
+from annot_pipeline.audit.diff.cells import CAUSES, column_of
+from annot_pipeline.audit.diff.releases import diff_releases
 from annot_pipeline.campaign_file import load_campaign
 from tests.conftest import build_file
 

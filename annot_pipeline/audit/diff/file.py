@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from annot_pipeline.audit.diff import Diff
+from annot_pipeline.audit.diff.releases import Diff
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.read_back import refuse_read_back

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.nearest import unknown_item
-from annot_pipeline.audit.trace_chain import chain
-from annot_pipeline.audit.trace_judgments import iso_time, judgments_about, other_records
-from annot_pipeline.audit.trace_labels import Weighed, weigh_labels
-from annot_pipeline.audit.trace_rows import ByTask, Row, Rows, ask, kinds, rows_about
-from annot_pipeline.audit.trace_scores import weigh_scores
+from annot_pipeline.audit.trace.chain import chain
+from annot_pipeline.audit.trace.judgments import iso_time, judgments_about, other_records
+from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
+from annot_pipeline.audit.trace.rows import ByTask, Row, Rows, ask, kinds, rows_about
+from annot_pipeline.audit.trace.scores import weigh_scores
+from annot_pipeline.audit.trace.unknown import unknown_item
 from annot_pipeline.errors import Problem, StoreError, first_of
 
 DESCRIBED = ("segment", "system", "text", "source", "reference", "truth")
@@ -95,7 +95,7 @@ def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tupl
         How many items at most.
     """
     tables = ("labels", "judgments")
-    rows = ask(folder, manifest, "audit/trace_contested", tables, {"most": 4 * most})
+    rows = ask(folder, manifest, "trace/contested", tables, {"most": 4 * most})
     labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
     flipped = {
         (found["task"], found["item"])

@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.audit.first_difference import Difference, first_difference
 from annot_pipeline.audit.recompute import recomputation, recomputed_tables
-from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.audit.verify.difference import Difference, first_difference
+from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, first_of, shorten
 from annot_pipeline.pipeline import MAKER, NUMERIC_PACKAGES, stages_for

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.audit.hybrid import JUDGMENT_CHANGES
+from annot_pipeline.audit.diff.between import JUDGMENT_CHANGES
 from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.storage.queries import Queries
 
@@ -144,12 +144,12 @@ def differing(queries: Queries, compared: Compared, old: pa.Table, new: pa.Table
     They stand column by column in the order of ``compared``, those that moved most first.
     """
     inputs = {"old": old, "new": new}
-    return queries.table("audit/diff_cells", inputs, {"columns": list(compared.columns)})
+    return queries.table("diff/cells", inputs, {"columns": list(compared.columns)})
 
 
 def values_of(queries: Queries, cells: pa.Table, state: pa.Table) -> Values:
     """What a state, a table in long form, holds in the cells."""
-    found = queries.table("audit/diff_values", {"cells": cells, "state": state})
+    found = queries.table("diff/values", {"cells": cells, "state": state})
     return Values(
         found["is_there"].to_numpy(),
         np.array(found["text"].to_pylist(), np.object_),

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.audit.diff_cells import (
+from annot_pipeline.audit.diff.cells import (
     CAUSES,
     COMPARED,
     DIFF,
@@ -29,14 +29,14 @@ from annot_pipeline.audit.diff_cells import (
     long_form,
     values_of,
 )
-from annot_pipeline.audit.diff_inputs import (
+from annot_pipeline.audit.diff.inputs import (
     code_changes,
     export_changes,
     setting_changes,
     verdict_changes,
 )
-from annot_pipeline.audit.diff_sides import Side, side, with_other_names
-from annot_pipeline.audit.diff_states import Between, State
+from annot_pipeline.audit.diff.sides import Side, side, with_other_names
+from annot_pipeline.audit.diff.states import Between, State
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, Problem, StoreError
 from annot_pipeline.storage.queries import Queries

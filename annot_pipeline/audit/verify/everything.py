@@ -11,10 +11,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.verify_archive import verify_archive
-from annot_pipeline.audit.verify_findings import Checked
-from annot_pipeline.audit.verify_rebuild import verify_rebuild
-from annot_pipeline.audit.verify_release import RESTORE, verify_release
+from annot_pipeline.audit.verify.archive import verify_archive
+from annot_pipeline.audit.verify.findings import Checked
+from annot_pipeline.audit.verify.rebuild import verify_rebuild
+from annot_pipeline.audit.verify.release import RESTORE, verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import Progress

@@ -63,7 +63,7 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
         inputs = {"old": old.judgments.path, "new": new.judgments.path}
         run = context.queries.run
         return Made(
-            {"settled": lambda: run("audit/diff_settled", inputs, changes), "tasks": tasks},
+            {"settled": lambda: run("diff/settled", inputs, changes), "tasks": tasks},
             dict(new.facts),
         )
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.audit.trace_labels import Weighed
+from annot_pipeline.audit.trace.labels import Weighed
 from annot_pipeline.methods.score_evidence import score_evidence
 
 Row = dict[str, Any]

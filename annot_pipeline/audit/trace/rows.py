@@ -62,7 +62,7 @@ def rows_about(
         "paired": [task for task, kind in kinds(manifest).items() if kind in PAIRED],
     }
     found: dict[str, ByTask] = {item: {} for _, item in wanted}
-    for row in ask(folder, manifest, "audit/trace_rows", READ, parameters):
+    for row in ask(folder, manifest, "trace/rows", READ, parameters):
         fields = json.loads(row["row"])
         fields.pop("asked", None)
         of_task = found[row["asked"]].setdefault(fields.get("task"), {})

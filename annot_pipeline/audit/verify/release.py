@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.signature import digest
 from annot_pipeline.storage.files import TEMPORARY, canonical_json

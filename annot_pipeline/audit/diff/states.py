@@ -17,9 +17,7 @@ from functools import cached_property, partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.audit.diff_cells import CODE, ITEM_TABLES, OTHER_RECORDS, SETTINGS, VERDICTS
-from annot_pipeline.audit.diff_sides import Side, entries_merged, is_of_code_at_hand, same_settings
-from annot_pipeline.audit.hybrid import (
+from annot_pipeline.audit.diff.between import (
     ADJUDICATIONS,
     CORRECTED,
     JUDGMENT_CHANGES,
@@ -32,6 +30,8 @@ from annot_pipeline.audit.hybrid import (
     held_verdicts,
     settle_between,
 )
+from annot_pipeline.audit.diff.cells import CODE, ITEM_TABLES, OTHER_RECORDS, SETTINGS, VERDICTS
+from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_hand, same_settings
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.errors import ConfigError, InputError
@@ -225,7 +225,7 @@ class Between:
         old = self._old.settled()
         new = self._settled_with_old_settings()
         counts: dict[str, int] = self.queries.table(
-            "audit/diff_judgments", {"old": old.judgments.path, "new": new.judgments.path}
+            "diff/judgments", {"old": old.judgments.path, "new": new.judgments.path}
         ).to_pylist()[0]
         found = {
             NEW: counts["new"] > 0,

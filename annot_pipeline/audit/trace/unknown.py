@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.trace_rows import ask
+from annot_pipeline.audit.trace.rows import ask
 from annot_pipeline.errors import Problem, StoreError, shorten
 
 NEAREST = 5
@@ -23,6 +23,6 @@ def unknown_item(
         do = "leave out --task" if within else "annot hits CAMPAIGN asks judges"
         return StoreError(title, [Problem("", what, do=do)])
     tables, parameters = ("lineage", "items", "judgments"), {"item": item, "most": NEAREST}
-    near = [row["item"] for row in ask(folder, manifest, "audit/trace_nearest", tables, parameters)]
+    near = [row["item"] for row in ask(folder, manifest, "trace/nearest", tables, parameters)]
     allowed = ", ".join(map(shorten, near))
     return StoreError(title, [Problem("", "no such item", do=f"the nearest are {allowed}")])

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.audit.verify_findings import Checked
+from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.errors import first_of, printable
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY

@@ -1,0 +1,1 @@
+"""A proof for every file of a release, and of the archive behind it."""
