@@ -187,6 +187,61 @@ def test_only_build_loads_dagster(campaign):
     for command in ("validate", "status", "releases"):
         assert "dagster" not in loaded_modules(command, str(campaign))
     assert "dagster" in loaded_modules("build", str(campaign))
+    for command in (
+        ["trace", "i1"],
+        ["diff", "v0001", "v0001"],
+        ["verify"],
+        ["prune", "--keep", "1"],
+    ):
+        name, *rest = command
+        assert "dagster" not in loaded_modules(name, str(campaign), *rest)
+
+
+def test_options_stand_anywhere(capsys, campaign):
+    assert run(capsys, "build", campaign)[0] == 0
+    first, second = "--set", "seed=17"
+    for arguments in (
+        ("verify", "--json", first, second, campaign, "v0001"),
+        ("verify", campaign, first, second, "v0001", "--json"),
+        ("verify", campaign, "v0001", first, second, "--json"),
+    ):
+        status, out, err = run(capsys, *arguments)
+        assert (status, [row["version"] for row in json.loads(out)["releases"]]) == (
+            0,
+            ["v0001"],
+        ), err
+    assert run(capsys, "pin", campaign, "--why", "paper", "v0001")[0] == 0
+    assert run(capsys, "pin", "--remove", campaign, "v0001")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["releases", "."], 0, "no release yet"),
+        (["verify", "."], 1, ""),
+        (["verify", ".", "--rebuilt"], 2, "unrecognized arguments: --rebuilt"),
+        (["--version"], 0, "annot "),
+    ],
+)
+def test_the_installed_command_ends_with_the_status(campaign, arguments, status, said):
+    command = [sys.executable, "-m", "annot_pipeline.cli", *arguments]
+    done = subprocess.run(command, cwd=campaign, capture_output=True, text=True)
+    assert done.returncode == status, done
+    assert said in done.stdout + done.stderr
+
+
+def test_debugging_shows_where_it_broke(campaign):
+    code = (
+        "import sys\nfrom annot_pipeline import cli\nfrom annot_pipeline.cli import releases\n"
+        "releases.run = lambda arguments: 1 / 0\n"
+        "sys.argv = ['annot', 'releases', '.']\ncli.console()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=campaign, capture_output=True, text=True,
+        env={"ANNOT_DEBUG": "1"},
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
 
 
 def test_sql_is_found_in_the_package_else_beside_it(tmp_path, monkeypatch):

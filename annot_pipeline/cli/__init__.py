@@ -7,11 +7,15 @@ is a module with ``add`` and ``run``, and a line in `COMMANDS`.
 from __future__ import annotations
 
 import argparse
+import atexit
+import contextlib
 import io
 import json
 import os
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from annot_pipeline.cli import (
     build,
@@ -65,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         problem = Problem("", f"{where}{error.strerror or error}", do="free space, or mend access")
-        return _failed(arguments, StoreError("a file cannot be written", [problem]))
+        return _failed(arguments, StoreError("a file cannot be read or written", [problem]))
     except Exception as error:
         if os.environ.get("ANNOT_DEBUG"):
             raise
@@ -75,6 +79,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("annot: stopped; the last release stands", file=sys.stderr)
         return 1
+
+
+def console() -> NoReturn:
+    """The command as installed: ends without the destructors of native libraries.
+
+    Their threads may still be ending then, and now and then abort a process that has done all that
+    it was asked for. What Python has to do at the end is done.
+    """
+    try:
+        status = main()
+    except SystemExit as end:  # argparse: wrong usage, --help
+        status = end.code if isinstance(end.code, int) else 2
+    except BaseException:  # what ANNOT_DEBUG asks for
+        traceback.print_exc()
+        status = 1
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):  # a pipe that nobody reads any more
+            stream.flush()
+    os._exit(status)
+
+
+class _Command(argparse.ArgumentParser):
+    """A command whose options may stand before, between and after what they are about."""
+
+    _nested = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Options and positional arguments in any order, which argparse alone does not take."""
+        if self._nested:
+            return super().parse_known_args(args, namespace)
+        self._nested = True
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self._nested = False
 
 
 def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
@@ -92,7 +132,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Start with: annot init EXPORT... -o DIR",
     )
     parser.add_argument("--version", action="version", version=f"annot {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Command)
     for name, module, text in COMMANDS:
         command = commands.add_parser(name, help=text)
         module.add(command)

@@ -1,7 +1,5 @@
 """``python -m annot_pipeline.cli``."""
 
-import sys
+from annot_pipeline.cli import console
 
-from annot_pipeline.cli import main
-
-sys.exit(main())
+console()
