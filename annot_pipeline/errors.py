@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 SHOWN_VALUES = 5
 BLANKS = "\u00a0\u2007\u2009\u202f\u3000"
 """Blanks of several languages: not printable to Python, harmless to a terminal."""
+JOINERS = "\u200c\u200d"
+"""Letters of Persian and Hindi need them, and so do flags and families among the emoji."""
+KEPT = BLANKS + JOINERS
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,18 @@ class StoreError(AnnotError):
 
 def printable(text: object) -> str:
     """Text from exports as a terminal may show it: one line, no control characters."""
-    return "".join(c if c.isprintable() or c in BLANKS else "\ufffd" for c in str(text))
+    return "".join(c if c.isprintable() or c in KEPT else "\ufffd" for c in str(text))
 
 
 def first_of(texts: Sequence[str], shown: int = SHOWN_VALUES, between: str = ", ") -> str:
     """The first few of many, and how many more there are."""
     more = len(texts) - shown
     return between.join(texts[:shown]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def counted(n: int, noun: str) -> str:
+    """A number and what it counts: 1 file, 2 files."""
+    return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
 def shorten(text: object, limit: int = 60) -> str:

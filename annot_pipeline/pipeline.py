@@ -94,13 +94,13 @@ class Build:
         AnnotError
             Bad exports or a store that cannot be written; nothing half done stays behind.
         """
-        try:
-            with self.noting():
+        with self.noting():
+            try:
                 self.store.prepare()
                 with self.store.in_use():
                     run = self._run_stage(stage)
-        except OSError as error:
-            raise cannot_write(self.store.root, error, "store") from error
+            except OSError as error:
+                raise cannot_write(self.store.root, error, "store") from error
         error_ = failed([run])
         if error_:
             self.store.note_outcome(self.run, str(error_))
@@ -113,6 +113,10 @@ class Build:
             yield
         except AnnotError as error:
             self.store.note_outcome(self.run, str(error))
+            raise
+        except Exception as error:  # its words may hold anything: a name, a row
+            defect = f"a defect of annot stopped it: {type(error).__name__}"
+            self.store.note_outcome(self.run, defect)
             raise
 
     def _run_stage(self, stage: Stage) -> StageRun:

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow.parquet import read_schema
 
 from annot_pipeline.audit.trace.items import contested, trace_items
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
-from annot_pipeline.errors import StoreError
+from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.pipeline import (
     NUMERIC_PACKAGES,
     STAGES,
@@ -38,10 +39,11 @@ from annot_pipeline.report.report import COMPARED, MOST_ITEMS, report_html
 from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.signature import digest, settings_hash, signature
-from annot_pipeline.storage.catalog import write_catalog
+from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import canonical_json, file_sha256
-from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
+from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
@@ -73,6 +75,9 @@ def publish(build: Build) -> Publication:
         releases = Releases.of(build.campaign)
         try:
             with releases.publishing(lambda: build.progress("another build publishes; waiting")):
+                left = releases.finish_interrupted()
+                if left:
+                    build.progress(f"not published, and left alone: {first_of(left)}")
                 publication = _publish_if_new(build, runs, releases)
         except OSError as cause:
             raise cannot_write(build.campaign.gold, cause, "gold") from cause
@@ -107,7 +112,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     def fill(folder: Path) -> dict[str, Any]:
         tables = {name: _place(name, made.get(name), folder) for name in GOLD}
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
-        document["changes"] = _changes(build, folder, parent)
+        document["changes"] = _changes(build, folder, document, parent)
         told = {name: read_table(folder / f"{name}.parquet", c) for name, c in TOLD.items()}
         (folder / "README.md").write_text(data_card(document, told), encoding="utf-8")
         (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
@@ -124,18 +129,26 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         document["files"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
         return document
 
+    if parent:
+        refuse_other_key(build.campaign.settings.privacy, build.campaign.store, parent.manifest)
     if parent and not _is_new(parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
+        if not is_catalog_of(build.campaign.store, parent):
+            _write_catalog(build)
         return Publication(parent, published=False)
     build.store.keep_settings(settings, kept_text(build.campaign.settings))
     note_gold(build.campaign.store, build.campaign.gold)
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
+    _write_catalog(build)
+    return Publication(release, published=True)
+
+
+def _write_catalog(build: Build) -> None:
     try:
         write_catalog(build.campaign.store, build.campaign.gold)
     except StoreError as error:
         build.progress(f"the catalog is not written: {error}")
-    return Publication(release, published=True)
 
 
 def _is_new(
@@ -217,7 +230,7 @@ def _manifest(
         "code": {"annot-pipeline": __version__, "sql": sql_digest()},
         "packages": {name: version(name) for name in NUMERIC_PACKAGES}
         | {"python": platform.python_version()},
-        "settings": published_settings(campaign, derive(build.key, "settings")),
+        "settings": published_settings(campaign, build.key),
         "settings_hash": settings,
         "signature": signature(campaign),
         "sources": list(exports),
@@ -283,18 +296,31 @@ def _before(parent: Release | None) -> tuple[dict[str, pa.Table] | None, dict[st
     """Tables and manifest that the report compares with."""
     if parent is None:
         return None, None
-    tables = {n: read_table(parent.folder / f"{n}.parquet", c) for n, c in COMPARED.items()}
+    tables = {}
+    for name, columns in COMPARED.items():
+        known = read_schema(parent.path(name)).names  # an older schema has fewer columns
+        tables[name] = read_table(parent.path(name), [c for c in columns if c in known])
     return tables, parent.manifest
 
 
-def _changes(build: Build, folder: Path, parent: Release | None) -> dict[str, Any] | None:
+def _changes(
+    build: Build, folder: Path, document: Mapping[str, Any], parent: Release | None
+) -> dict[str, Any] | None:
+    """What is new since the parent: counts (null where judgments cannot be matched) and flags."""
     if parent is None:
         return None
-    inputs = {
-        f"{age}_{table}": place / f"{table}.parquet"
-        for age, place in (("old", parent.folder), ("new", folder))
-        for table in ("lineage", "labels")
-    }
+    inputs: dict[str, pa.Table | Path] = {}
+    for table in ("lineage", "labels", "judgments"):
+        there = table in parent.tables
+        inputs[f"old_{table}"] = parent.path(table) if there else GOLD[table].empty()
+        inputs[f"new_{table}"] = folder / f"{table}.parquet"
+    named_alike = same_names(parent.manifest["settings"], document["settings"])
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-    changes: dict[str, Any] = queries.table("audit/changes", inputs).to_pylist()[0]
-    return changes
+    rows = queries.table("audit/changes", inputs, {"same_names": named_alike}).to_pylist()
+    exports = export_changes(parent.manifest, document)
+    return {
+        **rows[0],
+        **{f"{how}_exports": len(rows) for how, rows in exports.items()},
+        "settings_changed": document["settings_hash"] != parent.manifest["settings_hash"],
+        "judges_have_other_names": not named_alike,
+    }

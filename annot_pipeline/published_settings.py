@@ -9,6 +9,7 @@ from typing import Any
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.signature import digest, told_document
+from annot_pipeline.storage.keys import derive, fingerprint
 
 SHORTEST_NAME = 4
 """Characters of a judge's name below which it is looked for as a whole text only."""
@@ -24,14 +25,16 @@ def names_in_path(path: str, judge: str) -> bool:
     return bool(re.search(rf"(?<![^\W_]){re.escape(judge)}(?![^\W_])", path))
 
 
-def published_settings(settings: Campaign, salt: str) -> dict[str, Any]:
+def published_settings(settings: Campaign, key: bytes) -> dict[str, Any]:
     """`told_document` and privacy as the manifest has them.
 
-    Where judges are pseudonyms, what could name one is a hash with ``salt``: the judge's own
+    Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
     expression unless it is a column, the ``each`` that it uses, and whatever repeats them.
     """
     document = told_document(settings) | {"privacy": settings.privacy.model_dump()}
     if settings.privacy.pseudonymize:
+        salt = derive(key, "settings")
+        document["privacy"]["key_fingerprint"] = fingerprint(key)
         document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
     return document
 

@@ -6,10 +6,7 @@ the last two always stay. Of its parent it needs the digest alone, which latest.
 
 from __future__ import annotations
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +63,10 @@ def prune(
     if dry_run:
         return _plan(campaign, releases, keep, progress)[0] | {"dry_run": True}
     try:
-        with releases.publishing(lambda: progress(WAITING)), _alone(store.root, progress):
+        with (
+            releases.publishing(lambda: progress(WAITING)),
+            store.alone(lambda: progress("a build or a verification reads the store; waiting")),
+        ):
             document, unneeded = _plan(campaign, releases, keep, progress)
             releases.remove([row["version"] for row in document["removed"]])
             for path in unneeded:
@@ -101,7 +101,7 @@ def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """Pins, oldest release first."""
     Releases.of(campaign).refuse_another()
     pins = read_pins(campaign.gold)
-    return [{"version": version} | kept.model_dump() for version, kept in pins.items()]
+    return [{"version": version} | asdict(kept) for version, kept in pins.items()]
 
 
 def _plan(
@@ -170,21 +170,3 @@ def _renew_catalog(campaign: LoadedCampaign, progress: Progress) -> None:
         write_catalog(campaign.store, campaign.gold)
     except StoreError as error:
         progress(f"the catalog is not renewed: {error}")
-
-
-@contextmanager
-def _alone(store: Path, progress: Progress) -> Iterator[None]:
-    """Wait until no stage runs on the store (`Store.in_use`), and let none start."""
-    if not store.is_dir():
-        yield
-        return
-    descriptor = os.open(store, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            progress("a build or a verification reads the store; waiting")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)

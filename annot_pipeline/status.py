@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.last_build import failing_gates
 from annot_pipeline.pipeline import Build
+from annot_pipeline.published_settings import published_settings
 from annot_pipeline.signature import settings_hash
 from annot_pipeline.stages.exports import present_exports
-from annot_pipeline.storage.keys import derive, no_key, present_key
+from annot_pipeline.stages.unread_exports import unread_exports
+from annot_pipeline.storage.keys import derive, no_key, present_key, refuse_other_key
+from annot_pipeline.storage.manifest_changes import setting_changes
 from annot_pipeline.storage.releases import Release, Releases
+
+DECIDED = ("decided", "overridden")
 
 
 def status(campaign: LoadedCampaign) -> dict[str, Any]:
     """The newest release, the last build, and what has arrived since; writes nothing.
 
-    Without the key of the judges' names nobody knows whether settings have changed, since the key
-    is one of them: that, and whether a build is due for it, is None then.
+    Reads every file of the newest release and every export for their checksums. Without the key of
+    the judges' names nobody knows whether settings have changed, since the key is one of them:
+    that, and whether a build is due for it, is None then.
     """
-    release = Releases.of(campaign).latest()
+    releases = Releases.of(campaign)
+    releases.refuse_another()
+    release = releases.latest()
     before = {(s["name"], s["sha256"]) for s in release.manifest["sources"]} if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
     names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
@@ -28,9 +39,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "gone": sorted(names_before - names_now),
     }
     build = Build(campaign)
-    key = present_key(campaign.settings.privacy, campaign.store)
-    missing = no_key(campaign.settings.privacy) if release and key is None else None
-    changed = _settings_changed(campaign, release, key)
+    missing = _other_key(campaign, release)
+    settings = None if missing else _changed_settings(campaign, release)
+    changed = None if settings is None else bool(settings)
     return {
         "campaign": campaign.settings.campaign,
         "release": release
@@ -39,11 +50,16 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "path": str(release.folder),
             "created_at": release.manifest["created_at"],
             "checks": release.manifest["checks"],
+            "decisions": _decisions(release),
+            "damaged": release.damaged(),
         },
         "arrived": arrived,
+        "unread": unread_exports(campaign),
         "settings_changed": changed,
+        "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),
+        "failing": [{"what": gate.what, "do": gate.do} for gate in failing_gates(build)],
         "build_due": release is None or any(arrived.values()) or changed,
     }
 
@@ -51,11 +67,11 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
 def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """All releases, oldest first."""
     releases = Releases.of(campaign)
+    releases.refuse_another()
     rows = []
-    settings: str | None = None
+    before: dict[str, Any] | None = None
     for version in releases.versions():
         manifest = releases.get(version).manifest
-        settings_before, settings = settings, manifest["settings_hash"]
         tables = {table["name"]: table["rows"] for table in manifest["tables"]}
         rows.append(
             {
@@ -67,20 +83,51 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
                 "scores": tables["scores"],
                 "tables": tables,
                 "changes": manifest["changes"] or {},
-                "settings_changed": settings_before is not None and settings_before != settings,
+                "settings_changed": _has_other_settings(manifest, before),
             }
         )
+        before = manifest
     return rows
 
 
-def _settings_changed(
-    campaign: LoadedCampaign, release: Release | None, key: bytes | None
-) -> bool | None:
-    """Whether a build would publish because of settings alone; None if nobody knows."""
-    if release is None:
+def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:
+    """Whether settings are not those of the parent; None where only the parent could tell."""
+    if manifest["parent"] is None:
         return False
-    if key is None:
+    told: bool | None = manifest["changes"].get("settings_changed")
+    if told is None and before and before["version"] == manifest["parent"]["version"]:
+        told = before["settings_hash"] != manifest["settings_hash"]
+    return told
+
+
+def _decisions(release: Release) -> dict[str, int]:
+    """Labels that experts decided, and those of which the model says otherwise."""
+    tasks = (release.manifest["facts"].get("adjudications") or {}).values()
+    return {name: sum(task[name] for task in tasks) for name in DECIDED}
+
+
+def _other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | None:
+    """What to say where the key of the release's names is not at hand."""
+    privacy = campaign.settings.privacy
+    if release is None:
         return None
-    now = settings_hash(campaign.settings, derive(key, "fingerprint"))
-    changed: bool = now != release.manifest["settings_hash"]
-    return changed
+    if present_key(privacy, campaign.store) is None:
+        return no_key(privacy)
+    try:
+        refuse_other_key(privacy, campaign.store, release.manifest)
+    except StoreError as error:
+        return error.problems[0]
+    return None
+
+
+def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list[str]:
+    """Published settings for which a build would publish, by dotted path, without their values."""
+    key = present_key(campaign.settings.privacy, campaign.store)
+    if release is None or key is None:
+        return []
+    hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
+    if hashed == release.manifest["settings_hash"]:
+        return []
+    published = json.loads(json.dumps(published_settings(campaign.settings, key)))
+    now = {"settings": published, "settings_hash": hashed}
+    return [change["path"] for change in setting_changes(release.manifest, now)]

@@ -39,7 +39,8 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     """
     try:
         with tempfile.TemporaryDirectory(prefix="annot-validate-") as store:
-            settings = campaign.settings.model_copy(update={"store": store})
+            apart = {"store": store, "gold": f"{store}/gold"}  # goes on from no release
+            settings = campaign.settings.model_copy(update=apart)
             build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
             runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
             return _document(campaign, runs, build.store.records)

@@ -227,6 +227,35 @@ def test_experts_who_differ_are_named(build):
     assert found.detail == "small i0 ('no', 'yes'), small i4 ('maybe', 'other')"
 
 
+def test_decisions_that_give_way_by_the_names_of_files_are_told(build):
+    exports = {"x1.csv": decisions("i0,eva,yes,,"), "x2.csv": decisions("i0,tom,no,,")}
+    found = gate(build(exports), "superseded_by_order")
+    assert found.detail == "1 x exports/x2.csv over exports/x1.csv"
+    timed = exports | {"x1.csv": decisions("i0,eva,yes,2024-01-01,")}
+    assert gate(build(timed), "superseded_by_order").level == "pass"
+
+
+def test_decisions_that_look_mistyped_are_named(build):
+    """Nobody judged foo9; nobody else says "yess", nor "neither", which stands in two decisions."""
+    plain = build({"x.csv": decisions("i0,eva,yes,,")})
+    for name in ("decided_not_judged", "decided_new_classes"):
+        assert gate(plain, name).level == "pass"
+    rows = ("foo9,eva,yes,,", "i0,eva,yess,,", "i2,eva,neither,,", "i4,tom,neither,,")
+    found = build({"x.csv": decisions(*rows)})
+    not_judged, new = gate(found, "decided_not_judged"), gate(found, "decided_new_classes")
+    assert (not_judged.level, not_judged.value, not_judged.detail) == ("warn", 1, "small 'foo9'")
+    assert (new.level, new.value) == ("warn", 2)
+    assert new.detail == "small 'neither' (2 items, as 'i2'), small 'yess' (1 item, as 'i0')"
+
+
+def test_in_a_task_that_only_experts_answered_no_class_is_new(build):
+    task = {**DECIDED, "task": {"value": "other"}}
+    sources = [SOURCES[0], {"path": "exports/x.csv", "format": "csv", "fields": task}]
+    built = build({"x.csv": decisions("i0,eva,yes,,", "i9,tom,no,,")}, sources=sources)
+    assert gate(built, "decided_new_classes").level == "pass"
+    assert gate(built, "decided_not_judged").value == 2
+
+
 def test_a_withdrawn_decision_gives_the_label_back(build):
     plain = build({"x.csv": decisions()}).hashes()["labels"]
     built = build({"x.csv": decisions("i0,eva,yes,,", "zz,eva,yes,,")})

@@ -254,3 +254,31 @@ def test_sql_is_found_in_the_package_else_beside_it(tmp_path, monkeypatch):
     (inside / "sql" / "gold" / "lineage.sql").write_text("-- inside")
     monkeypatch.setattr(queries, "files", lambda _: inside)
     assert queries.sql_text("gold/lineage") == "-- inside"
+
+
+def test_status_after_a_failed_gate_says_to_mend_it(capsys, campaign):
+    document(capsys, "build", campaign)
+    (campaign / "votes.csv").write_text(ROWS + ",w1,yes\n" * 10)
+    assert run(capsys, "build", campaign)[0] == 1
+    state = document(capsys, "status", campaign)
+    assert len(state["failing"]) == 1
+    assert "rejected_share" in state["failing"][0]["what"]
+    out = run(capsys, "status", campaign)[1]
+    assert "next: mend what the gate says (" in out
+    # another threshold, or another export: a build may go through
+    raised = ("status", campaign, "--set", "gates.rejected_share.error=0.5")
+    assert document(capsys, *raised)["failing"] == []
+    (campaign / "votes.csv").write_text(ROWS)
+    assert document(capsys, "status", campaign)["failing"] == []
+
+
+def test_status_says_which_settings_changed_and_what_is_not_read(capsys, campaign):
+    document(capsys, "build", campaign)
+    (campaign / "day2.csv").write_text("item,judge,label\nx,w1,yes\n")
+    (campaign / "notes.txt").write_text("no export")
+    state = document(capsys, "status", campaign, "--set", "dawid_skene.smoothing=0.5")
+    assert state["changed_settings"] == ["dawid_skene.smoothing"]
+    assert state["unread"] == ["day2.csv"]
+    out = run(capsys, "status", campaign, "--set", "dawid_skene.smoothing=0.5")[1]
+    assert "since then other settings: dawid_skene.smoothing\n" in out
+    assert "not read, no source matches: day2.csv\n" in out

@@ -77,7 +77,7 @@ def test_a_campaign_worked_by_hand(costs):
         "task": "t", "currency": "$", "n_assignments": 3, "n_paid_assignments": 3, "paid": 0.3,
         "n_judgments": 6, "n_used": 6, "n_items": 3, "n_gold": 3,
         "cost_per_gold": pytest.approx(0.1), "cost_per_judgment": pytest.approx(0.05),
-        "one_more_per_item": pytest.approx(0.15),
+        "one_more_per_item": pytest.approx(0.15), "reason": None,
     }  # fmt: skip
 
 
@@ -210,7 +210,10 @@ def test_an_experts_pay_counts_but_a_decision_is_no_judgment_used(costs):
         *assignment("eva", "h9", ["i1", "i3"], "$1", task="e"),
         fields=fields,
     )
-    assert (found["paid"], found["n_judgments"], found["n_used"]) == (1.1, 4, 2)
+    assert (found["paid"], found["n_judgments"], found["n_used"]) == (1.1, 2, 2)
+    assert (found["n_assignments"], found["n_paid_assignments"]) == (1, 1)
+    assert found["cost_per_gold"] == pytest.approx(1.1 / 3)
+    assert found["cost_per_judgment"] == pytest.approx(0.05)  # eva's dollar was for no judgment
     assert (found["n_items"], found["n_gold"]) == (2, 3)  # i3 only eva decided
 
 
@@ -231,3 +234,55 @@ def test_scores_and_the_order_of_rows(build_campaign):
     assert found[0] == found[1]
     (row,) = json.loads(found[0])
     assert (row["paid"], row["n_gold"], row["n_used"]) == (0.28, 3, 12)
+
+
+def test_an_unmarked_amount_is_of_the_one_currency_of_its_task(costs):
+    lines = [
+        line
+        for judge, reward in (("ann", "$0.10"), ("bob", "$0.12"), ("cem", "0.10"))
+        for line in assignment(judge, "h1", ["i1", "i2"], reward)
+    ]
+    (found,) = costs(*lines)
+    assert (found["currency"], found["n_paid_assignments"], found["paid"]) == ("$", 3, 0.32)
+    assert found["cost_per_gold"] == pytest.approx(0.16)
+    assert found["reason"] is None
+
+
+def test_several_currencies_give_no_ratio_and_say_why(costs):
+    amounts = (("ann", "$0.10"), ("bob", "0.12 EUR"), ("cem", "0.10"))
+    lines = [line for judge, r in amounts for line in assignment(judge, "h1", ["i1"], r)]
+    lines += assignment("ann", "h2", ["i1"], "0.3", task="u")
+    found = costs(*lines)
+    assert [(row["task"], row["currency"], row["paid"]) for row in found] == [
+        ("t", None, 0.1), ("t", "$", 0.1), ("t", "EUR", 0.12), ("u", None, 0.3),
+    ]  # fmt: skip
+    several = "paid in several currencies ($, EUR), which are not added"
+    assert [row["reason"] for row in found] == [several] * 3 + [None]
+    assert {row["cost_per_gold"] for row in found[:3]} == {None}
+    assert found[3]["cost_per_gold"] == pytest.approx(0.3)
+
+
+def test_what_experts_decide_is_no_assignment_and_no_judgment(costs):
+    fields = FIELDS | {"control": {"column": "judge", "map": {"eva": "adjudication"},
+                                   "else": "none"}}  # fmt: skip
+    judged = assignment("ann", "h1", ["i1", "i2"]) + assignment("bob", "h1", ["i1", "i2"])
+    (plain,) = costs(*judged, fields=fields)
+    (decided,) = costs(*judged, *assignment("eva", "h9", ["i1"], ""), fields=fields)
+    assert decided == plain
+    assert (plain["n_assignments"], plain["n_judgments"]) == (2, 4)
+
+
+def test_gold_of_rankings_is_ranked_outputs(build_campaign):
+    head = "task,segment,system,judge,ranking,rank,hit,reward\n"
+    lines = [
+        f"t,s{s},{system},{judge},{judge}{s},{rank},h{s},$0.10\n"
+        for s in range(2) for judge in "pq" for rank, system in enumerate("abc", 1)
+    ]  # fmt: skip
+    names = ("task", "segment", "system", "judge", "ranking", "rank", "hit", "reward")
+    built = build_campaign(
+        {"a.csv": head + "".join(lines)},
+        sources=[{**SOURCE, "fields": {name: name for name in names}}],
+    )
+    (found,) = built.facts("add_up_costs")["cost"]
+    assert len(built.rows("segment_ranks")) == found["n_gold"] == 6
+    assert found["cost_per_gold"] == pytest.approx(0.4 / 6)

@@ -21,7 +21,7 @@ import pytest
 from annot_pipeline.campaign_file import kept_settings
 from annot_pipeline.cli import main
 from annot_pipeline.published_settings import names_in_path, published_settings
-from annot_pipeline.storage.keys import KEY_FILE, derive
+from annot_pipeline.storage.keys import KEY_FILE
 from tests.private_campaign import (
     ASSIGNMENT,
     EXPERT,
@@ -203,7 +203,7 @@ def published(fields: dict[str, Any], key: str = "a key", **more: Any) -> Source
     """A source of campaign.yaml as a manifest has it."""
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields} | more
     settings = kept_settings(json.dumps({"campaign": "c", "sources": [source]}), "c")
-    (found,) = published_settings(settings, derive(key.encode(), "settings"))["sources"]
+    (found,) = published_settings(settings, key.encode())["sources"]
     return dict(found)
 
 

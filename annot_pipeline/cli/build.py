@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from annot_pipeline.cli.changes import changes_text
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show
 from annot_pipeline.cli.fates import fates_text
 
@@ -51,8 +52,5 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _changes_text(manifest: Document) -> list[str]:
-    changed = {what: n for what, n in (manifest["changes"] or {}).items() if n}
-    if not changed:
-        return []
-    words = ", ".join(f"{n:,} {what.replace('_', ' ')}" for what, n in changed.items())
-    return [f"since {manifest['parent']['version']}: {words}"]
+    words = changes_text(manifest["changes"] or {})
+    return [f"since {manifest['parent']['version']}: {words}"] if words else []

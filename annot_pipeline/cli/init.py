@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from glob import has_magic
 from pathlib import Path
 
 from annot_pipeline.cli.common import add_output, show
@@ -19,7 +20,7 @@ def add(init: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a campaign.yaml."""
-    from annot_pipeline.campaign_file import FILE_NAME
+    from annot_pipeline.campaign_file import FILE_NAME, load_campaign
     from annot_pipeline.guess import guess_campaign
 
     folder: Path = arguments.output
@@ -38,9 +39,15 @@ def run(arguments: argparse.Namespace) -> int:
     text = guess_campaign(arguments.exports, folder.resolve(), named_by_folder=named)
     folder.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
+    single = [
+        f"only {source.path} is read: see there for later exports"
+        for source in load_campaign(folder).settings.sources
+        if not has_magic(source.path)
+    ]
+    lines = [text, f"written to {target}", *single, f"next: annot validate {folder}"]
     show(
         arguments,
         {"campaign_file": str(target), "text": text},
-        lambda: f"{text}\nwritten to {target}\nnext: annot validate {folder}",
+        lambda: "\n".join(lines),
     )
     return 0

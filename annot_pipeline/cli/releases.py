@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from annot_pipeline.cli.changes import changes_text
 from annot_pipeline.cli.common import add_campaign, load, show
 
 
@@ -23,13 +24,9 @@ def run(arguments: argparse.Namespace) -> int:
             return f"no release yet\nnext: annot build {arguments.campaign}"
         lines = []
         for row in rows:
-            changes = ", ".join(
-                f"{n:,} {k.replace('_', ' ')}" for k, n in row["changes"].items() if n
-            )
-            if row["settings_changed"]:
-                changes = f"{changes}{', ' if changes else ''}other settings"
+            changes = changes_text(row["changes"] | {"settings_changed": row["settings_changed"]})
             parent = f" after {row['parent']}" if row["parent"] else ""
-            first = "no judgment or label changed" if row["parent"] else "first release"
+            first = "no judgment, label or decision changed" if row["parent"] else "first release"
             made = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
             lines.append(
                 f"{row['version']}  {row['created_at']}{parent}  {made}"

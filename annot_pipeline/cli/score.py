@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show
-from annot_pipeline.errors import first_of, printable, shorten
+from annot_pipeline.errors import printable, shorten
 
 NAMES = {
     "accuracy": "accuracy",
@@ -148,8 +148,10 @@ def _coverage(document: Document) -> list[str]:
 
 
 def _names(names: Sequence[str], n: int) -> str:
-    shown = first_of([shorten(name, 30) for name in names], 3)
-    return shown if n <= 3 or "more" in shown else f"{shown}, ..."
+    """The first three of ``n``, of which ``names`` may be the first few."""
+    shown = [shorten(name, 30) for name in names[:3]]
+    more = n - len(shown)
+    return ", ".join(shown) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _figures(part: Document, document: Document) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, show
-from annot_pipeline.errors import printable
+from annot_pipeline.errors import first_of, printable
 
 
 def add(status: argparse.ArgumentParser) -> None:
@@ -25,6 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _status_text(campaign: str, document: Document) -> str:
     release, last = document["release"], document["last_build"]
     lines = [f"{document['campaign']}: no release yet"]
+    damaged = release["damaged"] if release else []
     if release:
         version, when, path = (release[key] for key in ("version", "created_at", "path"))
         lines = [f"{document['campaign']}: {version} of {when}, {path}"]
@@ -33,12 +34,19 @@ def _status_text(campaign: str, document: Document) -> str:
                 found = f": {printable(gate['detail'])}" if gate["detail"] else ""
                 lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{found}")
                 lines.append(f"    do: {gate['do']}")
+        decisions = release["decisions"]
+        if decisions["decided"]:
+            n, against = (f"{decisions[name]:,}" for name in ("decided", "overridden"))
+            lines.append(f"labels decided by experts: {n}, {against} against the model")
+    if damaged:
+        lines.append(f"damaged, not as it was published: {_few(damaged)}")
     for what, names in document["arrived"].items():
         if names:
-            shown = ", ".join(map(printable, names[:5])) + (" ..." if len(names) > 5 else "")
-            lines.append(f"since then {what}: {len(names)} exports ({shown})")
+            lines.append(f"since then {what}: {len(names)} exports ({_few(names)})")
+    if document["unread"]:
+        lines.append(f"not read, no source matches: {_few(document['unread'])}")
     if document["settings_changed"]:
-        lines.append("since then settings that can move a number have changed")
+        lines.append(f"since then other settings: {_few(document['changed_settings'])}")
     missing = document["not_compared"]
     if missing:
         lines.append(f"settings cannot be compared: {missing['what']}")
@@ -46,8 +54,17 @@ def _status_text(campaign: str, document: Document) -> str:
         outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
         lines.append(f"last build, {last['finished']}: {outcome}")
     step = f"annot build {campaign}" if document["build_due"] else "nothing to do"
+    if document["failing"]:
+        mend = "; ".join(dict.fromkeys(printable(gate["do"]) for gate in document["failing"]))
+        step = f"mend what the gate says ({mend}), then annot build {campaign}"
     if missing:  # a build without the key would give all judges new names
         command = "build" if document["build_due"] else "status"
         step = f"{missing['do']}, then annot {command} {campaign}"
+    if damaged:
+        step = f"annot verify {campaign}"
     lines.append(f"next: {step}")
     return "\n".join(lines)
+
+
+def _few(names: list[str]) -> str:
+    return first_of(list(map(printable, names)))

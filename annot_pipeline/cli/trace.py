@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.storage.releases import Releases
 
     release = Releases.of(load(arguments)).get(arguments.release)
-    documents = trace(release.folder, release.manifest, arguments.item, arguments.task)
+    documents = trace(release, arguments.item, arguments.task)
     document = {
         "campaign": release.manifest["campaign"],
         "release": release.version,

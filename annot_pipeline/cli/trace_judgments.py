@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from annot_pipeline.cli.trace_columns import columns, first_rows, number, short
+from annot_pipeline.cli.columns import columns, first_rows, number, share, short, signed
 
 Row = dict[str, Any]
 
@@ -16,7 +16,9 @@ MOST = 200
 
 def judgments_title(trace: Row) -> str:
     """How many judgments, and what their numbers mean."""
-    title = f"judgments ({len(trace['judgments'])})"
+    decisions = sum(row["fate"] == "adjudication" for row in trace["judgments"])
+    title = f"judgments ({len(trace['judgments']) - decisions}"
+    title += f" and {decisions} decision{'s' * (decisions != 1)})" if decisions else ")"
     file = _only_file(trace)
     if file is not None:
         title += f", rows of {file}"
@@ -53,15 +55,26 @@ def judgments(trace: Row) -> Iterable[str]:
                 f"of {short(beside, 80)}" if beside else "",
             )
         )
+    rows += _sum(trace)
     weight = {"categorical": "evidence", "scalar": "weight"}.get(trace["kind"], "")
     left_over = "without the judge" if any(row[3] for row in rows) else ""
     heads = ("judge", "answer", weight, left_over, "fate", "where", "", "")
     return first_rows([heads, *rows], 1 + MOST) if rows else ()
 
 
+def _sum(trace: Row) -> list[tuple[str, ...]]:
+    """The prevalence, and what it makes together with all answers: log odds of the label."""
+    prior = trace["prior_evidence"]
+    found = [row["evidence"] for row in trace["judgments"] if row["likelihoods"]]
+    if prior is None or None in found:
+        return []
+    rows = (("prevalence", signed(prior)), ("all together", signed(prior + sum(found))))
+    return [("", name, evidence, "", "", "", "", "") for name, evidence in rows]
+
+
 def _left(without: Row) -> str:
     """Label and probability that are left without a judge."""
-    return f"{short(without['label'], 20)}, {number(without['probability'])}"
+    return f"{short(without['label'], 20)}, {share(without['probability'])}"
 
 
 def _fate(row: Row) -> str:
@@ -73,9 +86,9 @@ def _weight(row: Row) -> str:
     if row["rules_out"]:
         return f"rules out {short(', '.join(row['rules_out']), 20)}"
     if row["evidence"] is not None:
-        return f"{row['evidence']:+.3f}"
+        return signed(row["evidence"])
     if row["weight"] is not None:
-        z = "" if row["z"] is None else f", z {row['z']:+.2f}"
+        z = "" if row["z"] is None else f", z {signed(row['z'])}"
         return f"{row['weight']:.3f}{z}"
     return ""
 
@@ -146,7 +159,7 @@ def without(trace: Row) -> Iterator[str]:
             (
                 row["judge"],
                 f"{row['n_left']} left" if row["n_left"] else "the prevalence alone",
-                f"{short(row['label'])}, {number(row['probability'])}",
+                f"{short(row['label'])}, {share(row['probability'])}",
             )
             for row in rows
             if row["flips"]
@@ -166,7 +179,7 @@ def without(trace: Row) -> Iterator[str]:
             for row in order
         ]
     yield from first_rows(table)
-    if rows:
+    if trace["held_fixed"]:
         yield from textwrap.wrap(
             trace["held_fixed"], 98, initial_indent="  ", subsequent_indent="  "
         )

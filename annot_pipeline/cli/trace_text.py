@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from annot_pipeline.cli.trace_columns import columns, first_rows, number, short
+from annot_pipeline.cli.columns import columns, first_rows, number, share, short
 from annot_pipeline.cli.trace_judgments import (
     excluded,
     flips,
@@ -44,7 +46,8 @@ def traces_text(campaign: str, traces: Sequence[Row]) -> str:
     else:
         for trace in traces:
             lines += ["", *_trace(trace)]
-    lines.append(f"next: annot trace {campaign} ITEM --json says all that is known")
+    item = shlex.quote(traces[0]["item"])
+    lines.append(f"next: annot trace {shlex.quote(campaign)} {item} --json says all that is known")
     return "\n".join(map(printable, lines))
 
 
@@ -79,11 +82,26 @@ def _headline(trace: Row) -> str:
         found = f"label {short(label['label'])}"
         if label["adjudicated"]:
             return f"{found}, decided by an expert"
-        return f"{found}, probability {number(label['probability'])}"
+        return f"{found}, probability {share(label['probability'])}"
     if score:
         return f"score {number(score['raw_mean'])}"
     own = [row["rank"] for row in trace["segment_ranks"] if row["item"] == trace["item"]]
-    return f"rank {own[0]}" if own else "compared" if trace["judgments"] else "no answer"
+    return f"rank {own[0]}" if own else _outcomes(trace) or "no answer"
+
+
+def _outcomes(trace: Row) -> str:
+    """What comparisons found, where they are no ranks; of one item by how often it won."""
+    item = trace["item"]
+    found: Counter[str] = Counter()
+    for row in trace["judgments"]:
+        if row["fate"] == "used" and trace["kind"] in ("pairwise", "ranking"):
+            is_side = item in (row["item_a"], row["item_b"])
+            answer = "a tie" if row["answer"].startswith("a tie") else row["answer"]
+            found[answer.split(" ")[0] if is_side and answer != "a tie" else answer] += 1
+    if not found:
+        return "no judgment counts" if trace["judgments"] else ""
+    n, said = found.total(), (f"{short(answer)} ({n})" for answer, n in found.most_common())
+    return f"{n} comparison{'s' * (n != 1)}: {', '.join(said)}"
 
 
 def _answer(trace: Row) -> Iterator[str]:
@@ -93,8 +111,10 @@ def _answer(trace: Row) -> Iterator[str]:
         when = f" at {label['adjudicated_at']}" if label["adjudicated_at"] else ""
         why = f": {label['adjudication_reason']}" if label["adjudication_reason"] else ""
         yield f"  by {label['adjudicator']}{when}{why}"
-        model, p = label["model_label"], number(label["model_probability"])
+        model, p = label["model_label"], share(label["model_probability"])
         yield f"  the model says {short(model)}, {p}" if model else "  no judge labelled it"
+    if label and trace["truth"] not in (None, label["label"]):
+        yield f"  the truth is another: {short(trace['truth'])}"
     if label and label["n_judgments"]:
         yield (
             f"  {label['n_judgments']} judgments of {label['n_judges']} judges; "
@@ -120,7 +140,7 @@ def _distribution(trace: Row) -> Iterable[str]:
         + [
             (
                 short(row["label"]),
-                f"{row['probability']:.6f}",
+                _share(row["probability"]),
                 f"{row['votes']} {'#' * round(20 * row['votes'] / max(most, 1))}",
             )
             for row in shown
@@ -128,6 +148,12 @@ def _distribution(trace: Row) -> Iterable[str]:
     )
     if len(rows) > len(shown):
         yield f"  and {len(rows) - len(shown)} classes without votes, each below 0.00005"
+
+
+def _share(value: float) -> str:
+    """Six decimals; never rounded to certainty."""
+    shown = f"{value:.6f}"
+    return ">0.999999" if shown == "1.000000" and value < 1 else shown
 
 
 def _segment_ranks(trace: Row) -> Iterable[str]:

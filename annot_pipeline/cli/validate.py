@@ -6,7 +6,7 @@ import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show
 from annot_pipeline.cli.fates import fates_text
-from annot_pipeline.errors import first_of, printable
+from annot_pipeline.errors import counted, first_of, printable
 
 
 def add(validate: argparse.ArgumentParser) -> None:
@@ -27,8 +27,8 @@ def _validation_text(campaign: str, document: Document) -> str:
     lines = []
     for source in document["sources"]:
         lines.append(
-            f"{printable(source['path'])} ({source['format']}): {source['files']} files, "
-            f"{source['rows']:,} rows, {source['records']:,} records"
+            f"{printable(source['path'])} ({source['format']}): "
+            + ", ".join(counted(source[f"{noun}s"], noun) for noun in ("file", "row", "record"))
         )
         for what, count in source["ignored"].items():
             lines.append(f"  not records: {count:,} {printable(what)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show
 from annot_pipeline.errors import first_of, printable
@@ -36,8 +37,9 @@ def _text(campaign: str, document: Document) -> str:
     if document["pruned"]:
         lines.append(f"pruned: {first_of(document['pruned'])}")
     for row in document["rebuilt"] or ():
-        of = f"{row['equal']} of {row['tables']} tables" if row["tables"] else "no table"
-        lines.append(f"{row['version']} built again: {of} byte for byte the same")
+        of = f"{row['equal']} of {row['tables']} tables byte for byte the same"
+        built = f"not built again: {row['error']}" if row["error"] else f"built again: {of}"
+        lines.append(f"{row['version']} {built}")
         lines += [f"  not as then: {what}" for what in row["other_code"]]
     findings = document["findings"]
     for finding in findings:
@@ -49,5 +51,5 @@ def _text(campaign: str, document: Document) -> str:
     else:
         lines.append(f"{checked}: all as published")
         if document["rebuilt"] is None:
-            lines.append(f"next: annot verify {campaign} --rebuild")
+            lines.append(f"next: annot verify {shlex.quote(campaign)} --rebuild")
     return "\n".join(map(printable, lines))

@@ -109,6 +109,11 @@ class LoadedCampaign:
     file: Path
 
     @property
+    def typed(self) -> str:
+        """The campaign as commands take it, for messages."""
+        return str(self.folder if self.file.name == "campaign.yaml" else self.file)
+
+    @property
     def folder(self) -> Path:
         """Where relative paths start."""
         return self.file.parent

@@ -219,6 +219,8 @@ class Privacy(Section):
 
     pseudonymize: bool = True
     key_env: str = "ANNOT_KEY"
+    new_key: bool = Field(default=False, exclude=True)
+    """Whether a build may give judges other names than the last release did."""
 
 
 class Schedule(Section):

@@ -22,6 +22,8 @@ from annot_pipeline.contracts.scores import SCORES
 from annot_pipeline.contracts.table import Column, Table
 from annot_pipeline.contracts.values import (
     ADEQUACY_SOURCES,
+    CERTAIN,
+    CERTAINTY_BOUNDS,
     CONTROLS,
     FATES,
     FLAG,
@@ -34,11 +36,14 @@ from annot_pipeline.contracts.values import (
     TIME,
     VERDICTS,
     fates_text,
+    share_text,
 )
 
 __all__ = [
     "ADEQUACY_SOURCES",
     "AGREEMENT",
+    "CERTAIN",
+    "CERTAINTY_BOUNDS",
     "CONTROLS",
     "COUNTED_FATES",
     "FATES",
@@ -68,6 +73,7 @@ __all__ = [
     "Column",
     "Table",
     "fates_text",
+    "share_text",
 ]
 
 GOLD: dict[str, Table] = {

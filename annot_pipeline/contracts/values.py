@@ -22,8 +22,24 @@ LEFT_OUT_OF = ("judge_control", "z_scores", "comparisons", "segment_ranks", "sys
 PREFERENCES = ("a", "b", "tie")
 ADEQUACY_SOURCES = ("asked", "reference", "spread", "unknown")
 
+CERTAIN = 0.99
+"""Probability from which a label is certain."""
+CERTAINTY_BOUNDS = (0.5, 0.8, 0.95, CERTAIN)
+"""Between the bands in which labels are counted; each band holds its lower end."""
+
 TEXT, INT, REAL, FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 TIME = pa.timestamp("us", tz="UTC")
+
+
+def share_text(share: float, digits: int = 1) -> str:
+    """A percentage for people; 100% and 0% are all and none, not nearly so."""
+    size, least = abs(share), 0.1**digits
+    sign = "\u2212" if share < 0 else ""
+    if 0 < size < least / 200:
+        return f"{'>' if sign else '<'}{sign}{least:.{digits}f}%"
+    if 1 - least / 200 <= size < 1:
+        return f"{'<' if sign else '>'}{sign}{100 - least:.{digits}f}%"
+    return f"{sign}{size:.{digits}%}"
 
 
 def fates_text(fates: Mapping[str, int]) -> str:

@@ -53,7 +53,8 @@ def _build(
     campaign: LoadedCampaign, store: str, wanted: Mapping[str, Sequence[str]], progress: Progress
 ) -> tuple[dict[str, pa.Table], list[str]]:
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
-    settings = campaign.settings.model_copy(update={"store": store, "ranking": ranking})
+    apart = {"store": store, "gold": f"{store}/gold"}  # goes on from no release
+    settings = campaign.settings.model_copy(update={**apart, "ranking": ranking})
     build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
     runs = [build.run_stage(stage) for stage in stages_for(wanted)]
     files = {name: file for run in runs for name, file in run.result.tables.items()}

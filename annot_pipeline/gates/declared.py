@@ -33,6 +33,12 @@ def _rejected_in_worst(facts: Facts) -> Finding:
     return Finding(worst, name if worst else "")
 
 
+def _superseded_by_order(facts: Facts) -> Finding:
+    rows = facts["superseded_by_order"]
+    files = [f"{r['records']:,} x {r['file']} over {r['over']}" for r in rows]
+    return Finding(sum(r["records"] for r in rows), first_of(files, between="; "))
+
+
 def _below_chance(facts: Facts) -> Finding:
     named = _named(facts["judges_below_chance"])
     return Finding(named.value / max(facts["judges"], 1), named.detail)
@@ -133,10 +139,29 @@ GATES: tuple[Gate, ...] = (
         lambda f: _named(f["look_alikes"]), warn=0,
     ),
     Gate(
+        "superseded_by_order", "settle_judgments", "settled",
+        "number of answers that gave way to others by the order of files alone",
+        "map submitted_at, so that the later answer counts; or name corrections so that they sort "
+        "last, or list them as a later source",
+        _superseded_by_order, warn=0,
+    ),
+    Gate(
         "experts_disagree", "settle_judgments", "settled",
         "number of items on which experts decided differently",
         "the latest decision counts; let the experts settle it and export one decision",
         lambda f: _named(f["experts_disagree"]), warn=0,
+    ),
+    Gate(
+        "decided_not_judged", "infer_labels", "labels",
+        "number of items that experts decided and of which no judgment counts",
+        "look whether their names are mistyped; withdraw what is, map item to one spelling",
+        lambda f: _named(f["decided_not_judged"]), warn=0,
+    ),
+    Gate(
+        "decided_new_classes", "infer_labels", "labels",
+        "number of classes that experts decided for and no judge used",
+        "look whether they are mistyped; declare labels under tasks, and others are rejected",
+        lambda f: _named(f["decided_new_classes"]), warn=0,
     ),
     Gate(
         "unread_rewards", "add_up_costs", "costs",

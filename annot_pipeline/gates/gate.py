@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from annot_pipeline.contracts import share_text
+
 LINE = 100
 Facts = Mapping[str, Any]
 Level = Literal["pass", "warn", "error"]
@@ -72,9 +74,9 @@ class GateResult:
     def headline(self) -> str:
         """The figure and its limit, without what stands behind it."""
         limit = self.error if self.level == "error" else self.warn
-        text = f"{self.name}: {self.question} is {_figure(self.value, self.question)}"
+        text = f"{self.name}: {self.question} is {figure(self.value, self.question)}"
         if limit is not None and self.level != "pass":
-            text += f", allowed is {_figure(limit, self.question)}"
+            text += f", allowed is {figure(limit, self.question)}"
         return text
 
     @property
@@ -87,7 +89,8 @@ class GateResult:
         return self.headline + (f"; {self.detail}" if self.detail else "")
 
 
-def _figure(value: float, question: str) -> str:
+def figure(value: float, question: str) -> str:
+    """What a gate measured, or allows, as people read it."""
     if question.startswith("share"):
-        return f"{value:.2%}"
+        return share_text(value, 2)
     return f"{value:,.0f}" if value == int(value) else f"{value:.3f}"

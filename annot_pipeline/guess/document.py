@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.exports.hit_bookkeeping import plain_number
-from annot_pipeline.guess.groups import Group
+from annot_pipeline.guess.groups import Group, escaped
 from annot_pipeline.guess.item_tables import ItemTable
 from annot_pipeline.guess.objects import Line
 from annot_pipeline.guess.sources import SourceGuess, Task
@@ -133,11 +133,20 @@ def _entry(
         (f"  - path: {scalar(path)}", _files(group)),
         (f"    format: {group.first.format}", ""),
     ]
+    if path == escaped(group.paths[0], group.folder):
+        notes = [_only_this_file(group), *notes]
     if group.first.options:
         head.append((f"    options: {flow(group.first.options)}", ""))
     head += [*more, *([("    fields:", "")] if fields else [])]
     lines = [(f"      {name}: {flow(expression)}", why) for name, expression, why in fields]
     return _aligned(head) + _aligned(lines) + "".join(_wrapped(n, "    ") for n in notes)
+
+
+def _only_this_file(group: Group) -> str:
+    """Later exports would not be read, and nobody would miss them."""
+    later = group.later_pattern
+    glob_ = f"path: {scalar(later)}" if later else "a glob as path, or another source,"
+    return f"only this file is read: {glob_} takes later exports, too"
 
 
 def _files(group: Group) -> str:

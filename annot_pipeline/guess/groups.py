@@ -57,6 +57,16 @@ class Group:
                 return f"{escaped(parent, self.folder)}/{name}".removeprefix("./")
         return None
 
+    @property
+    def later_pattern(self) -> str | None:
+        """Of one file: a glob that takes later ones like it, and none that is there already."""
+        path = self.paths[0]
+        ending = glob.escape(path.name[len(stem_of(path)) :])
+        parent = path.parent
+        if len(self.samples) > 1 or matches(parent, f"*{ending}") != {path}:
+            return None
+        return f"{escaped(parent, self.folder)}/*{ending}".removeprefix("./")
+
     def split(self) -> list[Group]:
         """One group a file."""
         return [Group((sample,), self.folder) for sample in self.samples]

@@ -144,7 +144,15 @@ def label_studio(choice: Choice) -> Mapping:
         *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
     ]
     left = ", ".join(column.name for column in choice.offered() if column.counts)
-    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=[f"not mapped: {left}"])
+    notes = [f"not mapped: {left}"]
+    marked = sheet["ground_truth"].counts.get("true", 0) if "ground_truth" in sheet.names else 0
+    if marked:
+        notes.append(
+            f"{marked:,} are marked as ground truth; if these are decisions of experts, add "
+            'control: {column: ground_truth, map: {"true": adjudication, "false": none}, '
+            "else: none}"
+        )
+    mapping = Mapping(lines, answer, judge, item, tasks=tasks, notes=notes)
     return mapping.with_lines(judge_line(judge), *answer.fields)
 
 

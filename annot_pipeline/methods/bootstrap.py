@@ -126,3 +126,9 @@ def weighted(per_item: Floats | npt.NDArray[np.int64], weights: Floats) -> Float
     # not matmul: its sums depend on the number of threads
     total: Floats = np.einsum("i,ir->r", per_item.astype(np.float64), weights)
     return total
+
+
+def ratios(sums: Floats, counts: Floats) -> Floats:
+    """Sums over counts of one shape; NaN where nothing was counted."""
+    some = counts > 0
+    return np.where(some, sums / np.where(some, counts, 1.0), np.nan)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_matrix
 
-from annot_pipeline.methods.bootstrap import Estimate, ItemResamples, replicate
+from annot_pipeline.methods.bootstrap import Estimate, ItemResamples, ratios, replicate
 from annot_pipeline.methods.wilson import wilson_interval
 
 Floats = npt.NDArray[np.float64]
@@ -85,11 +85,11 @@ def class_scores(
     sums = _sums(p, label, code, resamples)
     right, n_gold, n_predicted, soft_right, mass = sums
     soft_estimates = [
-        _ratios(soft_right, n_predicted),
-        _ratios(soft_right, mass),
-        _ratios(2 * soft_right, n_predicted + mass),
+        ratios(soft_right, n_predicted),
+        ratios(soft_right, mass),
+        ratios(2 * soft_right, n_predicted + mass),
     ]
-    f1 = _ratios(2 * right, n_predicted + n_gold)
+    f1 = ratios(2 * right, n_predicted + n_gold)
     counted = [values[:, 0].astype(np.int64) for values in (right, n_gold, n_predicted)]
     return ClassScores(
         n_gold=counted[1],
@@ -133,11 +133,6 @@ def _sums(p: Floats, label: Codes, code: Codes, resamples: ItemResamples) -> Flo
     return sums.reshape(len(matrices), n_labels, -1)
 
 
-def _ratios(sums: Floats, counts: Floats) -> Floats:
-    some = counts > 0
-    return np.where(some, sums / np.where(some, counts, 1.0), np.nan)
-
-
 def _estimates(replicates: Floats) -> tuple[Estimate, ...]:
     return tuple(Estimate.of(row) for row in replicates)
 
@@ -145,10 +140,10 @@ def _estimates(replicates: Floats) -> tuple[Estimate, ...]:
 def _mean_defined(values: Floats) -> Floats:
     """Mean over classes of what is defined, in each round."""
     defined = ~np.isnan(values)
-    return _ratios(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
+    return ratios(np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0))
 
 
 def _shares(part: Codes, whole: Codes) -> tuple[Estimate, ...]:
     low, high = wilson_interval(part, whole)
-    share = _ratios(part.astype(np.float64), whole.astype(np.float64))
+    share = ratios(part.astype(np.float64), whole.astype(np.float64))
     return tuple(map(Estimate, share.tolist(), low.tolist(), high.tolist()))

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_matrix
 from scipy.special import rel_entr, xlogy
 
-from annot_pipeline.methods.bootstrap import Estimate, ItemResamples, replicate
+from annot_pipeline.methods.bootstrap import Estimate, ItemResamples, ratios, replicate
 from annot_pipeline.methods.wilson import wilson_interval
 
 Floats = npt.NDArray[np.float64]
@@ -92,7 +92,7 @@ class ScoreSums:
     def estimates(self, group: int = 0) -> dict[str, Estimate]:
         """The mean of each figure over a group's items; accuracy with Wilson's interval."""
         n = int(self.n_items[group])
-        found = _estimates(_means(self.values[group], self.counts[group]), n)
+        found = _estimates(ratios(self.values[group], self.counts[group]), n)
         if n:
             right = self.values[group, FIGURES.index("accuracy"), 0]
             low, high = wilson_interval(right, n)
@@ -218,7 +218,7 @@ def pool(tasks: Sequence[ScoreSums]) -> ScoreSums:
 def mean_over_tasks(tasks: Sequence[ScoreSums]) -> dict[str, Estimate]:
     """The mean of each figure over tasks, every task weighing the same, whatever its size."""
     wholes = [task.all_groups() for task in tasks]
-    means = [_means(whole.values[0], whole.counts[0]) for whole in wholes]
+    means = [ratios(whole.values[0], whole.counts[0]) for whole in wholes]
     return _estimates(sum_of(means) / len(means), sum(int(w.n_items[0]) for w in wholes))
 
 
@@ -232,11 +232,6 @@ def sum_of(arrays: Sequence[Floats]) -> Floats:
 
 def _codes(values: npt.ArrayLike) -> Codes:
     return np.asarray(values, np.int64)
-
-
-def _means(sums: Floats, counts: Floats) -> Floats:
-    some = counts > 0
-    return np.where(some, sums / np.where(some, counts, 1.0), np.nan)
 
 
 def _estimates(replicates: Floats, n_items: int) -> dict[str, Estimate]:

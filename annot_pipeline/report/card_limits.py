@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.report.markdown import escape
 
@@ -41,9 +42,13 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
         "`labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
         "independently; on hard items they do not, and it is then too sure of itself."
     ]
-    n, uncertain = labels.num_rows, pc.sum(pc.invert(labels["certain"])).as_py() or 0
+    usable = pc.or_(labels["certain"], labels["adjudicated"])
+    n, uncertain = labels.num_rows, pc.sum(pc.invert(usable)).as_py() or 0
     if uncertain:
-        found.append(f"{uncertain:,} of {n:,} items ({uncertain / n:.1%}) are not `certain`.")
+        found.append(
+            f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither `certain` "
+            "nor `adjudicated`."
+        )
     single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
     if single:
         found.append(

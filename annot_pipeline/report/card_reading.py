@@ -13,8 +13,10 @@ from annot_pipeline.report.markdown import escape
 WHICH = {
     "labels": "`label` is the answer, an expert's where `adjudicated`, else the model's "
     "(`model_label`). To train or test on labels that hold, keep the rows where `certain` or "
-    "`adjudicated`; to weigh the others as they should, take `probability` here or the whole "
-    "distribution in `label_distributions`. `majority_label` is for comparison.",
+    "`adjudicated`. To weigh the others as they should, take `soft`, a row a class with its "
+    "`probability`: the model's distribution, and 1 for what an expert decided. "
+    "`labels.probability` and `label_distributions` are the model's alone: they undo decisions. "
+    "`majority_label` is for comparison.",
     "scores": "`z_mean` is the mean of standardized scores, free of how each judge uses the scale; "
     "`raw_mean` is in points of the scale. `n_judgments` says how much either rests on.",
     "system_rankings": "Each `method` is a ranking of its own, with `ci_low`, `ci_high` and "
@@ -23,7 +25,17 @@ WHICH = {
 }  # fmt: skip
 """Which column to use, by main table."""
 
-FILTERS = {"labels": 'gold = labels[labels["certain"] | labels["adjudicated"]]'}
+RECIPES = {
+    "labels": (
+        'gold = labels[labels["certain"] | labels["adjudicated"]]',
+        'decided, keys = labels[labels["adjudicated"]], ["task", "item"]',
+        'model = pandas.read_parquet("label_distributions.parquet").set_index(keys)',
+        'model = model.drop(pandas.MultiIndex.from_frame(decided[keys]), errors="ignore")',
+        'decided = decided[[*keys, "label"]].assign(probability=1.0)',
+        "soft = pandas.concat([model.reset_index(), decided])",
+    )
+}
+"""What follows on reading the main table with pandas."""
 
 
 def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
@@ -36,7 +48,7 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
         "```python",
         "import pandas",
         f'{main} = pandas.read_parquet("{file}")',
-        *([FILTERS[main]] if main in FILTERS else []),
+        *RECIPES.get(main, ()),
         "",
         "import pyarrow.parquet  # fields carry descriptions",
         f'{main} = pyarrow.parquet.read_table("{file}")',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,31 @@ HEADLINES = {
     "ranking": ("inter_kappa_ternary", "cohen_kappa_ternary", "consistency"),
 }
 """By kind of task: the statistic of agreement that is told first, if it has a value."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labels of a task, or of several, by whose they are.
+
+    Parameters
+    ----------
+    n
+        All of them.
+    certain
+        Of the model, and certain.
+    decided, against
+        Decided by an expert; of these, the model says otherwise.
+    """
+
+    n: int = 0
+    certain: int = 0
+    decided: int = 0
+    against: int = 0
+
+    @property
+    def usable(self) -> float | None:
+        """Share that is certain or decided; None without labels."""
+        return (self.certain + self.decided) / self.n if self.n else None
 
 
 @dataclass(frozen=True)
@@ -71,14 +96,33 @@ class Contents:
         return {table["name"]: table["rows"] for table in self.manifest["tables"]}
 
     @cached_property
-    def labels_by_task(self) -> Mapping[tuple[Any, ...], int]:
-        """Items labelled, by task and whether certain."""
-        return counted(self.tables["labels"], "task", "certain")
+    def labelled(self) -> Mapping[str, Labelled]:
+        """How the labels of each task stand."""
+        labels = self.tables["labels"]
+        other = pc.fill_null(pc.not_equal(labels["label"], labels["model_label"]), False)
+        rows = count_rows(labels.append_column("other", other), "task", "certain", "adjudicated",
+                          "other")  # fmt: skip
+        found: dict[str, Labelled] = {}
+        for (task, certain, decided, other_), n in rows.items():
+            so_far = found.get(task, Labelled())
+            found[task] = Labelled(
+                so_far.n + n,
+                so_far.certain + n * (certain and not decided),
+                so_far.decided + n * decided,
+                so_far.against + n * (decided and other_),
+            )
+        return found
+
+    @property
+    def labelled_in_all(self) -> Labelled:
+        """The same over all tasks."""
+        every = self.labelled.values()
+        return Labelled(*(sum(getattr(of, f.name) for of in every) for f in fields(Labelled)))
 
     @cached_property
     def judgments_by_task(self) -> Mapping[tuple[Any, ...], int]:
         """Judgments, by task and fate."""
-        return counted(self.tables["judgments"], "task", "fate")
+        return count_rows(self.tables["judgments"], "task", "fate")
 
     @cached_property
     def judges(self) -> list[dict[str, Any]]:
@@ -109,19 +153,37 @@ class Contents:
         return next((row for row in rows if row and row["value"] is not None), None)
 
 
-def counted(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], int]:
+def count_rows(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], int]:
     """Rows by the values of some columns, in the order of the values."""
-    plain = pa.table({name: _plain(table[name]) for name in columns})
-    groups = plain.group_by(list(columns)).aggregate([([], "count_all")])
+    groups = plain(table.select(columns)).group_by(list(columns)).aggregate([([], "count_all")])
     keys = zip(*(groups[name].to_pylist() for name in columns), strict=True)
     found = dict(zip(keys, groups["count_all"].to_pylist(), strict=True))
     return dict(sorted(found.items(), key=lambda entry: tuple(map(str, entry[0]))))
 
 
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(TEXT) if pa.types.is_dictionary(column.type) else column
+def plain(table: pa.Table) -> pa.Table:
+    """The table with names as texts, not as codes."""
+    return table.cast(pa.schema(
+        [(f.name, TEXT if pa.types.is_dictionary(f.type) else f.type) for f in table.schema]
+    ))  # fmt: skip
 
 
 def of_task(table: pa.Table, task: str) -> pa.Table:
     """The rows of a task."""
-    return table.filter(pc.equal(_plain(table["task"]), task))
+    return table.filter(pc.equal(table["task"].cast(TEXT), task))
+
+
+def count_tasks(table: pa.Table) -> int:
+    """How many tasks have rows in a table."""
+    n: int = pc.count_distinct(table["task"].cast(TEXT)).as_py()
+    return n
+
+
+def of_every_task(table: pa.Table, most: int) -> pa.Table:
+    """The first rows of every task, each task's share of the rows that a page shows."""
+    tasks = pc.unique(table["task"].cast(TEXT)).to_pylist()
+    quota = max(most // max(len(tasks), 1), 1)
+    if table.num_rows <= most:
+        return table
+    kept = [of_task(table, task).slice(0, quota) for task in tasks[:most]]
+    return pa.concat_tables(kept)

@@ -15,19 +15,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import VERDICTS, fates_text
+from annot_pipeline.contracts import VERDICTS, fates_text, share_text
 from annot_pipeline.errors import first_of
+from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
 from annot_pipeline.report.card_limits import known_limits
 from annot_pipeline.report.card_reading import how_to_read, tables
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
+from annot_pipeline.report.contents import count_rows
 from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
 
 TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
+    "items": ("item", "truth"),
     "judges": ("task", "n_judgments", "verdict", "verdict_reason", "dropped", "test", "n_pairs"),
-    "labels": ("task", "n_judgments", "label", "model_label", "certain", "adjudicated"),
-    "prevalence": ("task", "label", "label_order", "prevalence", "n_items", "n_certain"),
+    "labels": ("task", "item", "n_judgments", "label", "model_label", "certain", "adjudicated"),
+    "prevalence": ("task", "label", "label_order", "prevalence", "n_items"),
     "scores": ("task", "n_judgments"),
 }
 """Gold tables that the card tells of, with the columns that it needs (None: all)."""
@@ -55,9 +58,10 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ("What was asked", _asked(manifest)),
         ("Who judged", _judged(manifest, gold)),
         ("Who was filtered, and by which test", _filtered(manifest, gold["judges"])),
-        ("Experts' decisions", _adjudicated(gold["labels"])),
+        ("Experts' decisions", _adjudicated(manifest, gold["labels"])),
         ("How judges agree", _agreement(gold["agreement"])),
-        ("Classes", _classes(gold["prevalence"])),
+        ("Classes", _classes(gold)),
+        ("Labels held against known answers", _accuracies(gold)),
         ("Known limits", known_limits(manifest, gold)),
         ("Tables", tables(manifest)),
         ("Where it comes from", _provenance(manifest)),
@@ -88,7 +92,7 @@ def _about(manifest: Manifest) -> list[str]:
 def _asked(manifest: Manifest) -> list[str]:
     """Tasks, their kinds, and what judges were asked, in the words of the campaign."""
     rows = [
-        (task, kind, question(manifest, task) or Marked("not stated"))
+        (task, kind, Marked(escape(question(manifest, task) or "not stated")))
         for task, kind in sorted(manifest["facts"]["kinds"].items())
     ]
     return table(("task", "kind", "question"), rows, "the settings in manifest.json")
@@ -190,20 +194,22 @@ def _reasons(judges: pa.Table) -> list[str]:
     return table(("verdict", "because", "judges"), rows, "`judges.parquet`")
 
 
-def _adjudicated(labels: pa.Table) -> list[str]:
-    decided = labels.filter(labels["adjudicated"])
-    if not decided.num_rows:
+def _adjudicated(manifest: Manifest, labels: pa.Table) -> list[str]:
+    counts = manifest["facts"]["adjudications"]
+    alone = Counter(labels.filter(pc.is_null(labels["model_label"]))["task"].to_pylist())
+    rows = [
+        (task, found["decided"], found["overridden"], alone[task])
+        for task, found in sorted(counts.items())
+        if found["decided"]
+    ]
+    if not rows:
         return []
-    differs = Counter(
-        row["task"] for row in decided.to_pylist() if row["label"] != row["model_label"]
-    )
-    totals = Counter(decided["task"].to_pylist())
-    rows = [(task, totals[task], differs[task]) for task in sorted(totals)]
+    head = ("task", "items decided", "against the model", "nobody else judged")
     return [
         "An expert's decision stands in `labels.label` where `adjudicated`; the model's own answer "
         "stays beside it in `model_label`, and in `label_distributions`.",
         "",
-        *table(("task", "items decided", "other than the model"), rows, "`labels.parquet`"),
+        *table(head, rows, "`labels.parquet`"),
     ]
 
 
@@ -229,24 +235,41 @@ def _interval(row: Mapping[str, Any]) -> Marked:
     return Marked(f"{row['ci_low']:.3f} to {row['ci_high']:.3f}")
 
 
-def _classes(prevalence: pa.Table) -> list[str]:
-    rows = prevalence.to_pylist()
+def _classes(gold: Gold) -> list[str]:
+    """Classes of the model, then those that only experts know; items by label."""
+    model = {(row["task"], row["label"]): row for row in gold["prevalence"].to_pylist()}
+    labels = gold["labels"]
+    usable = labels.filter(pc.or_(labels["certain"], labels["adjudicated"]))
+    n, n_usable = (count_rows(rows, "task", "label") for rows in (labels, usable))
     totals: Counter[str] = Counter()
-    for row in rows:
-        totals[row["task"]] += row["n_items"]
-    told = [
+    for (task, _), count in n.items():
+        totals[task] += count
+    order = {key: row["label_order"] for key, row in model.items()}
+    told = []
+    for key in sorted(n.keys() | order, key=lambda k: (k[0], order.get(k, len(order)), k[1])):
+        row, count = model.get(key), n.get(key, 0)
+        told.append((
+            *key, count, Marked(share_text(count / max(totals[key[0]], 1))),
+            row["n_items"] if row else Marked("not a class of it"),
+            Marked(share_text(row["prevalence"])) if row else None, n_usable.get(key, 0),
+        ))  # fmt: skip
+    head = ("task", "class", "items", "share", "items (model)", "prevalence (model)",
+            "certain or decided")  # fmt: skip
+    return table(head, told, "`labels.parquet` and `prevalence.parquet`")
+
+
+def _accuracies(gold: Gold) -> list[str]:
+    rows = [
         (
-            row["task"],
-            row["label"],
-            row["n_items"],
-            Marked(f"{row['n_items'] / max(totals[row['task']], 1):.1%}"),
-            Marked(f"{row['prevalence']:.1%}"),
-            row["n_certain"],
+            of.task, of.which, of.n, of.right, Marked(share_text(of.share)),
+            Marked(" to ".join(map(share_text, of.interval))),
         )
-        for row in sorted(rows, key=lambda row: (row["task"], row["label_order"]))
-    ]
-    head = ("task", "class", "items", "share", "prevalence (model)", "certain items")
-    return table(head, told, "`prevalence.parquet`")
+        for of in accuracies(gold)
+    ]  # fmt: skip
+    head = ("task", "labels", "with a known answer", "right", "accuracy", "95% interval (Wilson)")
+    found = table(head, rows, "`labels.parquet` and `items.parquet`")
+    words = "Known answers are `items.truth`; nothing is made from them."
+    return [words, "", *found] if found else []
 
 
 def _provenance(manifest: Manifest) -> list[str]:

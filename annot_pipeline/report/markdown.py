@@ -9,6 +9,8 @@ from typing import Any
 
 from annot_pipeline.errors import printable
 
+MOST_CHARACTERS = 120
+"""Shown of a text in a table; of a longer one the start, and its length."""
 MOST_ROWS = 60
 """Rows shown of a table; the whole table is in the release."""
 
@@ -58,4 +60,8 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, float):
         return f"{value:.3f}"
-    return f"{value:,}" if isinstance(value, int) else escape(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if len(value) > MOST_CHARACTERS:
+        return escape(f"{value[:MOST_CHARACTERS]}… ({len(value):,} characters)")
+    return escape(value)

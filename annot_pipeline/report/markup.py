@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
+from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import printable
-from annot_pipeline.report.figures.names import JOINERS
-from annot_pipeline.report.release_figures import Drawn
+from annot_pipeline.report.release_figures import MOST_TASKS, Drawn
 
 MOST_CHARACTERS = 120
 """Of a text in a table or a title; pages of items show more."""
@@ -23,6 +23,10 @@ LONG = 28
 SMALLEST_P = 0.001
 FEW_ROWS = 5
 """Of a table that needs no search."""
+MANY_ROWS = 50
+"""From which a table scrolls in a box of its own, downwards too."""
+CLAMPED = 240
+"""Characters from which a cell shows its first lines, and all of them when it has the focus."""
 TAG = re.compile(r"<[^>]*>")
 
 Kind = Literal["text", "count", "real", "share", "p"]
@@ -63,7 +67,7 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
     """
     whole = str(value)
     cut = whole[:most]
-    shown: str = escape("".join(c if c in JOINERS or c == "\n" else printable(c) for c in cut))
+    shown: str = escape("".join(c if c == "\n" else printable(c) for c in cut))
     if not cut.isascii():
         shown = f"<bdi>{shown}</bdi>"
     if len(whole) > most:
@@ -74,7 +78,7 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
 def label_text(value: object) -> str:
     """The same for an attribute: one line, no element."""
     line = " ".join(str(value)[:MOST_CHARACTERS].split())
-    return escape("".join(c if c in JOINERS else printable(c) for c in line))
+    return escape(printable(line))
 
 
 def join(parts: Iterable[str], between: str = "") -> Markup:
@@ -89,7 +93,7 @@ def number(value: float | None, kind: Kind = "real") -> str:
     if kind == "count":
         return f"{value:,.0f}"
     if kind == "share":
-        return _share(value)
+        return share_text(value)
     if kind == "p":
         return f"{value:.3f}" if value >= SMALLEST_P else f"{value:.1e}"
     size = abs(value)
@@ -97,13 +101,6 @@ def number(value: float | None, kind: Kind = "real") -> str:
         return f"{value:.2e}".replace("-", "\u2212", 1) if value < 0 else f"{value:.2e}"
     digits = 0 if isinstance(value, int) else 3 if size < 10 else 2 if size < 100 else 1
     return f"{value:,.{digits}f}".replace("-", "\u2212")
-
-
-def _share(value: float) -> str:
-    """A percentage; 100.0% and 0.0% are all and none, not nearly so."""
-    if 0 < abs(value) < 0.0005:
-        return "<0.1%" if value > 0 else ">\u22120.1%"
-    return ">99.9%" if 0.9995 <= value < 1 else f"{value:.1%}".replace("-", "\u2212")
 
 
 def interval(low: float | None, high: float | None, kind: Kind = "real") -> str:
@@ -164,9 +161,10 @@ def table(
         return Markup("")
     head = "".join(_head(column) for column in columns)
     search &= len(lines) > FEW_ROWS
+    box = "wide tall" if len(lines) > MANY_ROWS else "wide"
     marks = " ".join(["sortable"] * (sortable and len(lines) > 1) + ["search"] * search)
     return Markup(
-        f'<div class="wide" role="group" tabindex="0" aria-label="{label_text(caption)}">'
+        f'<div class="{box}" role="group" tabindex="0" aria-label="{label_text(caption)}">'
         f'<table class="{marks or "plain"}">'
         f"<caption>{text(caption)}</caption><thead><tr>{head}</tr></thead>\n"
         f"<tbody>{chr(10).join(lines)}</tbody></table></div>\n"
@@ -194,6 +192,8 @@ def _cell(column: Column, value: Any) -> str:
         shown = value if isinstance(value, Markup) else text(value)
         length = len(TAG.sub("", value) if isinstance(value, Markup) else str(value))
         opening = '<td class="long">' if length > LONG else "<td>"
+        if length > CLAMPED:
+            shown = Markup(f'<div class="clamp" tabindex="0">{shown}</div>')
         return f"{opening}{shown}</td>"
     if isinstance(value, Markup):
         return f'<td class="number">{value}</td>'
@@ -203,14 +203,26 @@ def _cell(column: Column, value: Any) -> str:
     return f'<td class="number"{exact}>{escape(written)}</td>'
 
 
-def figures(drawn: Iterable[Drawn]) -> Markup:
-    """Figures with their titles, each in a box that scrolls on narrow screens."""
-    return join(
+def figures(drawn: Iterable[Drawn], n_tasks: int = 0) -> Markup:
+    """Figures with their titles, each in a box that scrolls on narrow screens.
+
+    Parameters
+    ----------
+    n_tasks
+        How many there are, if the figures are those of the first tasks.
+    """
+    shown: str = join(
         f"<figure><figcaption>{text(figure.title)}</figcaption>"
         f'<div class="wide" role="group" tabindex="0" aria-label="{label_text(figure.title)}">'
         f"{figure.svg}</div></figure>\n"
         for figure in drawn
     )
+    if shown and n_tasks > MOST_TASKS:
+        shown += paragraph(
+            f"Figures of {MOST_TASKS} of {n_tasks:,} tasks, the first by name; all tasks are in "
+            "the tables."
+        )
+    return Markup(shown)
 
 
 def part(title: str, content: str) -> Markup:

@@ -165,14 +165,21 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
     return drawn
 
 
-def ranking_figures(rankings: pa.Table) -> list[Drawn]:
+def ranking_figures(rankings: pa.Table, start: int = 0, end: int = MOST_TASKS) -> list[Drawn]:
     """Systems with scores, intervals and clusters, by task: a figure for each part.
 
     Scores, ranks and clusters say nothing across parts, so these share no axis.
+
+    Parameters
+    ----------
+    rankings
+        The gold table.
+    start, end
+        Which tasks, by place in the order of their names.
     """
     drawn = []
-    for task, _ in first_tasks(rankings):
-        parts = best_ranking(rankings, task)
+    for task, of_task in first_tasks(rankings, start, end):
+        parts = best_ranking(of_task, task)
         for number, rows in _largest_parts(parts):
             ranked = rows[:MOST_SYSTEMS]
             method = ranked[0]["method"]
@@ -251,9 +258,11 @@ def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
     return found
 
 
-def first_tasks(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The first tasks of a table, with their rows."""
-    for task in sorted(pc.unique(table["task"].cast(TEXT)).to_pylist())[:MOST_TASKS]:
+def first_tasks(
+    table: pa.Table, start: int = 0, end: int = MOST_TASKS
+) -> Iterator[tuple[str, pa.Table]]:
+    """The first tasks of a table, or others by place, with their rows."""
+    for task in sorted(pc.unique(table["task"].cast(TEXT)).to_pylist())[start:end]:
         yield task, table.filter(pc.equal(table["task"].cast(TEXT), task))
 
 

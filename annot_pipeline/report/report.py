@@ -38,8 +38,8 @@ SECTIONS: tuple[tuple[str, str, Callable[[Contents], str]], ...] = (
     ("judges", "Judges", judges),
     ("agreement", "Agreement", agreement),
     ("certainty", "Certainty", certainty),
-    ("contested", "Contested items", contested),
     ("adjudicated", "Decided by experts", adjudicated),
+    ("contested", "Contested items", contested),
     ("cost", "Cost", cost),
     ("lineage", "How it was made", lineage),
     ("method", "Method and citation", method),
@@ -55,6 +55,7 @@ TABLES: dict[str, tuple[str, ...] | None] = {
         "task", "item", "label", "probability", "certain", "adjudicated", "model_label",
         "model_probability", "adjudicator", "adjudicated_at", "adjudication_reason",
     ),
+    "items": ("item", "truth"),
     "prevalence": None,
     "scores": ("task", "easl_score", "ra_score"),
     "segment_ranks": (
@@ -71,7 +72,7 @@ INTERNAL = ("control_pairs", "comparisons", "comparison_times", "segment_contrad
 
 COMPARED: dict[str, tuple[str, ...]] = {
     "judges": ("task", "judge", "verdict", "dropped", "p_value"),
-    "labels": ("task", "item", "label", "probability"),
+    "labels": ("task", "item", "label", "probability", "adjudicated", "adjudicator"),
     "system_rankings": ("task", "method", "system", "rank", "cluster", "score"),
 }
 """Gold tables of the previous release that this one is held against, with their columns."""

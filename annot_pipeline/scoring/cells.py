@@ -245,8 +245,9 @@ def _checked(
     every = np.column_stack([cells, elsewhere])
     whole = ~np.isnan(every).any(axis=1)  # what is no number was said already
 
-    def fault(kind: str, where: npt.NDArray[np.bool_], values: Floats) -> None:
-        faults.add(kind, rows.numbers(where), [f"{value:.9g}" for value in values[where]])
+    def fault(kind: str, where: npt.NDArray[np.bool_], values: Floats, allowed: str = "") -> None:
+        shown = [f"{value:.9g}" for value in values[where]]
+        faults.add(kind, rows.numbers(where), shown, allowed)
 
     lowest, highest, total = every.min(axis=1), every.max(axis=1), every.sum(axis=1)
     fault("negative", whole & (lowest < 0), lowest)
@@ -258,7 +259,8 @@ def _checked(
     else:
         above = highest > 1 + SUM_TOLERANCE
         fault("above_one", whole & above, highest)
-        fault("sum", whole & ~above & off, total)
+        kind = "sum_of_rows" if rows.form.name == "long" else "sum"
+        fault(kind, whole & ~above & off, total, _sum_of(rows.form))
     usable = whole & (total > 0) & np.isfinite(total)
     every[~usable] = 1.0 / every.shape[1]  # faults are raised before anything is made of it
     shares = every / every.sum(axis=1, keepdims=True)
@@ -273,6 +275,12 @@ def _checked(
         n_scaled=int(off.sum()) if normalize else 0,
         n_tied=n_tied,
     )
+
+
+def _sum_of(form: Form) -> str:
+    """What the sum should be, if columns that look like classes are not in it."""
+    lost = form.like_classes
+    return f"1; not in it, as no class of gold: {_listed(lost)}" if lost else ""
 
 
 def _listed(classes: tuple[str, ...]) -> str:

@@ -23,6 +23,11 @@ KINDS = {
     "sum": (
         "the item's probabilities do not sum to 1",
         "1, give or take 0.000001",
+        "--normalize divides by the sum",
+    ),
+    "sum_of_rows": (
+        "the probabilities of the item's rows do not sum to 1",
+        "1, give or take 0.000001",
         "--normalize divides by the sum; --form labels takes the labels alone, where "
         "probability is the model's confidence in one",
     ),

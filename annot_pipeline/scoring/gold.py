@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.releases import Release
 
@@ -23,7 +23,6 @@ Flags = npt.NDArray[np.bool_]
 
 GROUPS = ("below 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "0.99 and above", "adjudicated")
 """Items by how certain gold is of its label; each range without its end."""
-_STARTS = (0.5, 0.8, 0.95, 0.99)
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ class GoldTask:
     def groups(self) -> Codes:
         """``(n_items,)`` place in `GROUPS`."""
         sure = self.distribution[np.arange(len(self.labels)), self.labels]
-        groups: Codes = np.digitize(sure, _STARTS).astype(np.int64)
+        groups: Codes = np.digitize(sure, CERTAINTY_BOUNDS).astype(np.int64)
         return np.where(self.adjudicated, len(GROUPS) - 1, groups)
 
     def take(self, items: Codes) -> GoldTask:

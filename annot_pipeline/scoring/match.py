@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import ConfigError, InputError, Problem, first_of, shorten
+from annot_pipeline.errors import ConfigError, InputError, Problem, counted, first_of, shorten
 from annot_pipeline.scoring.cells import Rows
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.gold import GoldTask
@@ -152,7 +152,7 @@ def _nothing(predictions: Predictions, found: Matched, tasks: Mapping[str, GoldT
     if others:
         problems.append(
             Problem(
-                "task", f"{sum(others.values()):,} rows of other tasks", _listed(tasks),
+                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _listed(tasks),
                 "spell tasks as gold does, or rename the column task if it is something else",
                 tuple(others),
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import ConfigError, Problem, first_of
+from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.scoring.faults import Faults
 
@@ -85,6 +86,12 @@ class Form:
         """Whether there is more than a class an item."""
         return self.name != "labels"
 
+    @property
+    def like_classes(self) -> tuple[str, ...]:
+        """Columns that nothing is made of, though they are named as those of classes are."""
+        prefix = next((column.removesuffix(name) for name, column in self.classes), "")
+        return tuple(c for c in self.ignored if prefix and c.startswith(prefix))
+
     def says(self) -> str:
         """For people."""
         if self.name == "columns":
@@ -115,13 +122,18 @@ def read_predictions(path: Path) -> Predictions:
         known = ", ".join(ENDINGS)
         problem = Problem("", "its name does not tell the format", f"{known}; each also .gz")
         raise ConfigError(f"{path}: cannot be read", [problem])
-    export = READERS[format_](Opening(path, path.name))
-    chunks = list(export.chunks)
+    try:
+        export = READERS[format_](Opening(path, path.name))
+        chunks = list(export.chunks)
+    except InputError as error:
+        raise InputError(error.title, list(map(_without_options, error.problems))) from error
     faults = Faults(path.name)
     for chunk in chunks:
         bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
         reasons = chunk.problem.take(pa.array(bad)).to_pylist()
-        faults.add("unreadable", chunk.row[bad].tolist(), reasons)
+        # what a campaign's options would mend, none mends here
+        told = [reason.partition("; see options.")[0] for reason in reasons]
+        faults.add("unreadable", chunk.row[bad].tolist(), told)
     faults.raise_any()
     columns = {
         name: pa.concat_arrays(
@@ -133,8 +145,15 @@ def read_predictions(path: Path) -> Predictions:
     }
     rows = np.concatenate([np.empty(0, np.int64), *(chunk.row for chunk in chunks)])
     if not len(rows):
-        raise ConfigError(f"{path}: no predictions", [Problem("", "the file has no rows")])
+        raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
     return Predictions(path.name, columns, rows.astype(np.int64))
+
+
+def _without_options(problem: Problem) -> Problem:
+    """Readers name options of campaign.yaml, which predictions do not have."""
+    if "options." not in problem.do:
+        return problem
+    return replace(problem, do="write it in UTF-8 with one header line, or as JSON Lines")
 
 
 def recognise(
@@ -169,7 +188,8 @@ def recognise(
             raise _missing(predictions, option, f"no column {column}", "name one of these")
     item = item or ITEM
     if item not in there:
-        raise _missing(predictions, "", f"no column {ITEM}", "name the column with --item")
+        do = _likely_column(there, "--item", ITEM) or "name the column with --item"
+        raise _missing(predictions, "", f"no column {ITEM}", do)
     task = TASK if TASK in there and item != TASK else None
     label_column = label or (LABEL if LABEL in there and item != LABEL else None)
     kept = {item, task, label}
@@ -215,11 +235,21 @@ def _likely(
     if label is None and by_class:
         return "columns"
     if label_column is None:
-        do = "name the column of labels with --label"
+        named = _likely_column(list(predictions.columns), "--label", LABEL)
+        do = named or "name the column of labels with --label"
         raise _missing(predictions, "", "nothing that is a prediction", do)
     if PROBABILITY in predictions.columns and _repeats(predictions, item, task):
         return "long"
     return "labels"
+
+
+def _likely_column(there: Sequence[str], option: str, wanted: str) -> str:
+    """The option that names a column spelt otherwise, if there is one, or there twice."""
+    twice = [name for name in there if name.startswith(f"{wanted}#")]
+    if twice:
+        return f"the header has {wanted} {len(twice)} times: choose one, as {option} '{twice[0]}'"
+    column = next((name for name in there if name.strip().casefold() == wanted), None)
+    return "" if column is None else f"did you mean {option} {shlex.quote(column)}?"
 
 
 def _repeats(predictions: Predictions, item: str, task: str | None) -> bool:

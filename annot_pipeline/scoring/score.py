@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,7 @@ class Options:
                 Problem("--floor", f"is {self.floor}", "more than 0 and less than 1, as 1e-9")
             )
         if self.rounds < 0:
-            problems.append(Problem("--rounds", f"is {self.rounds}", "0 (no interval) or more"))
+            problems.append(Problem("--rounds", f"is {self.rounds}", "0 (no bootstrap) or more"))
         if self.form is not None and self.form not in FORMS:
             problems.append(Problem("--form", f"is {self.form}", ", ".join(FORMS)))
         if problems:
@@ -134,9 +134,12 @@ def score(
     predictions = read_predictions(path)
     gold = read_gold(release)
     tasks = choose_tasks(gold, options.task)
-    classes = list(dict.fromkeys(name for task in tasks.values() for name in task.classes))
     form = recognise(
-        predictions, classes, item=options.item, label=options.label, form=options.form
+        predictions,
+        _classes(tasks.values()),
+        item=options.item,
+        label=options.label,
+        form=options.form,
     )
     faults = Faults(path.name)
     matched = match(predictions, form, gold, tasks, faults)
@@ -157,7 +160,7 @@ def score(
         "release": release.version,
         "manifest_sha256": release.manifest_sha256,
         "predictions": str(path),
-        "form": written.form(form, classes),
+        "form": written.form(form, _classes(tasks[task] for task in found)),
         "floor": options.floor,
         "rounds": options.rounds,
         "seed": campaign.settings.seed,
@@ -170,6 +173,11 @@ def score(
             [(task.gold, task.found, task.items) for task in scored.values()]
         ),
     }
+
+
+def _classes(tasks: Iterable[GoldTask]) -> list[str]:
+    """Classes of tasks, each once."""
+    return list(dict.fromkeys(name for task in tasks for name in task.classes))
 
 
 def _score_task(gold: GoldTask, found: Predicted, options: Options, seed: int) -> _Scored:

@@ -98,7 +98,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="4",
+        code_version="5",
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -335,7 +335,10 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "add_up_costs",
         "Adds up what assignments were paid, by task, where exports carry rewards.",
-        inputs={"controlled": (), "labels": ("task", "item"), "scores": ("task", "item")},
+        inputs={
+            "controlled": (), "labels": ("task", "item"), "scores": ("task", "item"),
+            "segment_ranks": ("task", "item"),
+        },
         outputs=("costs",),
         settings=(),
         code_version=read_rewards.CODE_VERSION,

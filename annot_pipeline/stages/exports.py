@@ -20,12 +20,13 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
+from annot_pipeline.errors import ConfigError, Problem, counted, first_of, shorten
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.exports import READERS, Export, Opening
 from annot_pipeline.published_settings import names_in_path
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.parent import check_parent
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import (
     FIELD_TYPES,
@@ -41,7 +42,6 @@ from annot_pipeline.storage.archive import (
     matching_folders,
 )
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
-from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import read_table, write_table
 
 EXPORTS = pa.schema(
@@ -86,7 +86,7 @@ CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 
 def archive_exports(context: StageContext) -> Made:
     """Find the inputs of this build and keep their bytes."""
-    Releases.of(context.campaign).refuse_another()  # before any work
+    check_parent(context.campaign)  # before any work
     settings, folder = context.campaign.settings, context.campaign.folder
     rows = []
     listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
@@ -106,7 +106,9 @@ def archive_exports(context: StageContext) -> Made:
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
     table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
     total = sum(row[5] for row in rows)
-    context.progress(f"{len(rows)} exports, {total:,} bytes, archived by SHA-256")
+    context.progress(
+        f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
+    )
     return Made({"exports": table}, {"files": len(rows), "bytes": total})
 
 
@@ -149,20 +151,21 @@ def read_exports(context: StageContext) -> Made:
             if parsed % 10 == 0:
                 context.progress(f"read {export['source_file']}")
         noted = read_json(note)
-        counted = noted["counted"]
+        counts = noted["counted"]
         if noted["columns"] is not None:  # a row may leave out what is null, a source may not
             seen.setdefault(place, {}).update(dict.fromkeys(noted["columns"]))
         files.append(
             {name: export[name] for name in EXPORTS.names if name != "kind"}
-            | {"filename": target.name, **counted}
-            | {"ignored": json.dumps(counted["ignored"], sort_keys=True)}
+            | {"filename": target.name, **counts}
+            | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
         )
     for place, columns in seen.items():
         source = settings.sources[place]
         check_columns(source, list(columns), source.path, f"sources.{place}.fields")
     n_rows, n_records = sum(f["rows"] for f in files), sum(f["records"] for f in files)
     context.progress(
-        f"{n_rows:,} rows, {n_records:,} records; {parsed} of {len(files)} exports were new"
+        f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
+        f"{parsed:,} of {counted(len(files), 'export')} new"
     )
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),

@@ -191,8 +191,8 @@ def compare_agreement(context: StageContext) -> Made:
     """What has become of the agreement since the newest release."""
     release = Releases.of(context.campaign).latest()
     released: pa.Table | Path = AGREEMENT.empty()
-    if release and (release.folder / "agreement.parquet").exists():
-        released = release.folder / "agreement.parquet"
+    if release and "agreement" in release.tables:
+        released = release.path("agreement")
     changes = context.queries.table(
         "audit/agreement_changes",
         {"agreement": context.inputs["agreement"].path, "released": released},

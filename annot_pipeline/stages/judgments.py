@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FATES, TEXT, fates_text
-from annot_pipeline.errors import first_of, shorten
+from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.exports import ANY_RECORD
 from annot_pipeline.steps.look_alikes import look_alikes
@@ -44,7 +44,7 @@ def settle_judgments(context: StageContext) -> Made:
     ).to_pylist()
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = settled.rows
-    context.progress(f"{n_records:,} records: {fates_text(fates)}")
+    context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
     facts = {
         "records": n_records,
         "fates": fates,
@@ -61,6 +61,9 @@ def settle_judgments(context: StageContext) -> Made:
         ],
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
         "look_alikes": _all_look_alikes(queries, path),
+        "superseded_by_order": queries.table(
+            "audit/superseded_by_order", {"judgments": path, "record_files": record_files}
+        ).to_pylist(),
         "experts_disagree": [
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
             for row in queries.table("audit/expert_disagreements", {"judgments": path}).to_pylist()

@@ -11,17 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import LABELS, TEXT
-
-CERTAIN = 0.99
-"""Probability from which a label is certain."""
+from annot_pipeline.contracts import CERTAIN, LABELS, TEXT
+from annot_pipeline.errors import shorten
+from annot_pipeline.steps.indexing import text_keys
 
 COUNTS = ("n_judgments", "n_judges")
 
 
 def adjudicate(
     labels: pa.Table, distributions: pa.Table, judgments: pa.Table
-) -> tuple[pa.Table, dict[str, dict[str, int]]]:
+) -> tuple[pa.Table, dict[str, Any]]:
     """Put decisions in the place of labels.
 
     Parameters
@@ -37,22 +36,26 @@ def adjudicate(
     Returns
     -------
     labels, facts
-        A row an item that was judged or decided; by task how many items were ``decided``, of how
-        many the model says otherwise (``overridden``), how many decisions are ``superseded``.
+        A row an item that was judged or decided; ``adjudications``: by task how many items were
+        ``decided``, of how many the model says otherwise (``overridden``), how many decisions are
+        ``superseded``; and what may be mistyped: the items ``decided_not_judged``, and the
+        ``decided_new_classes`` of tasks that judges answered, too.
     """
     control, fate = (judgments[name].cast(TEXT) for name in ("control", "fate"))
     by_experts = pc.equal(control, "adjudication")
     decisions = judgments.filter(pc.equal(fate, "adjudication"))
     superseded = judgments.filter(pc.and_(by_experts, pc.equal(fate, "superseded")))
-    if not decisions.num_rows:
-        return labels, {}
     known = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
     overridden = _override(labels, decisions, distributions, known)
     place = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
     alone = _decided_alone(decisions.filter(pc.is_null(place)))
     whole = pa.concat_tables([overridden, alone])
     whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
-    return whole, _facts(whole, superseded)
+    return whole, {
+        "adjudications": _counts(whole, superseded),
+        "decided_not_judged": [f"{r['task']} {shorten(r['item'])}" for r in alone.to_pylist()],
+        "decided_new_classes": _new_classes(decisions, distributions),
+    }
 
 
 def _override(
@@ -103,7 +106,22 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
     }
 
 
-def _facts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:
+def _new_classes(decisions: pa.Table, distributions: pa.Table) -> list[str]:
+    """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
+    answered = pc.is_in(decisions["task"].cast(TEXT), pc.unique(distributions["task"].cast(TEXT)))
+    given = pc.unique(_keys(distributions, "task", "label"))
+    is_new = pc.and_(answered, pc.invert(pc.is_in(_keys(decisions, "task", "label"), given)))
+    items: dict[tuple[str, str], list[str]] = {}
+    for row in decisions.filter(is_new).to_pylist():
+        items.setdefault((row["task"], row["label"]), []).append(row["item"])
+    return [
+        f"{task} {shorten(label)} "
+        f"({len(found):,} item{'s' * (len(found) > 1)}, as {shorten(min(found))})"
+        for (task, label), found in sorted(items.items())
+    ]
+
+
+def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:
     decided = labels.filter(labels["adjudicated"])
     other = decided.filter(
         pc.fill_null(pc.not_equal(decided["label"], decided["model_label"]), False)
@@ -125,7 +143,4 @@ def _with(table: pa.Table, name: str, values: Any) -> pa.Table:
 
 
 def _keys(table: pa.Table, *names: str) -> pa.ChunkedArray:
-    """Names as one text; the lengths say where each ends, whatever they hold."""
-    columns = [table[name].cast(TEXT) for name in names]
-    lengths = [pc.binary_length(column).cast(TEXT) for column in columns[:-1]]
-    return pc.binary_join_element_wise(*lengths, *columns, ":")
+    return text_keys(*(table[name] for name in names))

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.steps.indexing import text_keys
 
 
 def apply_verdicts(
@@ -24,10 +25,10 @@ def apply_verdicts(
         As `control_judges` gives it.
     """
     dropped = judge_tests.filter(judge_tests["dropped"])
-    keys = _keys(dropped["task"], dropped["judge"]).combine_chunks()
+    keys = text_keys(dropped["task"], dropped["judge"]).combine_chunks()
     reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
     for batch in judgments:
-        place = pc.index_in(_keys(batch["task"], batch["judge_id"]), keys)
+        place = pc.index_in(text_keys(batch["task"], batch["judge_id"]), keys)
         counted = pc.is_in(batch["fate"].cast(TEXT), pa.array(["used", "control"], TEXT))
         fails = pc.and_(pc.is_valid(place), counted)
         for name, values in (
@@ -37,13 +38,6 @@ def apply_verdicts(
             at = batch.schema.get_field_index(name)
             batch = batch.set_column(at, batch.schema.field(name), values)
         yield batch
-
-
-def _keys(tasks: pa.ChunkedArray, judges: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Task and judge as one text; the task's length says where it ends, whatever they hold."""
-    task = tasks.cast(TEXT)
-    length = pc.binary_length(task).cast(TEXT)
-    return pc.binary_join_element_wise(length, task, judges.cast(TEXT), ":")
 
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.contracts import TEXT
+
 Codes = npt.NDArray[np.int64]
 
 
@@ -54,6 +56,13 @@ def index_pairs(first: Codes, second: Codes) -> PairIndex:
 def names_of(names: Sequence[str], codes: Codes) -> pa.Array:
     """Names of codes, as a column."""
     return pc.take(pa.array(names, pa.string()), pa.array(codes))
+
+
+def text_keys(*columns: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Names of several columns as one text; lengths say where each ends, whatever they hold."""
+    texts = [column.cast(TEXT) for column in columns]
+    lengths = [pc.binary_length(text).cast(TEXT) for text in texts[:-1]]
+    return pc.binary_join_element_wise(*lengths, *texts, ":")
 
 
 def class_order(labels: Sequence[str]) -> list[str]:

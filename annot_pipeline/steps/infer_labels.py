@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import (
+    CERTAIN,
     INT,
     JUDGE_CONFUSION,
     LABEL_DISTRIBUTIONS,
@@ -31,10 +32,10 @@ from annot_pipeline.methods.dawid_skene import (
 from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import Votes, count_votes
-from annot_pipeline.steps.adjudicate import CERTAIN, adjudicate
+from annot_pipeline.steps.adjudicate import adjudicate
 from annot_pipeline.steps.indexing import class_order, index, index_pairs, names_of
 
-CODE_VERSION = "3"
+CODE_VERSION = "4"
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -136,11 +137,11 @@ def infer_labels(
         "label_fits": _stack(FITS, [_fit(t, f) for t, f, _, _ in results]),
     }
     facts = _facts(tables, results)
-    tables["labels"], adjudications = adjudicate(
+    tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments
     )
     items = tables["labels"].num_rows
-    return tables, facts | {"items": items, "adjudications": adjudications}
+    return tables, facts | decided | {"items": items}
 
 
 def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:

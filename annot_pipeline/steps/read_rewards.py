@@ -14,7 +14,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.errors import shorten
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 
 AMOUNT = re.compile(
     r"\s*(?P<before>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$)?\s*"
@@ -40,6 +40,7 @@ COSTS = pa.schema(
         ("cost_per_gold", REAL),
         ("cost_per_judgment", REAL),
         ("one_more_per_item", REAL),
+        ("reason", TEXT),
     ]
 )
 """One row is a task and currency; see sql/audit/cost.sql."""

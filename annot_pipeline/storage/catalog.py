@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import make_private, replacing
 from annot_pipeline.storage.queries import no_glob
 from annot_pipeline.storage.releases import Release, Releases
 
@@ -51,7 +51,7 @@ def write_catalog(store: Path, gold: Path) -> Path:
     releases = Releases(gold)
     newest = releases.get()
     try:
-        store.mkdir(parents=True, exist_ok=True)
+        make_private(store)
         with replacing(target) as temporary, _attached(temporary) as connection:
             _add_release(connection, newest, "main", columns=True)
             for version in releases.versions():
@@ -62,6 +62,22 @@ def write_catalog(store: Path, gold: Path) -> Path:
         do = "free space, or mend access; the releases themselves are untouched"
         raise StoreError(f"{target}: cannot be written", [Problem("", what, do=do)]) from error
     return target
+
+
+def is_catalog_of(store: Path, release: Release) -> bool:
+    """Whether the catalog reads this release where it lies; a folder that was copied does not."""
+    table = next(iter(release.manifest["tables"]), None)
+    if table is None:
+        return True
+    try:
+        with closing(duckdb.connect(str(store / CATALOG), read_only=True)) as connection:
+            found = connection.execute(
+                "SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND view_name = ?",
+                [table["name"]],
+            ).fetchone()
+    except duckdb.Error:
+        return False
+    return found is not None and _path(release, table) in found[0]
 
 
 @contextmanager
@@ -93,7 +109,7 @@ def _add_release(
     statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
-        path = _text(no_glob(os.path.abspath(release.folder / table["file"])))
+        path = _path(release, table)
         about = _text(f"{release.version}: {table.get('row', '')}")
         statements.append(f"CREATE VIEW {view} AS FROM read_parquet({path})")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
@@ -107,6 +123,11 @@ def _add_release(
         connection.execute("ROLLBACK")
         raise
     connection.execute("COMMIT")
+
+
+def _path(release: Release, table: dict[str, Any]) -> str:
+    """Where a view reads a table, as SQL says it."""
+    return _text(no_glob(os.path.abspath(release.folder / table["file"])))
 
 
 def _name(name: str) -> str:

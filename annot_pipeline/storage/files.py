@@ -63,6 +63,11 @@ def appearing(target: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that only its owner may open; one that is there keeps its mode."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def remove_unfinished(folder: Path) -> None:
     """Delete what killed processes left half done."""
     for path in folder.glob(f"{TEMPORARY}*") if folder.is_dir() else ():

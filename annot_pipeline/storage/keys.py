@@ -6,11 +6,13 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from annot_pipeline.config import Privacy
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import make_private, replacing
 
 KEY_FILE = "judge.key"
 SHORTEST = 32
@@ -22,7 +24,7 @@ def judge_key(privacy: Privacy, store: Path) -> bytes:
     key = present_key(privacy, store)
     if key is None:
         path = store / KEY_FILE
-        store.mkdir(parents=True, exist_ok=True)
+        make_private(store)
         with replacing(path, keep=True) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(secrets.token_hex(32).encode())
@@ -45,6 +47,43 @@ def no_key(privacy: Privacy) -> Problem:
     return Problem("", what, do=f"set ${privacy.key_env}")
 
 
+def refuse_other_key(privacy: Privacy, store: Path, manifest: Mapping[str, Any]) -> None:
+    """Make sure that a build gives judges the names that a release did, unless told otherwise.
+
+    Raises
+    ------
+    StoreError
+        The release's key is missing, or the key at hand is another.
+    """
+    version, before = manifest["version"], manifest["settings"].get("privacy", {})
+    both = privacy.pseudonymize and before.get("pseudonymize", False)
+    if privacy.new_key or not both:
+        return
+    key, known = present_key(privacy, store), before.get("key_fingerprint")
+    if key is None:
+        what = f"it is not in {store}, and ${privacy.key_env} is not set"
+    elif known and fingerprint(key) != known:
+        given = f"${privacy.key_env}" if os.environ.get(privacy.key_env) else str(store / KEY_FILE)
+        what = f"{given} is another key"
+    else:
+        return
+    do = (
+        f"restore {store / KEY_FILE} from a backup, or set ${privacy.key_env} to the key of "
+        f"{version}; --set privacy.new_key=true, once, gives all judges new names"
+    )
+    title = f"the key of the judges' names in {version} is missing"
+    raise StoreError(title, [Problem("", what, do=do)])
+
+
+def same_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether judges and judgments are named alike under two published settings."""
+    old, new = (settings.get("privacy", {}) for settings in (before, now))
+    if old.get("pseudonymize") != new.get("pseudonymize"):
+        return False
+    known = old.get("key_fingerprint")  # older releases do not tell
+    return known is None or known == new.get("key_fingerprint")
+
+
 def _read(path: Path) -> bytes:
     key = path.read_bytes()
     if len(key) < SHORTEST:
@@ -64,6 +103,11 @@ def _read(path: Path) -> bytes:
 def derive(key: bytes, purpose: str) -> str:
     """A key for one purpose, as 64 hex digits; it does not give the key away."""
     return hmac.new(key, purpose.encode(), hashlib.sha256).hexdigest()
+
+
+def fingerprint(key: bytes) -> str:
+    """16 hex digits that tell a key from others, and nothing of it or of names."""
+    return derive(key, "published fingerprint")[:16]
 
 
 def pseudonym(key: bytes, judge: str) -> str:

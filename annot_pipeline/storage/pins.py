@@ -1,32 +1,15 @@
-"""``pins.json``: releases that `annot prune` keeps, and why."""
+"""Pins: releases that `annot prune` keeps, and why; ``latest.json`` holds them, with its digest."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.storage.files import write_json
-from annot_pipeline.storage.pointer import number
+from annot_pipeline.storage.pointer import Pin, number, read_pointer, write_pointer
 from annot_pipeline.storage.releases import Releases
-
-PINS = "pins.json"
-
-
-class Pin(BaseModel):
-    """Since when a release is kept, and why."""
-
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
-
-    pinned_at: str
-    why: str = ""
-
-
-class _Pins(RootModel[dict[str, Pin]]):
-    """All pins, by version."""
 
 
 def read_pins(gold: Path) -> dict[str, Pin]:
@@ -35,20 +18,11 @@ def read_pins(gold: Path) -> dict[str, Pin]:
     Raises
     ------
     StoreError
-        The file is damaged: nobody knows what to keep.
+        latest.json is not as it was written: nobody knows what to keep.
     """
-    path = gold / PINS
-    try:
-        pins = _Pins.model_validate_json(path.read_bytes()).root
-    except (FileNotFoundError, NotADirectoryError):
-        return {}
-    except ValidationError:
-        do = f"restore it, or delete it and pin again; it should read {EXAMPLE}"
-        raise StoreError(f"{path}: damaged", [Problem("", "it holds no pins", do=do)]) from None
+    pointer = read_pointer(gold)
+    pins = pointer.pins if pointer else {}
     return {version: pins[version] for version in sorted(pins, key=number)}
-
-
-EXAMPLE = '{"v0001": {"pinned_at": "2030-01-31T00:00:00+00:00", "why": "paper"}}'
 
 
 def pin(releases: Releases, version: str, why: str) -> str:
@@ -61,7 +35,7 @@ def pin(releases: Releases, version: str, why: str) -> str:
     """
     found = releases.get(version).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    _write(releases, read_pins(releases.gold) | {found: Pin(pinned_at=now, why=why)})
+    _write(releases, read_pins(releases.gold) | {found: Pin(now, why)})
     return found
 
 
@@ -82,6 +56,7 @@ def unpin(releases: Releases, version: str) -> str:
     return found
 
 
-def _write(releases: Releases, pins: dict[str, Pin]) -> None:
-    document: dict[str, Any] = {version: kept.model_dump() for version, kept in pins.items()}
-    write_json(releases.gold / PINS, document)
+def _write(releases: Releases, pins: Mapping[str, Pin]) -> None:
+    pointer = read_pointer(releases.gold)
+    if pointer is not None:
+        write_pointer(releases.gold, replace(pointer, pins=pins))

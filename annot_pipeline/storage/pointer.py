@@ -1,4 +1,4 @@
-"""``latest.json``: the newest release, and the digest of every manifest ever published.
+"""``latest.json``: the newest release, the digest of every manifest ever published, and pins.
 
 It carries a digest of itself, so that whoever finds a manifest that differs from what stands
 here knows which of the two was changed. Pointers of schema 1 hold version and digest alone.
@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,14 @@ from annot_pipeline.storage.files import canonical_json, write_json
 POINTER = "latest.json"
 VERSION = re.compile(r"v(\d{4,})")
 SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Pin:
+    """Since when `annot prune` keeps a release, and why."""
+
+    pinned_at: str
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class Pointer:
         knows that of the newest alone.
     pruned
         Releases that `annot prune` removed.
+    pins
+        Releases that `annot prune` keeps.
     complete
         Whether ``manifests`` holds all: false of an old pointer.
     """
@@ -42,6 +52,7 @@ class Pointer:
     version: str
     manifests: Mapping[str, str]
     pruned: tuple[str, ...] = ()
+    pins: Mapping[str, Pin] = field(default_factory=dict)
     complete: bool = field(default=True, compare=False)
 
     def document(self) -> dict[str, Any]:
@@ -51,6 +62,7 @@ class Pointer:
             "manifest_sha256": self.manifests[self.version],
             "manifests": dict(self.manifests),
             "pruned": sorted(self.pruned, key=number),
+            "pins": {version: asdict(pin) for version, pin in self.pins.items()},
         }
         return said | {"sha256": _digest(said)}
 
@@ -95,7 +107,8 @@ def _parsed(data: bytes) -> Pointer:
     version, newest = document["version"], document["manifest_sha256"]
     pointer = Pointer(version, {version: newest}, complete=False)
     if document.keys() != {"version", "manifest_sha256"}:
-        pointer = Pointer(version, document["manifests"], tuple(document["pruned"]))
+        pins = {name: Pin(**pin) for name, pin in document["pins"].items()}
+        pointer = Pointer(version, document["manifests"], tuple(document["pruned"]), pins)
         if canonical_json(pointer.document()) != data:
             raise ValueError("changed")
     elif canonical_json(document) != data:

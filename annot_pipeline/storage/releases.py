@@ -8,17 +8,13 @@ killed between rename and pointer left a whole release; the next build points to
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError, first_of
@@ -29,7 +25,7 @@ from annot_pipeline.storage.files import (
     file_sha256,
     remove_unfinished,
 )
-from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, read_manifest
+from annot_pipeline.storage.manifest import MANIFEST, read_manifest
 from annot_pipeline.storage.pointer import (
     POINTER,
     VERSION,
@@ -38,54 +34,9 @@ from annot_pipeline.storage.pointer import (
     read_pointer,
     write_pointer,
 )
+from annot_pipeline.storage.release import Release
 
-
-@dataclass(frozen=True)
-class Release:
-    """A published release: its version, folder, and manifest."""
-
-    version: str
-    folder: Path
-    manifest: dict[str, Any]
-
-    @property
-    def manifest_sha256(self) -> str:
-        """Digest of the manifest's bytes, which a child release names."""
-        return file_sha256(self.folder / MANIFEST)
-
-    def table(self, name: str) -> pa.Table:
-        """A table, its checksum verified.
-
-        Raises
-        ------
-        StoreError
-            There is no such table, or its bytes are not those that were published.
-        """
-        tables = {table["name"]: table for table in self.manifest["tables"]}
-        if name not in tables:
-            raise StoreError(
-                f"{self.folder}: no table {name}",
-                [Problem("", "not in this release", allowed=", ".join(tables))],
-            )
-        path = self.folder / tables[name]["file"]
-        try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            problem = Problem("", f"{path.name} is missing", do=COPY_AGAIN)
-            raise StoreError(f"{self.folder}: half a release", [problem]) from None
-        except OSError as error:
-            problem = Problem("", error.strerror or str(error), do="mend access to it")
-            raise StoreError(f"{path}: cannot be read", [problem]) from None
-        if hashlib.sha256(data).hexdigest() != tables[name]["sha256"]:
-            problem = Problem(
-                "", "the checksum differs from the manifest's", do="annot verify CAMPAIGN"
-            )
-            raise StoreError(f"{path}: not the bytes that were published", [problem])
-        try:
-            return pq.read_table(pa.BufferReader(data))
-        except (pa.ArrowException, OSError) as error:
-            problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
-            raise StoreError(f"{path}: cannot be read as Parquet", [problem]) from None
+__all__ = ["Release", "Releases"]
 
 
 class Releases:
@@ -97,16 +48,19 @@ class Releases:
         Folder of the releases.
     campaign
         Whose releases they must be; None: anybody's.
+    typed
+        The campaign as commands take it, for messages.
     """
 
-    def __init__(self, gold: Path, campaign: str | None = None) -> None:
+    def __init__(self, gold: Path, campaign: str | None = None, typed: str = "CAMPAIGN") -> None:
         self.gold = gold
         self.campaign = campaign
+        self.typed = typed
 
     @classmethod
     def of(cls, campaign: LoadedCampaign) -> Releases:
         """The releases of a campaign; those of another one are refused."""
-        return cls(campaign.gold, campaign.settings.campaign)
+        return cls(campaign.gold, campaign.settings.campaign, campaign.typed)
 
     def versions(self) -> list[str]:
         """Published versions, oldest first; one that nothing points to yet is not listed."""
@@ -179,10 +133,38 @@ class Releases:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             self.refuse_another()  # the other build may have been the first
             remove_unfinished(self.gold)
-            self._finish_interrupted()
             yield
         finally:
             os.close(descriptor)
+
+    def finish_interrupted(self) -> list[str]:
+        """Point to what a killed build published whole; the right to publish is held.
+
+        Returns
+        -------
+        list of str
+            Folders that lie there as newer releases, but are none: a copy that is not finished, or
+            not the child of the newest release. The pointer stays where it is.
+        """
+        pointer = read_pointer(self.gold)
+        lost, left = pointer is None, []
+        for version in self.folders():
+            if number(version) <= (number(pointer.version) if pointer else 0):
+                continue
+            try:
+                manifest = read_manifest(self.gold / version, None)
+            except StoreError:
+                left.append(version)
+                continue
+            parent = (manifest["parent"] or {}).get("version")
+            release = Release(version, self.gold / version, manifest, self.typed)
+            follows = lost or (pointer is not None and parent == pointer.version)
+            if manifest["version"] != version or not follows or release.damaged():
+                left.append(version)
+                continue
+            self._point_to(version)
+            pointer = read_pointer(self.gold)
+        return left
 
     def next_version(self) -> str:
         """The version that the next release gets; a deleted one is not used again."""
@@ -197,7 +179,7 @@ class Releases:
             manifest = fill(folder)
             (folder / MANIFEST).write_bytes(canonical_json(manifest))
         self._point_to(version)
-        return Release(version, target, manifest)
+        return Release(version, target, manifest, self.typed)
 
     def remove(self, versions: Sequence[str]) -> None:
         """Remove releases while the right to publish is held; the pointer goes on knowing them.
@@ -226,7 +208,8 @@ class Releases:
 
     def _read(self, version: str, pointer: Pointer) -> Release:
         folder = self.gold / version
-        release = Release(version, folder, read_manifest(folder, pointer.manifests.get(version)))
+        manifest = read_manifest(folder, pointer.manifests.get(version))
+        release = Release(version, folder, manifest, self.typed)
         self._check_campaign(release.manifest)
         return release
 
@@ -244,7 +227,10 @@ class Releases:
     def _point_to(self, version: str) -> None:
         before = read_pointer(self.gold)
         known = self._known(before) | {version: file_sha256(self.gold / version / MANIFEST)}
-        write_pointer(self.gold, Pointer(version, known, before.pruned if before else ()))
+        after = Pointer(version, known)
+        if before:
+            after = replace(before, version=version, manifests=known, complete=True)
+        write_pointer(self.gold, after)
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
         """Digests of all manifests; where the pointer is old or lost, of those that are there."""
@@ -255,13 +241,6 @@ class Releases:
                 if version not in known and path.is_file():
                     known[version] = file_sha256(path)
         return known
-
-    def _finish_interrupted(self) -> None:
-        pointer = read_pointer(self.gold)
-        newest = number(pointer.version) if pointer else 0
-        for version in self.folders():
-            if number(version) > newest and (self.gold / version / MANIFEST).exists():
-                self._point_to(version)
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """The error of a release that is not there: what is, and what to do."""
@@ -280,9 +259,11 @@ class Releases:
             what, do = f"there are {', '.join(there[-5:])}", "name one of these"
         elif self.folders():
             what = f"{first_of(self.folders())} lie there, but {POINTER} does not"
-            do = f"copy {POINTER} too; where a build was killed, annot build CAMPAIGN writes it"
+            build = f"annot build {self.typed}"
+            do = f"copy {POINTER} too; where a build was killed, {build} writes it"
         else:
-            what, do = "there is none yet", "annot build CAMPAIGN publishes one"
+            title = f"{self.gold}: no release yet"
+            what, do = "nothing was published here", f"annot build {self.typed} publishes one"
             near = (self.gold.parent, self.gold / "gold")
             do = next((f"releases lie in {f}" for f in near if (f / POINTER).exists()), do)
         return StoreError(title, [Problem("", what, do=do)])

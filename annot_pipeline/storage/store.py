@@ -23,6 +23,7 @@ from typing import Any
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import (
     appearing,
+    make_private,
     read_json,
     remove_unfinished,
     replacing,
@@ -115,7 +116,7 @@ class Store:
     def prepare(self) -> None:
         """Make the folder, or say why it cannot be written."""
         try:
-            self.root.mkdir(parents=True, exist_ok=True)
+            make_private(self.root)
             probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
             probe.write_bytes(b"")
             probe.unlink()
@@ -209,6 +210,20 @@ class Store:
     def in_use(self) -> Iterator[None]:
         """While a stage runs, nobody cleans; many stages may run at once."""
         with self._lock(fcntl.LOCK_SH):
+            yield
+
+    @contextlib.contextmanager
+    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Wait until no stage runs, and let none start; ``waiting`` is called if one does."""
+        if not self.root.is_dir():
+            yield
+            return
+        with contextlib.ExitStack() as held:
+            try:
+                held.enter_context(self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB))
+            except BlockingIOError:
+                waiting()
+                held.enter_context(self._lock(fcntl.LOCK_EX))
             yield
 
     @contextlib.contextmanager

@@ -1,5 +1,6 @@
--- One row: what changed between two releases.
--- Inputs: old_lineage, new_lineage, old_labels, new_labels.
+-- One row: what changed between two releases; null: judgments have other ids, nothing matches them.
+-- Inputs: old_lineage, new_lineage, old_labels, new_labels, old_judgments, new_judgments.
+-- Parameters: same_names: whether judges and judgments are named alike in both.
 WITH old_used AS (
     SELECT judgment_id, bool_or(fate = 'judge_failed') AS failed FROM old_lineage
     WHERE fate IN ('used', 'control', 'judge_failed') GROUP BY judgment_id
@@ -12,24 +13,60 @@ newly_superseded AS (
     SELECT judgment_id FROM new_lineage WHERE fate = 'superseded'
     EXCEPT
     SELECT judgment_id FROM old_lineage WHERE fate = 'superseded'
-)
+),
+judgments AS (
+    SELECT
+        (SELECT count(*) FROM new_used ANTI JOIN old_used USING (judgment_id)) AS new,
+        (SELECT count(*) FROM newly_superseded) AS superseded,
+        (
+            SELECT count(*)
+            FROM new_judgments AS n
+            JOIN old_judgments AS o USING (judgment_id)
+            ANTI JOIN newly_superseded USING (judgment_id)
+            WHERE n.fate <> 'adjudication'
+                AND (n.label, n.score, n.preference, n.rank, n.rank_a, n.rank_b) IS DISTINCT FROM
+                (o.label, o.score, o.preference, o.rank, o.rank_a, o.rank_b)
+        ) AS corrected,
+        (
+            SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
+            WHERE n.failed AND NOT o.failed
+        ) AS failing,
+        (
+            SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
+            WHERE o.failed AND NOT n.failed
+        ) AS passing,
+        (SELECT count(*) FROM old_used ANTI JOIN new_used USING (judgment_id)) AS withdrawn
+),
+-- labels of releases of schema 1 do not say who decided
+old_decided AS (
+    SELECT * FROM (
+        SELECT * FROM new_labels WHERE false
+        UNION ALL BY NAME
+        SELECT * FROM old_labels
+    ) WHERE adjudicated
+),
+new_decided AS (SELECT * FROM new_labels WHERE adjudicated)
 SELECT
-    (SELECT count(*) FROM new_used ANTI JOIN old_used USING (judgment_id)) AS new_judgments,
-    (SELECT count(*) FROM newly_superseded) AS superseded_judgments,
-    (
-        SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
-        WHERE n.failed AND NOT o.failed
-    ) AS judgments_of_judges_who_fail_now,
-    (
-        SELECT count(*) FROM new_used AS n JOIN old_used AS o USING (judgment_id)
-        WHERE o.failed AND NOT n.failed
-    ) AS judgments_of_judges_who_pass_now,
-    (SELECT count(*) FROM old_used ANTI JOIN new_used USING (judgment_id))
-        AS withdrawn_judgments,
+    CASE WHEN $same_names THEN j.new END AS new_judgments,
+    CASE WHEN $same_names THEN j.superseded END AS superseded_judgments,
+    CASE WHEN $same_names THEN j.corrected END AS corrected_judgments,
+    CASE WHEN $same_names THEN j.failing END AS judgments_of_judges_who_fail_now,
+    CASE WHEN $same_names THEN j.passing END AS judgments_of_judges_who_pass_now,
+    CASE WHEN $same_names THEN j.withdrawn END AS withdrawn_judgments,
     (SELECT count(*) FROM new_labels ANTI JOIN old_labels USING (task, item)) AS new_labels,
     (
         SELECT count(*)
         FROM new_labels AS n
         JOIN old_labels AS o ON n.task = o.task AND n.item = o.item AND n.label <> o.label
     ) AS changed_labels,
-    (SELECT count(*) FROM old_labels ANTI JOIN new_labels USING (task, item)) AS removed_labels
+    (SELECT count(*) FROM old_labels ANTI JOIN new_labels USING (task, item)) AS removed_labels,
+    (SELECT count(*) FROM new_decided ANTI JOIN old_decided USING (task, item)) AS new_decisions,
+    (
+        SELECT count(*) FROM new_decided AS n JOIN old_decided AS o USING (task, item)
+        WHERE (n.label, n.adjudicated_at, n.adjudication_reason) IS DISTINCT FROM
+            (o.label, o.adjudicated_at, o.adjudication_reason)
+            OR ($same_names AND n.adjudicator IS DISTINCT FROM o.adjudicator)
+    ) AS changed_decisions,
+    (SELECT count(*) FROM old_decided ANTI JOIN new_decided USING (task, item))
+        AS withdrawn_decisions
+FROM judgments AS j

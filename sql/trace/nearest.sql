@@ -2,7 +2,8 @@
 -- Inputs: lineage, items, judgments.
 -- Parameters: item; most: how many.
 -- Of ids that share many letters in places alike those with the fewest edits a letter; ids are held
--- to their first 100 characters, since edits cost the product of the lengths.
+-- to their first 100 characters, since edits cost the product of the lengths. What shares less than
+-- half of its letters, and does not begin alike, is not near.
 WITH known AS (
     SELECT item FROM lineage WHERE item IS NOT NULL
     UNION
@@ -13,15 +14,21 @@ WITH known AS (
     SELECT item_b FROM judgments WHERE item_b IS NOT NULL
 ),
 alike AS (
-    SELECT item
+    SELECT item, jaro_winkler_similarity(left(lower(item), 100), left(lower($item), 100)) AS alike
     FROM known
-    ORDER BY jaro_winkler_similarity(left(lower(item), 100), left(lower($item), 100)) DESC, item
+    ORDER BY alike DESC, item
     LIMIT 200
+),
+measured AS (
+    SELECT
+        item,
+        alike,
+        levenshtein(left(lower(item), 100), left(lower($item), 100))
+        / greatest(length(left(item, 100)), length(left($item, 100)), 1) AS distance
+    FROM alike
 )
 SELECT item
-FROM alike
-ORDER BY
-    levenshtein(left(lower(item), 100), left(lower($item), 100))
-    / greatest(length(left(item, 100)), length(left($item, 100)), 1),
-    item
+FROM measured
+WHERE distance <= 0.5 OR alike >= 0.8
+ORDER BY distance, item
 LIMIT $most

@@ -9,8 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, COMPARED, DIFF
+from annot_pipeline.audit.diff.judgments import JUDGMENTS
 from annot_pipeline.cli import main
 from annot_pipeline.cli.diff import TABLES
+from annot_pipeline.cli.diff_text import row_text
 from tests.conftest import build_file
 
 HEAD = "item,judge,label\n"
@@ -66,6 +68,9 @@ def test_text_says_what_changed_and_why(capsys, campaign):
         assert line in out.splitlines()
     assert "labels.label: 1 added: new judgments 1" in out
     assert "(new judgments" in out
+    assert "  corrected: small, i5, " in out
+    assert ": y to x, used (exports/a.csv:21)" in out
+    assert out.count("  new: small, ") == 4
     assert "\x1b" not in out
     assert "recomputing v0001 with new judgments of v0002, verdicts held" in err
 
@@ -95,6 +100,10 @@ def test_parquet_holds_every_cell(capsys, campaign, tmp_path):
     assert table.schema.equals(DIFF)
     assert table.num_rows == document["cells"]
     assert not any(path.name.startswith(".tmp") for path in (tmp_path / "d").iterdir())
+    judgments = pq.read_table(tmp_path / "d" / "judgments-v0001-v0002.parquet")
+    assert judgments.schema.equals(JUDGMENTS)
+    assert judgments.num_rows == document["judgments_changed"] == 5
+    assert document["judgments_path"] == str(tmp_path / "d" / "judgments-v0001-v0002.parquet")
     named = tmp_path / "named.parquet"
     assert run(capsys, "diff", campaign, "v0001", "v0002", "-o", named)[0] == 0
     assert named.read_bytes() == (tmp_path / "d" / "diff-v0001-v0002.parquet").read_bytes()
@@ -119,6 +128,45 @@ def test_nothing_is_written_into_gold(capsys, campaign, output):
     assert status == 2
     assert "a diff is no part of a release" in err
     assert sorted((campaign / "gold").rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [("d.csv", "a diff is written as Parquet"), ("new/deep/d.parquet", "there is no folder")],
+)
+def test_only_parquet_is_written_and_into_a_folder_that_is_there(capsys, campaign, output, said):
+    status, _, err = run(capsys, "diff", campaign, "v0001", "v0002", "-o", campaign / output)
+    assert status == 2
+    assert said in err
+    assert not (campaign / "new").exists()
+    assert not (campaign / "d.csv").exists()
+
+
+@pytest.mark.parametrize("table", ["labels", "lineage"])
+def test_of_a_damaged_release_causes_are_not_the_matter(capsys, campaign, table):
+    (campaign / "gold" / "v0001" / f"{table}.parquet").write_bytes(b"PAR1")
+    status, _, err = run(capsys, "diff", campaign, "v0001", "v0002")
+    assert status == 1
+    assert "not the bytes that were published" in err
+    assert "annot verify" in err
+    assert "--no-causes" not in err
+
+
+def test_without_causes_none_are_announced(capsys, campaign):
+    _, out, _ = run(capsys, "diff", campaign, "v0001", "v0002", "--no-causes")
+    assert "cause" not in out
+
+
+def test_parts_of_a_change_that_are_nothing_are_not_shown():
+    row = {"task": "t", "item": "i", "column": "probability", "change": "changed",
+           "old_number": 0.5, "new_number": 0.75, "delta": 0.25,
+           "causes": ["new judgments", "settings", "code"]}  # fmt: skip
+    deltas = {"new judgments": 0.2, "settings": 0.05, "code": 1e-15}
+    shown = "t, i: probability 0.5 to 0.75 (new judgments +0.2, settings +0.05)"
+    assert row_text(row | {"deltas": deltas}) == shown
+    assert "0.5 to >0.999999 " in row_text(row | {"deltas": deltas, "new_number": 1 - 1e-9})
+    alone = {"new judgments": 0.25, "settings": 0.0, "code": -1e-9}
+    assert row_text(row | {"deltas": alone}).endswith("0.75 (new judgments)")
 
 
 def test_a_release_that_is_not_there(capsys, campaign):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import random
 import shutil
@@ -31,7 +32,7 @@ LENIENT = "gates.rejected_share.error=1"
 def asked(built: Built, item: str, task: str | None = None) -> list[dict[str, Any]]:
     """The documents, through JSON without NaN or infinities."""
     release = built.publication.release
-    found = trace(release.folder, release.manifest, item, task)
+    found = trace(release, item, task)
     again: list[dict[str, Any]] = json.loads(json.dumps(found, allow_nan=False))
     assert again == found
     return found
@@ -113,6 +114,9 @@ def test_evidence_adds_up_to_the_released_posterior(votes, tmp_path_factory, smo
         assert posterior == pytest.approx({k: v / total for k, v in likelihood.items()}, abs=1e-9)
         evidence = [j["evidence"] for j in found["judgments"]]
         if None not in evidence and all(posterior.values()):
+            total = found["prior_evidence"] + sum(evidence)
+            by_sum = log(posterior[row["label"]] / posterior[found["runner_up"]])
+            assert total == pytest.approx(by_sum, abs=1e-9)
             mine, other = found["label"]["model_label"], found["runner_up"]
             odds = log(prevalence[mine] / prevalence[other]) + sum(evidence)
             assert odds == pytest.approx(log(posterior[mine] / posterior[other]), abs=1e-9)
@@ -210,8 +214,10 @@ def test_an_unknown_item_lists_the_nearest(votes):
         asked(votes, "I11 ")
     assert "no judgment about item 'I11 '" in error.value.title
     assert error.value.problems[0].do.startswith("the nearest are 'i11', ")
-    with pytest.raises(StoreError):
-        asked(votes, "x" * 10_000)
+    for far in ("x" * 10_000, "nope/zzz"):
+        with pytest.raises(StoreError) as error:
+            asked(votes, far)
+        assert error.value.problems[0].do.startswith("no id is near to it")
 
 
 def test_an_item_that_nobody_judged(votes):
@@ -242,16 +248,21 @@ def test_the_chain_holds_what_the_answer_came_from(votes):
 def test_a_changed_table_is_refused(votes, tmp_path, table):
     release = votes.publication.release
     other = shutil.copytree(release.folder, tmp_path / release.version)
+    damaged = dataclasses.replace(release, folder=other, campaign="my.yaml")
     path = other / f"{table}.parquet"
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
-    with pytest.raises(StoreError, match=f"{table}.parquet: not the bytes that were published"):
-        trace(other, release.manifest, "i1")
+    with pytest.raises(StoreError, match=f"{table}.parquet: not the bytes that were") as error:
+        trace(damaged, "i1")
+    assert "annot verify my.yaml" in error.value.problems[0].do
     path.unlink()
     with pytest.raises(StoreError, match="half a release") as error:
-        trace(other, release.manifest, "i1")
+        trace(damaged, "i1")
     assert error.value.problems[0].what == f"{table}.parquet is missing"
+    path.mkdir()
+    with pytest.raises(StoreError, match="cannot be read"):
+        trace(damaged, "i1")
 
 
 def test_a_release_of_schema_1_shows_what_it_has(votes):
@@ -261,7 +272,7 @@ def test_a_release_of_schema_1_shows_what_it_has(votes):
     manifest["tables"] = [t for t in manifest["tables"] if t["name"] != "judgments"]
     for run in manifest["runs"]:
         del run["inputs"]
-    (found,) = trace(release.folder, manifest, "i1")
+    (found,) = trace(dataclasses.replace(release, manifest=manifest), "i1")
     assert found["label"]["n_judgments"] == 4
     assert (found["judgments"], found["without_judge"]) == ([], [])
     assert [r["fate"] for r in found["other_records"]] == ["used"] * 4

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import shutil
 from pathlib import Path
 
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.cli.columns import share, signed
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.releases import Release
 from tests.full_campaign import LABELS, TASK
@@ -40,8 +43,9 @@ def test_a_label_with_a_decision(run):
     assert lines[at] == f"label {LABELS[2]}, decided by an expert"
     assert lines[at + 1].endswith('at 2024-06-01T00:00:00+00:00: said: "so"')
     assert lines[at + 2].startswith(f"  the model says {LABELS[0]}, ")
-    assert "judgments (5), rows of exports/moods.csv; evidence in nats" in out
+    assert "judgments (4 and 1 decision), rows of exports/moods.csv; evidence in nats" in out
     assert "row 33" in out
+    assert any(line.split()[0] == "prevalence" for line in lines if line.strip())
     assert "without one judge: " in out
     assert "infer_labels" in out
     assert lines[-1].startswith("next: annot trace ")
@@ -75,6 +79,33 @@ def test_comparisons(run):
     assert "worse than s1/x" in out
     assert "a tie with s1/z" in out
     assert "ranks within segments" in out
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.999989, ">0.9999"), (1.0, "1"), (0.0, "0"), (3e-7, "<0.0001"), (0.53632, "0.5363"),
+     (0.9999, "0.9999"), (0.99994, ">0.9999"), (None, "unknown")],
+)  # fmt: skip
+def test_a_probability_is_never_rounded_to_certainty(value, shown):
+    assert share(value) == shown
+
+
+def test_nothing_has_no_sign():
+    values = (-0.0004, 0.0, 0.0004, -0.0006, 1.5)
+    assert [signed(x) for x in values] == ["0.000", "0.000", "0.000", "-0.001", "+1.500"]
+
+
+def test_a_comparison_says_its_outcome(run):
+    for pair in ("s1/x | s1/y", "s1/y | s1/x"):
+        _, out, _ = run(pair)
+        assert "\ncompared" not in out
+        assert re.search(r"^\d+ comparisons?: .*is better \(\d+\)", out, re.MULTILINE)
+        assert "without one judge\n  Not worked out" in out
+
+
+def test_the_next_command_can_be_typed(run):
+    _, out, _ = run(ITEM)
+    assert shlex.split(out.splitlines()[-1])[4] == ITEM
 
 
 def test_json_is_one_document(run):

@@ -109,6 +109,14 @@ def test_what_is_missing_or_too_much_is_named(campaign):
     assert found(campaign, "v0001")["ok"]
 
 
+def test_what_lies_among_the_releases_and_is_none_is_named(campaign):
+    (campaign / "gold" / "stray.txt").write_text("x")
+    (campaign / "gold" / "v0002x").mkdir()
+    (campaign / "gold" / ".gitignore").write_text("*")
+    assert files(campaign) == ["gold/stray.txt", "gold/v0002x"]
+    assert files(campaign, "v0002") == []
+
+
 def test_links_are_no_files_of_a_release(campaign, tmp_path):
     path = campaign / "gold" / "v0001" / "labels.parquet"
     elsewhere = tmp_path / "labels.parquet"

@@ -146,11 +146,16 @@ def test_a_release_that_cannot_be_built_again_says_why(campaign, monkeypatch, ca
     settings.rename(campaign / "store" / "elsewhere")
     document = found(campaign, "v0001")
     assert "cannot be built again" in document["findings"][0]["what"]
+    assert "settings are not in" in document["rebuilt"][0]["error"]
+    assert main(["verify", str(campaign), "v0001", "--rebuild"]) == 1
+    out = capsys.readouterr().out
+    assert "v0001 not built again: v0001 cannot be made again: its settings are not in" in out
+    assert "byte for byte" not in out
     (campaign / "store" / "elsewhere").rename(settings)
     monkeypatch.setenv("ANNOT_KEY", "another key, long enough to be one")
     assert "key" in found(campaign, "v0001")["findings"][0]["what"]
     assert main(["verify", str(campaign), "v0001", "--rebuild"]) == 1
-    assert "v0001 built again: no table" in capsys.readouterr().out
+    assert "v0001 not built again: " in capsys.readouterr().out
 
 
 def test_the_command_says_what_was_compared(campaign, capsys):

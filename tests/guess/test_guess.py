@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
 from annot_pipeline.guess.document import comment, scalar
@@ -546,6 +547,54 @@ def test_label_studio_task_ids_of_two_projects(
     assert len(found.settings.sources) == 1
     assert len(found.used("item")) == n_items
     assert found.facts["fates"]["used"] == 32
+
+
+def test_ground_truths_are_offered_as_decisions(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    path = label_studio(tmp_path / "project.json", "text")
+    assert "adjudication" not in guess(path).text
+    tasks = json.loads(path.read_text())
+    tasks[0]["annotations"][0]["ground_truth"] = True
+    path.write_text(json.dumps(tasks))
+    text = guess_campaign([path], tmp_path / "again")
+    (said,) = re.findall(r"add\s+#?\s*control: (\{.*?\}.*?\})", text.replace("\n    #   ", " "))
+    assert "1 are marked as ground truth" in " ".join(text.split())
+    mended = text.replace("      native_id:", f"      control: {said}\n      native_id:", 1)
+    (tmp_path / "again").mkdir()
+    (tmp_path / "again" / "campaign.yaml").write_text(mended)
+    assert "control" in load_campaign(tmp_path / "again").settings.sources[0].fields
+
+
+@pytest.mark.parametrize(
+    ("others", "says"),
+    [
+        ([], 'path: "../days/*.tsv" takes later exports, too'),
+        (["notes.csv"], 'path: "../days/*.tsv" takes later exports, too'),
+        (["notes.tsv"], "a glob as path, or another source, takes later exports, too"),
+    ],
+)
+def test_one_file_says_that_later_ones_are_not_read(
+    tmp_path: Path, guess: Callable[..., Guess], others: list[str], says: str
+) -> None:
+    rows = [("judge", "item", "label")]
+    rows += [(j, i, yes_or_no(k, i)) for k, j in enumerate("pqr") for i in range(9)]
+    path = write_csv(tmp_path / "days" / "day 1.tsv", rows, "\t")
+    for name in others:
+        (path.parent / name).write_text("what else there is\n")
+    found = guess(path)
+    assert found.settings.sources[0].path == "../days/day 1.tsv"
+    assert f"only this file is read: {says}".replace('"', "") in found.notes.replace('"', "")
+
+
+def test_files_of_a_glob_say_nothing_of_later_ones(
+    tmp_path: Path, guess: Callable[..., Guess]
+) -> None:
+    rows = [("judge", "item", "label")]
+    rows += [(j, i, yes_or_no(k, i)) for k, j in enumerate("pqr") for i in range(9)]
+    for day in (1, 2):
+        write_csv(tmp_path / f"day{day}.csv", rows)
+    assert "only this file" not in guess(tmp_path).notes
 
 
 # --- several files -------------------------------------------------------------------------

@@ -77,7 +77,7 @@ def test_rte(rte, shared_data, item):
     check_sources(rte, {"rte.standardized.tsv": raw})
     mine = [row for row in raw if row["orig_id"] == item]
     assert len(mine) == 10
-    (found,) = trace(rte.folder, rte.manifest, item)
+    (found,) = trace(rte, item)
     assert said(found) == Counter(
         (public(r["!amt_worker_ids"]), r["response"], r["row"], "used") for r in mine
     )

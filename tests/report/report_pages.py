@@ -5,11 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.report import INTERNAL, TABLES
+from annot_pipeline.storage.tables import read_table
 from tests.conftest import Built, build_file
 
 SCRIPT = "<script>alert(1)</script>"
@@ -21,6 +25,13 @@ LONG = "long " * 2000
 MARKUP = "</td></table></section><h1>no</h1>&amp;<!--"
 TEMPLATE = "{{7*7}}${7*7}javascript:alert(1)"
 HOSTILE = (SCRIPT, IMAGE, FORMULA, ARABIC, REORDERED, LONG, MARKUP, TEMPLATE)
+
+
+def contents_of(built: Built, **facts: Any) -> Contents:
+    release = built.publication.release
+    tables = {n: read_table(release.folder / f"{n}.parquet", c) for n, c in TABLES.items()}
+    manifest = release.manifest | {"facts": release.manifest["facts"] | facts}
+    return Contents(manifest, tables, {name: built.table(name) for name in INTERNAL})
 
 
 class Page(HTMLParser):
@@ -147,3 +158,19 @@ def hostile_campaign(folder: Path) -> Built:
         "s \"><b id='x'> & =1+1.csv": csv_text(scores),
     }
     return build_into(folder, files, document)
+
+
+def section(card: str, heading: str) -> str:
+    return card.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
+
+
+def rows(text: str) -> list[list[str]]:
+    """Cells of the tables in a section, without heads and rules."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [[c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+    rules = [n for n, row in enumerate(cells) if set("".join(row)) <= {"-"} and row[0]]
+    return [row for n, row in enumerate(cells) if n not in rules and n + 1 not in rules]
+
+
+def rows_of_card(card: str, heading: str) -> list[list[str]]:
+    return rows(section(card, heading))

@@ -12,23 +12,12 @@ from annot_pipeline.report.card_front_matter import front_matter, main_table
 from annot_pipeline.report.citation import bibtex, citation, question
 from annot_pipeline.report.markdown import MOST_ROWS, Marked, escape, paragraphs, table
 from tests.full_campaign import ABOUT, TASK
+from tests.report.report_pages import rows, section
 
 
 @pytest.fixture(scope="module")
 def card(full_release) -> str:
     return (full_release.folder / "README.md").read_text(encoding="utf-8")
-
-
-def section(card: str, heading: str) -> str:
-    return card.split(f"## {heading}\n", 1)[1].split("\n## ", 1)[0]
-
-
-def rows(text: str) -> list[list[str]]:
-    """Cells of the tables in a section, without heads and rules."""
-    lines = [line for line in text.splitlines() if line.startswith("|")]
-    cells = [[c.strip() for c in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
-    rules = [n for n, row in enumerate(cells) if set("".join(row)) <= {"-"} and row[0]]
-    return [row for n, row in enumerate(cells) if n not in rules and n + 1 not in rules]
 
 
 # --- texts of others -----------------------------------------------------------------------
@@ -116,7 +105,7 @@ def test_who_was_filtered(card, full_release):
 
 def test_experts_decisions(card):
     (row,) = rows(section(card, "Experts' decisions"))
-    assert row == [escape(TASK), "1", "1"]
+    assert row == [escape(TASK), "1", "1", "0"]
 
 
 def test_agreement_has_its_intervals(card, full_release):

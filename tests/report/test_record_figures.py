@@ -89,19 +89,19 @@ def test_arrows_that_a_chain_implies_are_left_out():
 
 def test_bands_of_probability_hold_their_lower_end():
     probability = [0.1, 0.4999, 0.5, 0.79, 0.8, 0.95, 0.9899, 0.99, 1.0, None]
-    assert bands_of(probability).tolist() == [2, 2, 1, 2, 2]
-    assert bands_of([]).tolist() == [0] * 5
+    assert bands_of(probability).tolist() == [2, 2, 1, 2, 2, 0]
+    assert bands_of([]).tolist() == [0] * 6
 
 
 def test_certainty_of_two_tasks():
-    figure = Figure(certainty_svg(["x", "<y>"], [[1, 0, 0, 0, 3], [0, 0, 0, 0, 0]]))
-    assert figure.words("certain") == ["75%"]
+    figure = Figure(certainty_svg(["x", "<y>"], [[1, 0, 0, 0, 3, 0], [0] * 6]))
+    assert figure.words("certain") == ["75.0%"]
     widths = [right - left for left, _, right, _ in figure.boxes("band")]
     assert widths == pytest.approx([115.0, 345.0])
     assert figure.words("task") == ["x", "<y>"]
-    assert "nothing to draw" in certainty_svg(["x"], np.zeros((1, 5)))
+    assert "nothing to draw" in certainty_svg(["x"], np.zeros((1, 6)))
     with pytest.raises(ValueError, match="shape"):
-        certainty_svg(["x"], np.zeros((2, 5)))
+        certainty_svg(["x"], np.zeros((2, 6)))
 
 
 def test_agreement_may_be_below_chance_and_without_interval():
@@ -115,3 +115,19 @@ def test_agreement_may_be_below_chance_and_without_interval():
     assert "nothing to draw" in agreement_svg(["a"], ["s"], [None], [None], [None])
     with pytest.raises(ValueError, match="lengths"):
         agreement_svg(["a"], ["s"], [1, 2], [1], [1])
+
+
+def test_what_experts_decided_is_a_band_of_its_own():
+    decided = np.array([True, False, True, False])
+    assert bands_of([0.1, 0.995, None, None], decided).tolist() == [0, 0, 0, 0, 1, 2]
+    svg = certainty_svg(["x"], [[1, 0, 0, 0, 998, 1]])
+    figure = Figure(svg)
+    assert figure.words("certain") == ["99.9%"]
+    assert "decided by an expert" in figure.words("key")
+    assert "certain or decided" in figure.words("axis")
+    assert "decided by an expert" not in certainty_svg(["x"], [[1, 0, 0, 0, 3, 0]])
+
+
+def test_shares_of_certain_labels_are_not_rounded_to_all():
+    figure = Figure(certainty_svg(["x"], [[1, 0, 0, 0, 99_999, 0]]))
+    assert figure.words("certain") == [">99.9%"]

@@ -8,24 +8,22 @@ from base64 import b64encode
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.markup import Column, Markup, label_text, number, table, text
-from annot_pipeline.report.report import INTERNAL, SECTIONS, TABLES, report_html
-from annot_pipeline.report.sections.changes import changed, differing
+from annot_pipeline.report.report import SECTIONS, report_html
+from annot_pipeline.report.sections.changes import changed
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.judges import MOST_ROWS, judges
-from annot_pipeline.storage.tables import read_table
 from tests.conftest import Built
 from tests.report.report_pages import (
     HOSTILE,
     LONG,
     Page,
+    contents_of,
     hostile_campaign,
     label_rows,
     labels_campaign,
@@ -45,13 +43,6 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 def report_of(built: Built) -> str:
     return (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
-
-
-def contents_of(built: Built, **facts: Any) -> Contents:
-    release = built.publication.release
-    tables = {n: read_table(release.folder / f"{n}.parquet", c) for n, c in TABLES.items()}
-    manifest = release.manifest | {"facts": release.manifest["facts"] | facts}
-    return Contents(manifest, tables, {name: built.table(name) for name in INTERNAL})
 
 
 def test_texts_from_outside_are_texts():
@@ -166,7 +157,7 @@ def test_what_changed_since_the_release_before(tmp_path, monkeypatch):
             row["label"] = "no"
     page = Page(report_of(labels_campaign(tmp_path, rows)))
     assert "What changed" in page.texts["h2"]
-    assert "Labels that changed: 1" in page.texts["h3"]
+    assert "Labels that are other, or somebody else's: 1" in page.texts["h3"]
     changes = page.html[page.html.index('id="changes"') : page.html.index('id="judges"')]
     assert '<th scope="row">item 7</th><td>good</td><td>yes</td><td>no</td>' in changes
     assert "annot diff CAMPAIGN v0001 v0002" in changes
@@ -182,14 +173,6 @@ def test_rows_that_differ_are_found_by_their_key():
         ("b", 2, 3, 0, 9), ("d", 4, None, 0, 9),
     ]  # fmt: skip
     assert changed(old, old, ("k",), ("v",), ("w",)).num_rows == 0
-
-
-def test_settings_that_differ_are_named_by_their_path():
-    old = {"a": {"b": 1, "c": [1, {"d": 2}]}, "e": "x", "f": [1]}
-    new = {"a": {"b": 1, "c": [1, {"d": 3}]}, "f": [1, 2], "g": None}
-    assert list(differing(old, new)) == [
-        ("a.c.1.d", "2", "3"), ("e", '"x"', "null"), ("f", "[1]", "[1, 2]"),
-    ]  # fmt: skip
 
 
 def test_judges_are_capped_and_those_who_matter_come_first(small):
@@ -219,6 +202,13 @@ def test_cost_stands_where_exports_carry_rewards(small):
     assert "<td>1.50 USD</td>" in shown
     assert "<td>0.1250 USD</td>" in shown
     assert "<td>0.3000 USD</td>" in shown
+    assert "no ratio" not in shown
+    ratios = dict.fromkeys(("cost_per_gold", "cost_per_judgment", "one_more_per_item"))
+    several = paid | ratios | {"reason": "paid in several currencies ($, EUR)"}
+    shown = cost(contents_of(small, cost=[several, several | {"currency": None}]))
+    assert "why there is no ratio" in shown
+    assert shown.count('<td class="long">paid in several currencies ($, EUR)</td>') == 2
+    assert "cost of a gold row" not in shown
 
 
 def test_a_report_is_the_same_bytes_for_the_same_release(small):

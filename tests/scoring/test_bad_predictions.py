@@ -117,10 +117,18 @@ def test_a_confidence_is_no_distribution(publish, scored):
         ("item,label\na,yes\n", ["--floor", "0"], 2, "--floor: is 0.0"),
         ("item,label\na,yes\n", ["--floor", "nan"], 2, "--floor: is nan"),
         ("item,label\na,yes\n", ["--rounds", "-1"], 2, "--rounds: is -1"),
-        ("item,label\n", [], 2, "the file has no rows"),
-        ("", [], 2, "the file has no rows"),
+        ("item,label\n", [], 1, "the file has no rows"),
+        ("", [], 1, "the file has no rows"),
+        ("Item,label\na,yes\n", [], 2, "did you mean --item Item?"),
+        ("item,Label\na,yes\n", [], 2, "did you mean --label Label?"),
+        (
+            "item,label,label\na,yes,no\n",
+            [],
+            2,
+            "has label 2 times: choose one, as --label 'label#2'",
+        ),
         ("item,label\nx,yes\ny,no\n", [], 1, "none of 2 is in gold"),
-        ("task,item,label\nother,a,yes\n", [], 1, "1 rows of other tasks"),
+        ("task,item,label\nother,a,yes\n", [], 1, "1 row of other tasks"),
     ],
 )
 def test_wrong_usage_names_the_way_out(publish, scored, text, more, status, says):
@@ -174,3 +182,32 @@ def test_what_a_file_says_cannot_reach_the_terminal(publish, folder, capsys):
     err = capsys.readouterr().err
     assert "\x1b" not in err
     assert len(err) < 1_000
+
+
+def test_a_hint_can_be_followed(publish, scored):
+    """Columns of probabilities have no labels that --form labels could take."""
+    publish(ONE)
+    _, columns, _ = scored("m.csv", HEAD + "a,0.9,0.2\n")
+    assert "--form" not in columns["error"]["problems"][0]["do"]
+    long = "item,label,probability\na,yes,0.9\na,no,0.2\n"
+    assert "--form labels" in scored("m.csv", long)[1]["error"]["problems"][0]["do"]
+
+
+def test_a_column_of_no_class_is_named_where_sums_are_wrong(publish, scored):
+    publish(ONE)
+    head = "item,p_yes,p_no,p_maybe,note\n"
+    (problem,) = scored("m.csv", head + "a,0.6,0.3,0.1,x\n")[1]["error"]["problems"]
+    assert problem["allowed"] == "1; not in it, as no class of gold: 'p_maybe'"
+    found = scored("m.csv", head + "a,0.6,0.4,0.1,x\n")[1]
+    assert found["form"]["ignored"] == ["p_maybe", "note"]
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.jsonl"])
+def test_no_option_of_a_campaign_is_named(publish, scored, name):
+    publish(ONE)
+    text = {"m.csv": "item,label\na,yes\n", "m.jsonl": '{"item": "a", "label": "yes"}\n'}[name]
+    status, found, err = scored(name, text.encode("utf-16"))
+    assert (status, "options." in err) == (1, False)
+    assert "write it in UTF-8" in found["error"]["problems"][0]["do"]
+    status, _, err = scored(name, text.replace("yes", "caf\xe9").encode("latin-1"))
+    assert (status, "options." in err) == (1, False), err

@@ -13,6 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.cli.score import NAMES
+from annot_pipeline.methods.prediction_scores import FIGURES
 from tests.scoring.conftest import TWO_TASKS
 
 ONE = {"mood": TWO_TASKS["mood"]}
@@ -223,3 +225,23 @@ def test_the_documentation_names_every_key(publish, scored):
 
     found = set(keys(scored("model.csv", WIDE)[1])) - {"yes", "no"}
     assert {key for key in found if f"`{key}`" not in text and f'"{key}"' not in text} == set()
+
+
+def test_names_left_out_are_counted_whole(publish, folder, capsys):
+    publish({"mood": TWO_TASKS["mood"]})
+    rows = "".join(f"x{n},yes\n" for n in range(781))
+    (folder / "m.csv").write_text("item,label\na,yes\n" + rows)
+    assert main(["score", str(folder), str(folder / "m.csv")]) == 0
+    out = capsys.readouterr().out
+    assert "781 rows left out" in out
+    assert "'x0', 'x1', 'x2' and 778 more" in out
+
+
+def test_classes_of_tasks_that_the_file_is_not_about_are_not_missed(publish, scored):
+    publish(TWO_TASKS)
+    found = scored("m.csv", "task,item,p_yes,p_no\nmood,a,1,0\n")[1]
+    assert found["form"]["classes_without_column"] == []
+
+
+def test_every_figure_has_a_name():
+    assert tuple(NAMES) == FIGURES

@@ -13,6 +13,7 @@ import pytest
 
 from annot_pipeline import load_gold
 from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.files import canonical_json, file_sha256
 from annot_pipeline.storage.releases import Releases
 
 EXPORT = "item,judge,label\n" + "".join(
@@ -22,11 +23,15 @@ EXPORT = "item,judge,label\n" + "".join(
 
 def publish(releases: Releases, text: str = "x") -> str:
     with releases.publishing(lambda: None):
-        version = releases.next_version()
+        version, parent = releases.next_version(), releases.latest()
 
         def fill(folder: Path):
             (folder / "a.txt").write_text(text)
-            return least_manifest(version) | {"text": text}
+            return least_manifest(version) | {
+                "text": text,
+                "files": {"a.txt": file_sha256(folder / "a.txt")},
+                "parent": parent and {"version": parent.version, "manifest_sha256": "0" * 64},
+            }
 
         releases.publish(version, fill)
     return version
@@ -90,8 +95,42 @@ def test_a_build_killed_between_rename_and_pointer_is_finished_by_the_next(tmp_p
     (tmp_path / "gold" / "latest.json").write_bytes(before)  # as if killed before the pointer
     assert releases.get().version == "v0001"  # readers see the old release, whole
     with releases.publishing(lambda: None):
+        assert releases.finish_interrupted() == []
         assert releases.get().version == "v0002"
         assert releases.next_version() == "v0003"
+
+
+@pytest.mark.parametrize("harm", ["file missing", "file changed", "no child of the newest"])
+def test_a_folder_that_is_no_whole_release_is_never_pointed_to(tmp_path, harm):
+    releases = Releases(tmp_path / "gold")
+    publish(releases, "one")
+    before = (tmp_path / "gold" / "latest.json").read_bytes()
+    publish(releases, "two")
+    (tmp_path / "gold" / "latest.json").write_bytes(before)
+    folder = tmp_path / "gold" / "v0002"
+    if harm == "no child of the newest":
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        manifest["parent"] = {"version": "v0000", "manifest_sha256": "0" * 64}
+        (folder / "manifest.json").write_bytes(canonical_json(manifest))
+    else:
+        file = folder / "a.txt"
+        file.unlink() if harm == "file missing" else file.write_bytes(b"other")
+    with releases.publishing(lambda: None):
+        assert releases.finish_interrupted() == ["v0002"]
+        assert releases.get().version == "v0001"
+        assert releases.next_version() == "v0003"
+    assert (tmp_path / "gold" / "latest.json").read_bytes() == before
+
+
+def test_where_the_pointer_is_lost_all_whole_releases_are_known_again(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    for what in ("one", "two", "three"):
+        publish(releases, what)
+    before = (tmp_path / "gold" / "latest.json").read_bytes()
+    (tmp_path / "gold" / "latest.json").unlink()
+    with releases.publishing(lambda: None):
+        assert releases.finish_interrupted() == []
+    assert (tmp_path / "gold" / "latest.json").read_bytes() == before
 
 
 def test_a_deleted_version_is_not_used_again(tmp_path):
@@ -115,9 +154,9 @@ def test_a_damaged_pointer_is_said(tmp_path):
 
 def test_an_unknown_version_names_those_that_there_are(tmp_path):
     releases = Releases(tmp_path / "gold")
-    with pytest.raises(StoreError, match="no release latest") as error:
+    with pytest.raises(StoreError, match="no release yet") as error:
         releases.get()
-    assert "there is none yet" in str(error.value)
+    assert "publishes one" in str(error.value)
     publish(releases)
     with pytest.raises(StoreError) as error:
         releases.get("v0009")

@@ -1,6 +1,6 @@
 """Judgments and verdicts of states between two releases, as work that takes a stage's place.
 
-What does not belong here: which states there are (diff_states), how they are built (recompute).
+What does not belong here: which states there are (states), how they are built (recompute).
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.control import BATCH_ROWS, control_judges_of_campaign
 from annot_pipeline.steps.apply_verdicts import apply_verdicts
-from annot_pipeline.steps.resolve_tasks import TASKS
-from annot_pipeline.storage.tables import TableFile, read_table, write_table
+from annot_pipeline.storage.tables import TableFile, write_table
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
 ADJUDICATIONS = "adjudications"
@@ -118,8 +117,3 @@ def control_with(held: HeldVerdicts) -> Work:
         return dataclasses.replace(made, tables={**made.tables, "controlled": controlled})
 
     return work
-
-
-def settled(tables: Mapping[str, TableFile], facts: Mapping[str, Any]) -> Settled:
-    """What recomputed tables hold of the stage ``settle_judgments``."""
-    return Settled(tables["settled"], read_table(tables["tasks"].path).cast(TASKS), facts)

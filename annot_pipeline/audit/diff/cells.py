@@ -1,6 +1,6 @@
 """Cells that differ between two releases, and what moved them on the way from one to the other.
 
-What does not belong here: which states lie on the way, and how they are built (diff_states).
+What does not belong here: which states lie on the way, and how they are built (states).
 """
 
 from __future__ import annotations
@@ -41,12 +41,11 @@ class Compared:
         return self.made_of or self.table
 
 
+OF_MODEL = ("label", "model_label", "probability")
+OF_EXPERTS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
+
 COMPARED: Mapping[str, tuple[Compared, ...]] = {
-    "labels": (
-        Compared(
-            "labels", ("task", "item"), ("label", "model_label", "probability", "adjudicated")
-        ),
-    ),
+    "labels": (Compared("labels", ("task", "item"), (*OF_MODEL, *OF_EXPERTS)),),
     "scores": (
         Compared(
             "scores",

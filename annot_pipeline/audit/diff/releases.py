@@ -1,6 +1,6 @@
 """What changed between two releases, each cell with its cause, found by recomputation.
 
-What does not belong here: the states between (diff_states), how cells are compared (diff_cells),
+What does not belong here: the states between (states), how cells are compared (cells),
 how it is shown (cli).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,18 +29,15 @@ from annot_pipeline.audit.diff.cells import (
     long_form,
     values_of,
 )
-from annot_pipeline.audit.diff.inputs import (
-    code_changes,
-    export_changes,
-    setting_changes,
-    verdict_changes,
-)
+from annot_pipeline.audit.diff.inputs import input_changes
+from annot_pipeline.audit.diff.judgments import JUDGMENTS, counts_of
 from annot_pipeline.audit.diff.sides import Side, side, with_other_names
 from annot_pipeline.audit.diff.states import Between, State
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, Problem, StoreError
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.store import Store
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,10 @@ class Diff:
     inputs
         What differs in exports, judgments, verdicts, settings and code.
     cells
-        As `diff_cells.DIFF` says, those that people look for first on top.
+        As `cells.DIFF` says, those that people look for first on top.
+    judgments
+        Those that differ, as `judgments.JUDGMENTS` says; None: not looked for, or exports and
+        mappings are the same.
     recomputed
         What had to be built to tell the causes apart: a name, and the tables asked for.
     notes
@@ -67,6 +67,7 @@ class Diff:
     new: Release
     inputs: Mapping[str, Any]
     cells: pa.Table
+    judgments: pa.Table | None = None
     recomputed: Sequence[Mapping[str, Any]] = ()
     notes: Sequence[str] = ()
     causes_found: bool = True
@@ -106,7 +107,16 @@ class Diff:
             "summary": self.summary(),
             "cells": self.cells.num_rows,
             "rows": told,
+            "judgments": [_present(row) for row in self._judgments(rows).to_pylist()],
+            "judgments_changed": None if self.judgments is None else self.judgments.num_rows,
         }
+
+    def _judgments(self, rows: int) -> pa.Table:
+        return JUDGMENTS.empty_table() if self.judgments is None else self.judgments.slice(0, rows)
+
+
+def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _told(cell: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,7 +159,7 @@ def diff_releases(
     versions
         The two releases, whichever is older.
     tables
-        Which of `diff_cells.COMPARED`.
+        Which of `cells.COMPARED`.
     causes
         Whether to find the causes; without, nothing is recomputed.
     progress
@@ -161,10 +171,26 @@ def diff_releases(
         There is no such release, or its bytes are not those published; or causes cannot be found,
         since archived bytes, kept settings or the key are missing.
     """
-    releases = Releases.of(campaign)
-    old, new = (releases.get(version) for version in versions)
-    if not causes:
-        return _without_causes(campaign, old, new, tables)
+    releases, store = Releases.of(campaign), Store(campaign.store)
+    with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
+        old, new = (releases.get(version) for version in versions)
+        for release in (old, new):
+            compared = {c.table for of_name in tables for c in COMPARED[of_name]}
+            for name in sorted(compared | {"judges", "lineage"}):
+                release.path(name)  # a damaged release is no matter of causes
+        if not causes:
+            return _without_causes(campaign, old, new, tables)
+        return _recomputed(campaign, old, new, tables, progress)
+
+
+def _recomputed(
+    campaign: LoadedCampaign,
+    old: Release,
+    new: Release,
+    tables: Sequence[str],
+    progress: Callable[[str], None],
+) -> Diff:
+    """What changed and why; an error says that causes alone are missing."""
     try:
         sides = (side(campaign, old), side(campaign, new))
         with ExitStack() as builds:
@@ -191,8 +217,8 @@ def _without_causes(
     for found in _differing(queries, old, new, _asked(tables, by_judge=by_judge)):
         ends = [values_of(queries, found.cells, end) for end in (found.old, found.new)]
         parts.append(attributed(found.compared, found.schema, found.cells, ends[0], (), ends[1]))
-    inputs = _inputs(old, new, by_judge=by_judge)
-    return Diff(old, new, inputs, _whole(parts), (), notes, causes_found=False)
+    inputs = input_changes(old, new, by_judge=by_judge)
+    return Diff(old, new, inputs, _whole(parts), notes=notes, causes_found=False)
 
 
 def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[str]) -> Diff:
@@ -221,11 +247,14 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
 
         moves = [Step(cause, values(state)) for cause, state in steps] if f.cells.num_rows else []
         parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
-    inputs = _inputs(old, new, by_judge=not others) | {"judgments": between.judgments}
+    judgments = between.judgments
+    counts = None if judgments is None else counts_of(judgments)
+    inputs = input_changes(old, new, by_judge=not others) | {"judgments": counts}
     recomputed = [
         {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
     ]
-    return Diff(old, new, inputs, _whole(parts), recomputed, [*notes, *between.notes])
+    notes += between.notes
+    return Diff(old, new, inputs, _whole(parts), judgments, recomputed, notes)
 
 
 def _asked(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:
@@ -246,16 +275,6 @@ def _differing(
         cells = differing(queries, of_both, *long)
         found.append(_Found(of_both, after.schema, cells, *long))
     return found
-
-
-def _inputs(old: Release, new: Release, *, by_judge: bool) -> dict[str, Any]:
-    return {
-        "exports": export_changes(old, new),
-        "judgments": None,
-        "verdicts": verdict_changes(old, new) if by_judge else None,
-        "settings": setting_changes(old, new),
-        "code": code_changes(old, new),
-    }
 
 
 def _whole(parts: Sequence[pa.Table]) -> pa.Table:

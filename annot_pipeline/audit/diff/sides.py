@@ -1,6 +1,6 @@
 """The two releases of a diff: the settings and exports that each was made of, and its code.
 
-What does not belong here: what would have been published in between (diff_states).
+What does not belong here: what would have been published in between (states).
 """
 
 from __future__ import annotations
@@ -86,22 +86,40 @@ def same_settings(one: Campaign, other: Campaign) -> bool:
     return digest(settings_document(one)) == digest(settings_document(other))
 
 
-def entries_merged(old: Campaign, new: Campaign) -> Campaign:
-    """The older settings for the newer one's exports: its entries, of old ones the old mapping."""
-    return old.model_copy(
-        update={
-            "sources": _merged(old.sources, new.sources),
-            "items": _merged(old.items, new.items),
-        }
-    )
+def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
+    """The older settings for the newer exports, and these numbered by the entries of them.
+
+    The entries are those of the newer side; those of both have the mapping, and among each other
+    the order, of the older one: order decides which of two answers takes precedence.
+    """
+    sources, of_source = _merged(old.settings.sources, new.settings.sources)
+    items, of_items = _merged(old.settings.items, new.settings.items)
+    settings = old.settings.model_copy(update={"sources": sources, "items": items})
+    places = {"judgments": of_source, "items": of_items}
+    rows = [
+        row | {"source_order": places[row["kind"]][row["source_order"]]}
+        for row in new.exports.to_pylist()
+    ]
+    rows.sort(key=lambda r: (r["kind"] != "judgments", r["source_order"], r["file_order"]))
+    return settings, pa.Table.from_pylist(rows, new.exports.schema)
 
 
-def _merged(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[Entry, ...]:
-    """New entries, each as the old one of the same path says, in order where paths repeat."""
-    known: dict[str, list[Entry]] = defaultdict(list)
-    for entry in old:
-        known[entry.path].append(entry)
-    return tuple(known[entry.path].pop(0) if known[entry.path] else entry for entry in new)
+def _merged(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[tuple[Entry, ...], Sequence[int]]:
+    """New entries, each as the old one of the same path says; and where each new one went.
+
+    Where paths repeat, their order tells them apart. Entries of both stand in the places of such.
+    """
+    known: dict[str, list[int]] = defaultdict(list)
+    for place, entry in enumerate(old):
+        known[entry.path].append(place)
+    of_both = {
+        place: known[entry.path].pop(0) for place, entry in enumerate(new) if known[entry.path]
+    }
+    merged, went = list(new), list(range(len(new)))
+    in_old_order = sorted(of_both, key=lambda place: of_both[place])
+    for slot, place in zip(of_both, in_old_order, strict=True):
+        merged[slot], went[place] = old[of_both[place]], slot
+    return tuple(merged), went
 
 
 def is_of_code_at_hand(release: Release, tables: Iterable[str]) -> bool:

@@ -4,7 +4,7 @@ From the older release on, changes are made one kind after the other: the code a
 and item tables while verdicts of known judges are held, verdicts, settings, and the code of the
 newer release. A state whose inputs, settings and code are those of another is not built: builds
 are deterministic, so it is the same. What does not belong here: how cells are compared
-(diff_cells), how a state in between is made (hybrid).
+(cells), how a state in between is made (between).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from annot_pipeline.audit.diff.between import (
     settle_between,
 )
 from annot_pipeline.audit.diff.cells import CODE, ITEM_TABLES, OTHER_RECORDS, SETTINGS, VERDICTS
+from annot_pipeline.audit.diff.judgments import changed_judgments, counts_of
 from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_hand, same_settings
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
@@ -106,8 +107,8 @@ class Between:
     Attributes
     ----------
     judgments
-        Counts of judgments by what became of them, as diff_judgments.sql says; None where
-        exports and mappings are the same.
+        Those that differ, as `judgments.JUDGMENTS` says; None where exports and mappings are the
+        same.
     kinds
         The kinds of changes to sources that there are, in order.
     verdicts_differ
@@ -130,13 +131,13 @@ class Between:
     ) -> None:
         self.campaign, self.old, self.new = campaign, old, new
         self.builds, self.queries, self.progress = builds, queries, progress
-        self.judgments: Mapping[str, int] | None = None
+        self.judgments: pa.Table | None = None
         self.kinds: tuple[str, ...] = ()
         self.verdicts_differ = False
         self.notes: list[str] = []
         self.recomputed: list[Recomputed] = []
-        self.settings = entries_merged(old.settings, new.settings)  # for the new exports
-        if not (old.exports.equals(new.exports) and same_settings(old.settings, self.settings)):
+        self.settings, self.exports = entries_merged(old, new)  # for the new exports
+        if not (old.exports.equals(self.exports) and same_settings(old.settings, self.settings)):
             self._compare_sources()
 
     def steps(self, tables: Sequence[str]) -> list[tuple[str, State]]:
@@ -197,12 +198,12 @@ class Between:
         if same_settings(self.settings, self.new.settings) and privacy[0] == privacy[1]:
             return self._new
         name = f"the sources of {self.new.release.version} with the settings of "
-        return self._built(name + self.old.release.version, self.settings, self.new.exports)
+        return self._built(name + self.old.release.version, self.settings, self.exports)
 
     def _with_changes(self, made: Sequence[str]) -> Recomputed:
         """The old state with some kinds of changes to its sources, verdicts held."""
         instead: dict[str, Work] = {"control_judges": control_with(self._held)}
-        settings, exports = self.settings, self.new.exports
+        settings, exports = self.settings, self.exports
         if ITEM_TABLES in self.kinds and ITEM_TABLES not in made:
             settings = settings.model_copy(update={"items": self.old.settings.items})
             exports = pa.concat_tables(
@@ -224,9 +225,13 @@ class Between:
         """Find what differs in judgments and item tables, and whether verdicts follow."""
         old = self._old.settled()
         new = self._settled_with_old_settings()
-        counts: dict[str, int] = self.queries.table(
-            "diff/judgments", {"old": old.judgments.path, "new": new.judgments.path}
-        ).to_pylist()[0]
+        self.judgments = changed_judgments(
+            self.queries,
+            (self.old.release, self.new.release),
+            (old.judgments.path, new.judgments.path),
+            (self.old.exports, self.exports),
+        )
+        counts = counts_of(self.judgments)
         found = {
             NEW: counts["new"] > 0,
             CORRECTED: counts["corrected"] + counts["restated"] > 0,
@@ -238,7 +243,6 @@ class Between:
         # records that do not count can still move the scale that a task is taken to have
         found[OTHER_RECORDS] = differ["tasks"] and not any(found.values())
         found[ITEM_TABLES] = differ["item_rows"]
-        self.judgments = counts
         self.kinds = tuple(kind for kind, is_found in found.items() if is_found)
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 
@@ -257,7 +261,7 @@ class Between:
                     f"{what} changed together with the exports, and count as sources: with those "
                     f"of {self.old.release.version}, {error.title}"
                 )
-                self.settings = settings
+                self.settings, self.exports = settings, self.new.exports
                 self.__dict__.pop("_merged", None)
         return self._merged.settled()
 

@@ -13,22 +13,25 @@ from typing import Any
 from annot_pipeline.audit.trace.chain import chain
 from annot_pipeline.audit.trace.judgments import iso_time, judgments_about, other_records
 from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
-from annot_pipeline.audit.trace.rows import ByTask, Row, Rows, ask, kinds, rows_about
+from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
 from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.audit.trace.unknown import unknown_item
 from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.storage.releases import Release
 
+NOT_WORKED_OUT = (
+    "Not worked out without a judge: ranks come from the comparisons of all outputs of a segment, "
+    "or of all systems, together."
+)
 DESCRIBED = ("segment", "system", "text", "source", "reference", "truth")
 
 
-def trace(
-    folder: Path, manifest: Mapping[str, Any], item: str, task: str | None = None
-) -> list[Row]:
+def trace(release: Release, item: str, task: str | None = None) -> list[Row]:
     """Documents about an item in all of its tasks, or in one.
 
     Parameters
     ----------
-    folder, manifest
+    release
         The release.
     item
         An item; of a pair either item, or both as ``a | b``.
@@ -40,18 +43,18 @@ def trace(
     StoreError
         No such item, with those whose ids are near; no such task; a damaged release.
     """
-    tasks = kinds(manifest)
+    tasks = kinds(release.manifest)
     if task is not None and tasks and task not in tasks:
         problem = Problem("", "there is no such task", allowed=first_of(list(tasks), 20))
-        raise StoreError(f"{folder}: no task {task}", [problem])
-    by_task = rows_about(folder, manifest, [(task, item)])[item]
+        raise StoreError(f"{release.folder}: no task {task}", [problem])
+    by_task = rows_about(release, [(task, item)])[item]
     nowhere = by_task.get(None, {})
     found: list[str | None] = [*sorted(name for name in by_task if name is not None)]
     if not found and "lineage" in nowhere:
         found = [None]  # records that do not tell their task
     if not found:
-        raise unknown_item(folder, manifest, item, task, listed="items" in nowhere)
-    return [_document(manifest, name, item, by_task) for name in found]
+        raise unknown_item(release, item, task, listed="items" in nowhere)
+    return [_document(release.manifest, name, item, by_task) for name in found]
 
 
 def trace_items(
@@ -74,7 +77,7 @@ def trace_items(
     """
     if not wanted:
         return []
-    found = rows_about(folder, manifest, wanted)
+    found = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted)
     return [_document(manifest, task, item, found[item]) for task, item in wanted]
 
 
@@ -95,7 +98,8 @@ def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tupl
         How many items at most.
     """
     tables = ("labels", "judgments")
-    rows = ask(folder, manifest, "trace/contested", tables, {"most": 4 * most})
+    release = Release(manifest["version"], folder, dict(manifest))
+    rows = ask(release, "trace/contested", tables, {"most": 4 * most})
     labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
     flipped = {
         (found["task"], found["item"])
@@ -128,6 +132,8 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         )
     elif kind == "scalar":
         weighed = weigh_scores(manifest["settings"], task or "", judgments)
+    elif kind in PAIRED:
+        weighed = Weighed(held_fixed=NOT_WORKED_OUT)
     items = nowhere.get("items", [])
     return {
         "campaign": manifest["campaign"],
@@ -148,6 +154,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "set_aside": own.get("set_aside", []),
         "judges": own.get("judges", []),
         "runner_up": weighed.runner_up,
+        "prior_evidence": weighed.prior_evidence,
         "without_judge": list(weighed.without_judge),
         "flipped_by": [row["judge"] for row in weighed.without_judge if row.get("flips")],
         "held_fixed": weighed.held_fixed,

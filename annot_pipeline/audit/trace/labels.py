@@ -33,15 +33,16 @@ class Weighed:
         What stays as it is in these rows.
     runner_up
         The class that ``evidence`` is against.
-    posterior
-        The distribution worked out anew, by class: equal to the released one.
+    prior_evidence
+        Log odds of the prevalence, of the model's label against that class; null where one of
+        them has none.
     """
 
     of_judgment: Mapping[str, Row] = field(default_factory=dict)
     without_judge: Sequence[Row] = ()
     held_fixed: str | None = None
     runner_up: str | None = None
-    posterior: Mapping[str, float] = field(default_factory=dict)
+    prior_evidence: float | None = None
 
 
 def weigh_labels(
@@ -62,7 +63,7 @@ def weigh_labels(
     judgments
         Rows of ``judgments`` about the item; those used count.
     """
-    model_label = label and answered_by_model(label)
+    model_label = answered_by_model(label) if label else None
     used = [row for row in judgments if row["fate"] == "used"]
     classes = [row["label"] for row in sorted(prevalence, key=lambda row: row["label_order"])]
     if model_label is None or not used:
@@ -98,8 +99,14 @@ def weigh_labels(
         _without(found, names, codes.tolist(), classes),
         HELD_FIXED,
         classes[found.runner_up] if found.runner_up >= 0 else None,
-        dict(zip(classes, found.posterior.tolist(), strict=True)),
+        _log_odds(prior, model_label, classes[found.runner_up]) if found.runner_up >= 0 else None,
     )
+
+
+def _log_odds(prior: Mapping[str, float], label: str, other: str) -> float | None:
+    if not (prior[label] and prior[other]):
+        return None
+    return math.log(prior[label]) - math.log(prior[other])
 
 
 def answered_by_model(label: Row) -> str | None:

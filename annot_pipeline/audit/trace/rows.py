@@ -16,10 +16,8 @@ import pyarrow as pa
 
 from annot_pipeline.config import Resources
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.manifest import COPY_AGAIN
 from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.releases import Release
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -38,14 +36,12 @@ PAIRED = ("pairwise", "ranking")
 """Kinds of tasks whose judgments may be about two items."""
 
 
-def rows_about(
-    folder: Path, manifest: Mapping[str, Any], wanted: Sequence[tuple[str | None, str]]
-) -> dict[str, ByTask]:
+def rows_about(release: Release, wanted: Sequence[tuple[str | None, str]]) -> dict[str, ByTask]:
     """Rows of the gold tables about items, by the item asked for.
 
     Parameters
     ----------
-    folder, manifest
+    release
         The release.
     wanted
         Task and item; without a task: in every task.
@@ -59,10 +55,10 @@ def rows_about(
         "tasks": [task for task, _ in wanted],
         "items": [item for _, item in wanted],
         "every_task": any(task is None for task, _ in wanted),
-        "paired": [task for task, kind in kinds(manifest).items() if kind in PAIRED],
+        "paired": [task for task, kind in kinds(release.manifest).items() if kind in PAIRED],
     }
     found: dict[str, ByTask] = {item: {} for _, item in wanted}
-    for row in ask(folder, manifest, "trace/rows", READ, parameters):
+    for row in ask(release, "trace/rows", READ, parameters):
         fields = json.loads(row["row"])
         fields.pop("asked", None)
         of_task = found[row["asked"]].setdefault(fields.get("task"), {})
@@ -71,14 +67,10 @@ def rows_about(
 
 
 def ask(
-    folder: Path,
-    manifest: Mapping[str, Any],
-    query: str,
-    tables: Sequence[str],
-    parameters: Mapping[str, Any],
+    release: Release, query: str, tables: Sequence[str], parameters: Mapping[str, Any]
 ) -> list[Row]:
     """The rows of a query over tables of a release; a table that it does not hold is empty."""
-    inputs = {name: verified(folder, manifest, name) for name in tables}
+    inputs = {name: _verified(release, name) for name in tables}
     queries = Queries(Resources(), Path(tempfile.gettempdir()))
     rows: list[Row] = queries.table(query, inputs, parameters).to_pylist()
     return rows
@@ -90,25 +82,6 @@ def kinds(manifest: Mapping[str, Any]) -> Mapping[str, str]:
     return found
 
 
-def verified(folder: Path, manifest: Mapping[str, Any], name: str) -> Path | pa.Table:
-    """A table's file, its bytes as they were published; empty where the release has none.
-
-    Raises
-    ------
-    StoreError
-        The file is missing, or its checksum differs.
-    """
-    listed = {table["name"]: table for table in manifest["tables"]}
-    if name not in listed:
-        return GOLD[name].empty()
-    path: Path = folder / listed[name]["file"]
-    try:
-        sha256 = file_sha256(path)
-    except FileNotFoundError:
-        problem = Problem("", f"{path.name} is missing", do=COPY_AGAIN)
-        raise StoreError(f"{folder}: half a release", [problem]) from None
-    if sha256 != listed[name]["sha256"]:
-        what = "the checksum differs from the manifest's"
-        problem = Problem("", what, do="annot verify CAMPAIGN")
-        raise StoreError(f"{path}: not the bytes that were published", [problem])
-    return path
+def _verified(release: Release, name: str) -> Path | pa.Table:
+    """A table's file, its bytes as they were published; empty where the release has none."""
+    return release.path(name) if name in release.tables else GOLD[name].empty()

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
 from annot_pipeline.audit.trace.labels import Weighed
+from annot_pipeline.contracts import REAL, TEXT
 from annot_pipeline.methods.score_evidence import score_evidence
+from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
 
 Row = dict[str, Any]
-Floats = npt.NDArray[np.float64]
 
 HELD_FIXED = (
     "Without a judge: the z-scores of the others keep the mean and standard deviation of their "
@@ -42,13 +43,13 @@ def weigh_scores(settings: Mapping[str, Any], task: str, judgments: Sequence[Row
     codes = np.array([names.index(row["judge"]) for row in used])
     criteria = sorted({row["criterion"] or "" for row in used})
     criterion = np.array([criteria.index(row["criterion"] or "") for row in used])
-    score = np.array([_oriented(row, declared) for row in used])
+    oriented = _oriented(used, task, declared)
     z = np.array([np.nan if row["z"] is None else row["z"] for row in used])
-    raw = score_evidence(codes, criterion, score, n_judges=len(names))
+    raw = score_evidence(codes, criterion, oriented.score, n_judges=len(names))
     standard = score_evidence(codes, criterion, z, n_judges=len(names))
-    easl = _easl(score, declared.get("scale"))
+    easl = (oriented.score - oriented.low) / (oriented.high - oriented.low)
     one = np.zeros_like(criterion)
-    shares = score_evidence(codes, one, easl, n_judges=len(names))
+    shares = score_evidence(codes, one, np.clip(easl, 0, 1), n_judges=len(names))
     of_judgment = {
         row["judgment_id"]: {"weight": weight, "z_weight": z_weight}
         for row, weight, z_weight in zip(
@@ -76,22 +77,19 @@ def _declared(settings: Mapping[str, Any], task: str) -> Mapping[str, Any]:
     return next(found, {})
 
 
-def _oriented(row: Row, declared: Mapping[str, Any]) -> float:
-    """The score, of a reversed criterion turned so that more is better."""
-    score, scale = float(row["score"]), declared.get("scale")
-    criterion = declared.get("criteria", {}).get(row["criterion"], {})
-    if not criterion.get("reverse") or scale is None:
-        return score
-    low, high = float(scale[0]), float(scale[1])
-    ends = {low: high, high: low}  # they change places exactly
-    return ends.get(score, min(max(low + high - score, low), high))
-
-
-def _easl(score: Floats, scale: Sequence[float] | None) -> Floats:
-    """Scores as shares of the declared scale; without one nothing is said (NaN)."""
-    if scale is None:
-        return np.full(score.size, np.nan)
-    return np.asarray(np.clip((score - scale[0]) / (scale[1] - scale[0]), 0, 1))
+def _oriented(used: Sequence[Row], task: str, declared: Mapping[str, Any]) -> OrientedScores:
+    """Scores of reversed criteria turned, so that more is better, and the ends of the scale."""
+    low, high = declared.get("scale") or (None, None)
+    criteria = [
+        {"criterion": name, "reverse": bool(of.get("reverse")), "quality": True}
+        for name, of in declared.get("criteria", {}).items()
+        if low is not None  # what is reversed has a scale
+    ]
+    settings = {"task": [task], "scale_low": [low], "scale_high": [high], "criteria": [criteria]}
+    names = [row["criterion"] for row in used]
+    rows = {"task": [task] * len(used), "criterion": pa.array(names, TEXT)}
+    scores = pa.array([row["score"] for row in used], REAL)
+    return orient_scores(pa.table(rows | {"score": scores}), pa.table(settings))
 
 
 def _known(value: float) -> float | None:

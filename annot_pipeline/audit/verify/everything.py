@@ -1,8 +1,7 @@
 """`annot verify`: a proof for every file of a release, and of the raw bytes behind it.
 
 What is checked is bytes: nothing here says whether a label is right. What does not belong here:
-how one release (verify_release), the archive (verify_archive) and a rebuild (verify_rebuild)
-are checked.
+how one release, all of them together (history), the archive and a rebuild are checked.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import Any
 
 from annot_pipeline.audit.verify.archive import verify_archive
 from annot_pipeline.audit.verify.findings import Checked
+from annot_pipeline.audit.verify.history import verify_history
 from annot_pipeline.audit.verify.rebuild import verify_rebuild
-from annot_pipeline.audit.verify.release import RESTORE, verify_release
+from annot_pipeline.audit.verify.release import verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import Progress
-from annot_pipeline.storage.pins import PINS, read_pins
-from annot_pipeline.storage.pointer import POINTER, Pointer, number, read_pointer
+from annot_pipeline.storage.pointer import POINTER, Pointer, read_pointer
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import Store
 
@@ -81,7 +80,7 @@ def _verify(
         if manifest:
             manifests[name] = manifest
     if version is None:
-        _verify_history(campaign.gold, pointer, checked)
+        verify_history(campaign.gold, pointer, checked)
     before = len(checked.findings)
     verify_archive(Store(campaign.store).archive, manifests, checked, whole=version is None)
     archive_ok = len(checked.findings) == before
@@ -138,25 +137,3 @@ def _versions(releases: Releases, pointer: Pointer | None, version: str | None) 
         return [str(wanted)]
     releases.get(wanted or "latest")  # says what is missing
     return []
-
-
-def _verify_history(gold: Path, pointer: Pointer | None, checked: Checked) -> None:
-    """Releases that were published and are gone without `annot prune`; pins of such."""
-    if pointer is None:
-        if not (gold / POINTER).exists():
-            what = "missing: nothing says which release is the newest"
-            do = "copy it too; where a build was killed, annot build writes it"
-            checked.find(gold / POINTER, what, do)
-    else:
-        for version in sorted(pointer.manifests.keys() - {*pointer.pruned}, key=number):
-            if not (gold / version).is_dir():
-                what = "it was published, but its folder is gone; annot prune did not remove it"
-                checked.find(gold / version, what, RESTORE)
-    try:
-        pins = read_pins(gold)
-    except StoreError as error:
-        checked.refused(gold / PINS, error)
-        return
-    for version in pins:
-        if not (gold / version).is_dir():
-            checked.find(gold / version, "pinned, but not there", RESTORE)

@@ -37,13 +37,14 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     -------
     dict
         ``version``; ``tables`` compared and how many are ``equal``; ``other_code``: packages and
-        code that are not those of then; ``differences``, the first of each table.
+        code that are not those of then; ``differences``, the first of each table; ``error``: why
+        it could not be built, else null.
     """
     other = other_code(release)
     tables = {t["name"]: t for t in release.manifest["tables"] if t["name"] in MAKER}
     checked.progress(f"{release.version}: building {len(tables)} tables again")
     result: dict[str, Any] = {"version": release.version, "tables": 0, "equal": 0}
-    result |= {"other_code": other, "differences": []}
+    result |= {"other_code": other, "differences": [], "error": None}
     try:
         with recomputation(campaign, release, checked.progress, reuse=False) as build:
             made = recomputed_tables(build, tables)
@@ -59,7 +60,8 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     except AnnotError as error:
         told = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
-        what = f"cannot be built again: {error.title}{': ' if told else ''}{told}{_said(other)}"
+        result["error"] = f"{error.title}{': ' if told else ''}{told}"
+        what = f"cannot be built again: {result['error']}{_said(other)}"
         checked.find(release.folder, what, do)
     return result
 

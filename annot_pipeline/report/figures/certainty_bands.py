@@ -7,46 +7,56 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.contracts import CERTAINTY_BOUNDS, share_text
 from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.scales import numbers, steps
 from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, FAINT, SMALL
+from annot_pipeline.report.figures.theme import BLUE, FAINT, GREEN, SMALL, Color
 
 KIND = "certainty"
 
-BOUNDS = (0.5, 0.8, 0.95, 0.99)
-"""Between the bands of probability; the last is where a label is certain."""
-NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99")
-OPACITY = (0.1, 0.25, 0.45, 0.7, 1.0)
+NAMES = ("< 0.5", "0.5 to 0.8", "0.8 to 0.95", "0.95 to 0.99", "≥ 0.99", "decided by an expert")
+"""Bands of probability between the bounds of certainty, and labels that are nobody's guess."""
+FILLS: tuple[Color, ...] = (*((BLUE, opacity) for opacity in (0.1, 0.25, 0.45, 0.7, 1.0)), GREEN)
+SURE = 2
+"""Bands, the last ones, whose labels are certain or decided."""
 
 MOST_TASKS = 60
 """Tasks drawn, the first."""
-WIDTH, BAR, PITCH, TOP = 460.0, 16.0, 25.0, 56.0
+WIDTH, BAR, PITCH, TOP = 460.0, 16.0, 25.0, 70.0
 """Of a whole bar, its height, from bar to bar, and above the first, px."""
 
 
-def bands_of(probability: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Numbers of labels in each band of probability, ``(5,)``; NaN counts in none.
+def bands_of(
+    probability: npt.ArrayLike, decided: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.int64]:
+    """Numbers of labels in each band, ``(6,)``; NaN counts in none of those of probability.
 
     Parameters
     ----------
     probability
         ``(n_items,)`` of the labels.
+    decided
+        ``(n_items,)`` whether an expert decided: these are the last band. None: nowhere.
     """
     values = numbers(probability)
-    codes = np.searchsorted(BOUNDS, values[~np.isnan(values)], side="right")
+    by_expert = np.zeros(len(values), np.bool_) if decided is None else decided
+    codes = np.searchsorted(CERTAINTY_BOUNDS, values, side="right")
+    codes = np.where(by_expert, len(NAMES) - 1, codes)[by_expert | ~np.isnan(values)]
     return np.bincount(codes, minlength=len(NAMES)).astype(np.int64)
 
 
 def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
     """A bar for each task, parted by the probability of its labels: the darker, the surer.
 
+    What experts decided has a colour of its own, where there is any.
+
     Parameters
     ----------
     tasks
         ``(n_tasks,)`` names.
     counts
-        ``(n_tasks, 5)`` labels in each band, as `bands_of` has them.
+        ``(n_tasks, 6)`` labels in each band, as `bands_of` has them.
 
     Raises
     ------
@@ -58,19 +68,23 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
         raise ValueError(f"counts of shape {count.shape} for {len(tasks)} tasks, none negative")
     if not count.any():
         return nothing_svg(KIND, "no label has a probability")
+    decided = count[:, -1].any()
+    sure_word = "certain or decided" if decided else "certain"
     drawn = min(len(tasks), MOST_TASKS)
     names = [short(task, 30) for task in tasks[:drawn]]
     left = 24 + px_of(*names)
     bottom = TOP + PITCH * drawn
     notes = [f"The first {drawn} of {len(tasks):,} tasks are drawn."] if drawn < len(tasks) else []
-    share = float(count[:, -1].sum() / count.sum())
-    says = f"Probability of the labels by task: {share:.0%} of all labels are certain"
-    with new_sheet(KIND, left + WIDTH + 70, bottom + 48 + 16 * len(notes), says) as sheet:
+    share = share_text(float(count[:, -SURE:].sum() / count.sum()))
+    says = f"Probability of the labels by task: {share} of all labels are {sure_word}"
+    with new_sheet(
+        KIND, left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), says
+    ) as sheet:
         sheet.text(12, 20, "probability of the label", part="axis")
         x = 12.0
-        for name, opacity in zip(NAMES, OPACITY, strict=True):
+        for name, fill in list(zip(NAMES, FILLS, strict=True))[: None if decided else -1]:
             sheet.rectangles([(x, 31, 11, 11)], FAINT, "key-ground")
-            sheet.rectangles([(x, 31, 11, 11)], (BLUE, opacity), "key-color")
+            sheet.rectangles([(x, 31, 11, 11)], fill, "key-color")
             sheet.text(x + 15, 41, name, part="key")
             x += 26 + px_of(name)
         axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=(0, 100), y=(0, 1), lines="x")
@@ -81,15 +95,16 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
             if not total:
                 continue
             start = left
-            for band, opacity in enumerate(OPACITY):
+            for band, fill in enumerate(FILLS):
                 length = WIDTH * float(count[row, band]) / total
-                tip = f"{name}, probability {NAMES[band]}: {count[row, band]:,.0f} of {total:,.0f}"
+                which = NAMES[band] if fill == GREEN else f"probability {NAMES[band]}"
+                tip = f"{name}, {which}: {count[row, band]:,.0f} of {total:,.0f}"
                 if length:
-                    sheet.rectangles([(start, top, length, BAR)], (BLUE, opacity), "band", tip=tip)
+                    sheet.rectangles([(start, top, length, BAR)], fill, "band", tip=tip)
                 start += length
-            certain = f"{count[row, -1] / total:.0%}"
-            sheet.text(left + WIDTH + 8, top + 12, certain, size=SMALL, part="certain")
-        sheet.text(left + WIDTH + 8, TOP - 8, "certain", size=SMALL, part="axis")
+            sure = share_text(float(count[row, -SURE:].sum() / total))
+            sheet.text(left + WIDTH + 8, top + 12, sure, size=SMALL, part="certain")
+        sheet.text(left + WIDTH + 8, TOP - 8, sure_word, size=SMALL, part="axis")
         sheet.text(left + WIDTH / 2, bottom + 38, "share of the labels, %", anchor="center")
         sheet.note(bottom + 56, notes)
         return sheet.svg()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from unicodedata import category, east_asian_width
 
-from annot_pipeline.errors import printable
+from annot_pipeline.errors import JOINERS, printable
 from annot_pipeline.report.figures.theme import FONT_SIZE
 
 PX_PER_COLUMN, BOLD = 0.6, 1.15
@@ -20,14 +20,10 @@ MOST_COLUMNS = 40.0
 WIDE = "mw%@…\ufffd"
 """As wide as capitals."""
 
-JOINERS = "\u200c\u200d"
-"""Letters of Persian and Hindi need them, and so do flags and families among the emoji."""
-
 
 def clean(text: object) -> str:
     """The text in one line, without characters that XML forbids or that reorder a line."""
-    words = str(text).split()
-    return "".join(c if c in JOINERS else printable(c) for c in " ".join(words))
+    return printable(" ".join(str(text).split()))
 
 
 def short(name: object, columns: float = MOST_COLUMNS) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.contents import Contents, of_every_task
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.markup import (
     Column,
@@ -28,6 +28,13 @@ MEANINGS = (
     ("alpha_ratio", "Krippendorff's alpha: by ratios of scores"),
     ("inter_kappa", "kappa of different judges"),
     ("intra_kappa", "kappa of a judge with the same judge"),
+    ("inter_percent", "share of pairs of answers of different judges that are equal"),
+    ("intra_percent", "share of pairs of answers of a judge to the same question that are equal"),
+    ("inter_pearson_ranks", "correlation of the ranks that two judges give the same outputs"),
+    ("inter_spearman_ranks", "rank correlation of the ranks that two judges give the same outputs"),
+    ("inter_spearman", "rank correlation of the scores of two judges"),
+    ("inter_difference", "distance of the scores of different judges for the same, points"),
+    ("intra_difference", "distance of the scores of a judge for the same, points"),
     ("consistency", "share of outputs outside of contradictions"),
     ("first_shown_win_share", "how often the output that was shown first won; 0.5 is fair"),
 )
@@ -36,7 +43,8 @@ MEANINGS = (
 
 def agreement(contents: Contents) -> str:
     """One statistic a task as a figure, all of them as a table."""
-    rows = contents.tables["agreement"].to_pylist()
+    n_rows = contents.tables["agreement"].num_rows
+    rows = of_every_task(contents.tables["agreement"], MOST_ROWS).to_pylist()
     if not rows:
         return ""
     told = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
@@ -56,7 +64,7 @@ def agreement(contents: Contents) -> str:
             row["statistic"], row["task"], row["value"], interval(row["ci_low"], row["ci_high"]),
             row["n_items"], row["n_judges"], _meaning(row["statistic"]),
         )
-        for row in rows[:MOST_ROWS]
+        for row in rows
     )  # fmt: skip
     words = (
         "Agreement is 1 where all judges say the same, and 0 where they agree as often as by "
@@ -67,7 +75,7 @@ def agreement(contents: Contents) -> str:
         paragraph(words),
         figures(drawn),
         table("Agreement", columns, cells, sortable=True, search=True),
-        left_out(len(rows), MOST_ROWS, "agreement.parquet"),
+        left_out(n_rows, len(rows), "agreement.parquet"),
     ])  # fmt: skip
 
 

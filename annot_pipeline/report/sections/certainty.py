@@ -9,12 +9,14 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.accuracy import accuracies
+from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, bands_of, certainty_svg
 from annot_pipeline.report.markup import (
     Column,
     figures,
     flag,
+    interval,
     join,
     left_out,
     paragraph,
@@ -32,6 +34,11 @@ WORDS = (
     "of itself. Labels that are not certain are worth another judgment, or an expert."
 )
 
+DECIDED = (
+    "What an expert decided stands apart, whatever probability the model gives it: it is as good "
+    "as the expert."
+)
+
 
 def certainty(contents: Contents) -> str:
     """Bands of probability by task, convergence, prevalence."""
@@ -39,29 +46,49 @@ def certainty(contents: Contents) -> str:
     if not labels.num_rows:
         return ""
     tasks, counts = _counts(labels)
+    decided = bool(counts[:, -1].any())
+    names = NAMES if decided else NAMES[:-1]
     fits = {fit["task"]: fit for fit in contents.manifest["convergence"]}
     columns = [
-        Column("task"), Column("labels", "count"), *(Column(name, "count") for name in NAMES),
-        Column("certain", "share"), Column("judges", "count"), Column("judgments", "count"),
-        Column("converged", choose=True), Column("iterations", "count"),
+        Column("task"), Column("labels", "count"), *(Column(name, "count") for name in names),
+        Column("certain or decided" if decided else "certain", "share"), Column("judges", "count"),
+        Column("judgments", "count"), Column("converged", choose=True),
+        Column("iterations", "count"),
     ]  # fmt: skip
     cells = []
     for task, bands in zip(tasks[:MOST_ROWS], counts.tolist(), strict=False):
         fit = fits.get(task, {})
         cells.append([
-            task, sum(bands), *bands, bands[-1] / sum(bands) if sum(bands) else None,
+            task, sum(bands), *bands[: len(names)], contents.labelled[task].usable,
             fit.get("n_judges"), fit.get("n_judgments"), flag(fit.get("converged")),
             fit.get("iterations"),
         ])  # fmt: skip
     return join([
         paragraph(WORDS),
+        paragraph(DECIDED) if decided else "",
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
         left_out(len(tasks), MOST_ROWS, "labels.parquet"),
+        part("Held against known answers", _accuracies(contents)),
         part("How frequent the classes are", figures(
-            prevalence_figures(contents.tables["prevalence"])
+            prevalence_figures(contents.tables["prevalence"]),
+            count_tasks(contents.tables["prevalence"]),
         ) + _classes(contents.tables["prevalence"])),
     ])  # fmt: skip
+
+
+def _accuracies(contents: Contents) -> str:
+    columns = [
+        Column("task"), Column("labels", choose=True), Column("with a known answer", "count"),
+        Column("right", "count"), Column("accuracy", "share"), Column("95% interval"),
+    ]  # fmt: skip
+    found = accuracies(contents.tables)
+    cells = (
+        (of.task, of.which, of.n, of.right, of.share, interval(*of.interval, "share"))
+        for of in found[:MOST_ROWS]
+    )
+    shown = table("Labels that are the truth of the item tables", columns, cells, sortable=True)
+    return shown + left_out(len(found), MOST_ROWS, "labels.parquet")
 
 
 def _counts(labels: pa.Table) -> tuple[list[str], npt.NDArray[np.int64]]:
@@ -70,8 +97,9 @@ def _counts(labels: pa.Table) -> tuple[list[str], npt.NDArray[np.int64]]:
     names = found.dictionary.to_pylist()
     codes = found.indices.to_numpy()
     probability = labels["probability"].to_numpy()
+    decided = labels["adjudicated"].to_numpy()
     order = sorted(range(len(names)), key=names.__getitem__)
-    counts = [bands_of(probability[codes == n]) for n in order]
+    counts = [bands_of(probability[codes == n], decided[codes == n]) for n in order]
     return [names[n] for n in order], np.array(counts, np.int64).reshape(len(order), -1)
 
 
@@ -84,11 +112,13 @@ def _classes(prevalence: pa.Table) -> str:
     ]  # fmt: skip
     return table(
         "Classes", columns, _class_rows(prevalence), sortable=True, search=True
-    ) + left_out(prevalence.num_rows, MOST_ROWS, "prevalence.parquet")
+    ) + left_out(
+        prevalence.num_rows, of_every_task(prevalence, MOST_ROWS).num_rows, "prevalence.parquet"
+    )
 
 
 def _class_rows(prevalence: pa.Table) -> Iterator[list[object]]:
-    for row in prevalence.slice(0, MOST_ROWS).to_pylist():
+    for row in of_every_task(prevalence, MOST_ROWS).to_pylist():
         yield [
             row["label"], row["task"], row["prevalence"], row["vote_share"],
             row["plurality_frequency"], row["support"], row["plurality_agreement"],

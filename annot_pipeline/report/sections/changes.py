@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
-from annot_pipeline.report.contents import Contents, Document
+from annot_pipeline.report.contents import Contents, plain
 from annot_pipeline.report.markup import (
     Column,
     chip,
@@ -23,19 +21,39 @@ from annot_pipeline.report.markup import (
     table,
     text,
 )
+from annot_pipeline.storage.manifest_changes import (
+    code_changes,
+    export_changes,
+    setting_changes,
+    setting_in_words,
+)
 
 MOST_ROWS = 200
 
 COUNTS = {
+    "added_exports": "new exports and item tables",
+    "removed_exports": "exports and item tables that are gone",
+    "changed_exports": "exports and item tables with other bytes",
     "new_judgments": "new judgments",
     "superseded_judgments": "judgments that a later answer replaced",
+    "corrected_judgments": "judgments corrected in their export",
     "withdrawn_judgments": "judgments withdrawn",
     "judgments_of_judges_who_fail_now": "judgments of judges who fail now",
     "judgments_of_judges_who_pass_now": "judgments of judges who pass now",
     "new_labels": "new labels",
     "changed_labels": "labels that changed",
     "removed_labels": "labels that went away",
+    "new_decisions": "new decisions of experts",
+    "changed_decisions": "decisions of experts that changed",
+    "withdrawn_decisions": "decisions of experts withdrawn",
 }
+
+OTHER_NAMES = (
+    "Judges have other names than before (another key, or pseudonyms turned on or off): judgments "
+    "and verdicts of the two releases cannot be matched."
+)
+
+WAYS = {"added": "new", "removed": "gone", "changed": "other bytes"}
 
 Row = dict[str, Any]
 
@@ -49,14 +67,16 @@ def changes(contents: Contents) -> str:
     counts = [(what, found[key]) for key, what in COUNTS.items() if found and found.get(key)]
     others = [
         (key.replace("_", " "), n) for key, n in (found or {}).items()
-        if key not in COUNTS and isinstance(n, int) and n
+        if key not in COUNTS and isinstance(n, int) and n and not isinstance(n, bool)
     ]  # fmt: skip
     words = (
         f"Compared with {text(parent['version'])}. What caused each change is found by "
         "recomputation:"
     )
+    other_names = found and found.get("judges_have_other_names")
     return join([
         paragraph(words),
+        paragraph(OTHER_NAMES) if other_names else "",
         command(f"annot diff CAMPAIGN {parent['version']} {manifest['version']}"),
         table("Changes", [Column("what"), Column("count", "count")], [*counts, *others]),
         *_tables(contents),
@@ -68,12 +88,16 @@ def _tables(contents: Contents) -> Iterator[str]:
     old, new = contents.previous, contents.tables
     if old is None:
         return
-    labels = changed(old["labels"], new["labels"], ("task", "item"), ("label",), ("probability",))
+    labels = changed(
+        old["labels"], new["labels"], ("task", "item"), _whose(contents), ("probability",)
+    )
     yield _part(
-        "Labels that changed", labels, "labels.parquet",
+        "Labels that are other, or somebody else's", labels, "labels.parquet",
         [Column("item"), Column("task", choose=True), Column("was"), Column("is"),
+         Column("by whom it was", choose=True), Column("by whom it is", choose=True),
          Column("probability was", "share"), Column("probability is", "share")],
         lambda row: [row["item"], row["task"], row["label_old"], row["label"],
+                     _by(row, "_old"), _by(row),
                      row["probability_old"], row["probability"]],
     )  # fmt: skip
     ranks = changed(
@@ -98,6 +122,22 @@ def _tables(contents: Contents) -> Iterator[str]:
         lambda row: [row["judge"], row["task"], chip(row["verdict_old"]), chip(row["verdict"]),
                      row["p_value_old"], row["p_value"]],
     )  # fmt: skip
+
+
+def _whose(contents: Contents) -> list[str]:
+    """What of a label is compared: releases of schema 1 do not say who decided."""
+    names = ["label", "adjudicated"]
+    if not (contents.manifest["changes"] or {}).get("judges_have_other_names"):
+        names.append("adjudicator")
+    known = contents.previous["labels"].column_names if contents.previous else ()
+    return [name for name in names if name in known]
+
+
+def _by(row: Row, age: str = "") -> str:
+    """Whose a label is."""
+    if not row.get(f"adjudicated{age}"):
+        return "the model"
+    return f"expert {row.get(f'adjudicator{age}') or ''}".rstrip()
 
 
 def _part(title: str, found: pa.Table, file: str, columns: list[Column], cells: Any) -> str:
@@ -125,7 +165,7 @@ def changed(
         Columns that are shown.
     """
     names = [*key, *by, *beside]
-    then, now = (_plain(table_, names) for table_ in (old, new))
+    then, now = (plain(table_.select(names)) for table_ in (old, new))
     if then.select([*key, *by]).equals(now.select([*key, *by])):
         return now.slice(0, 0).join(then.slice(0, 0), list(key), right_suffix="_old")
     both = now.join(then, list(key), join_type="inner", right_suffix="_old")
@@ -138,56 +178,24 @@ def changed(
     return both.filter(differs).sort_by([(name, "ascending") for name in key])
 
 
-def _plain(found: pa.Table, names: Sequence[str]) -> pa.Table:
-    columns = {}
-    for name in names:
-        column = found[name]
-        columns[name] = column.cast(TEXT) if pa.types.is_dictionary(column.type) else column
-    return pa.table(columns)
-
-
 def _inputs(contents: Contents) -> Iterator[str]:
     """Exports, settings and code that differ."""
     old, new = contents.previous_manifest, contents.manifest
     if old is None:
         return
-    exports = list(_exports(old["sources"], new["sources"]))
-    yield part("Exports that differ", table(
-        "Exports that differ", [Column("export"), Column("how", choose=True)],
-        exports[:MOST_ROWS], search=len(exports) > 10,
-    ) + left_out(len(exports), MOST_ROWS, "manifest.json"))  # fmt: skip
-    settings = list(differing(old["settings"], new["settings"]))
-    yield part("Settings that differ", table(
-        "Settings that differ", [Column("setting"), Column("was"), Column("is")],
-        settings[:MOST_ROWS],
-    ) + left_out(len(settings), MOST_ROWS, "manifest.json"))  # fmt: skip
-    code = [
-        row for key in ("code", "packages") for row in differing(old[key], new[key])
-    ]  # fmt: skip
-    yield part("Code and packages that differ", table(
-        "Code and packages that differ", [Column("what"), Column("was"), Column("is")], code,
-    ))  # fmt: skip
+    exports = [
+        (change["name"], WAYS[how])
+        for how, changes_ in export_changes(old, new).items()
+        for change in changes_
+    ]
+    settings = [setting_in_words(change) for change in setting_changes(old, new)]
+    code = [(row["what"], row["old"], row["new"]) for row in code_changes(old, new)]
+    was_is = [Column("was"), Column("is")]
+    yield _input("Exports that differ", [Column("export"), Column("how", choose=True)], exports)
+    yield _input("Settings that differ", [Column("setting"), *was_is], settings)
+    yield _input("Code and packages that differ", [Column("what"), *was_is], code)
 
 
-def _exports(old: Sequence[Document], new: Sequence[Document]) -> Iterator[tuple[str, str]]:
-    then = {source["name"]: source["sha256"] for source in old}
-    now = {source["name"]: source["sha256"] for source in new}
-    for name in sorted(then.keys() | now.keys()):
-        if name not in then:
-            yield name, "new"
-        elif name not in now:
-            yield name, "gone"
-        elif then[name] != now[name]:
-            yield name, "other bytes"
-
-
-def differing(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
-    """Dotted paths at which two documents differ, with both values as JSON."""
-    if isinstance(old, Mapping) and isinstance(new, Mapping):
-        for key in sorted(old.keys() | new.keys()):
-            yield from differing(old.get(key), new.get(key), f"{path}.{key}" if path else key)
-    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        for place, (was, is_) in enumerate(zip(old, new, strict=True)):
-            yield from differing(was, is_, f"{path}.{place}")
-    elif old != new:
-        yield path, json.dumps(old, ensure_ascii=False), json.dumps(new, ensure_ascii=False)
+def _input(title: str, columns: list[Column], rows: Sequence[Sequence[Any]]) -> str:
+    shown = table(title, columns, rows[:MOST_ROWS], search=len(rows) > 10)
+    return part(title, shown + left_out(len(rows), MOST_ROWS, "manifest.json"))

@@ -30,7 +30,8 @@ def contested(contents: Contents) -> str:
     ]  # fmt: skip
     words = (
         "Look at these first: an expert overrode the model, one judge decides, or judges differ "
-        "most. Any other item is traced by <code>annot trace CAMPAIGN ITEM</code>."
+        "most; each has a page below, to open. Any other item is traced by "
+        "<code>annot trace CAMPAIGN ITEM</code>."
     )
     return join([
         paragraph(words),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.markup import Column, Markup, join, paragraph, table
+from annot_pipeline.report.markup import Column, Markup, join, paragraph, table, text
 
 COLUMNS = [
     Column("task"), Column("assignments", "count"), Column("of them paid", "count"),
     Column("paid"), Column("judgments that count", "count"), Column("gold rows", "count"),
     Column("cost of a gold row"), Column("cost of a judgment"),
-    Column("one more judgment an item"),
+    Column("one more judgment an item"), Column("why there is no ratio"),
 ]  # fmt: skip
 
 
@@ -23,6 +25,7 @@ def cost(contents: Contents) -> str:
             *(_money(row, name) for name in (
                 "cost_per_gold", "cost_per_judgment", "one_more_per_item"
             )),
+            text(row.get("reason") or "", 300),
         ]
         for row in rows
     ]  # fmt: skip
@@ -32,7 +35,18 @@ def cost(contents: Contents) -> str:
         "As the exports say what assignments were paid; fees of platforms are not in it. One more "
         "judgment for every item would cost what the last column says, at the same price."
     )
-    return join([paragraph(words), table("Cost by task", COLUMNS, cells, sortable=len(cells) > 1)])
+    if any(row.get("reason") for row in rows):
+        words += " Paid in several currencies, a task has no ratio: amounts are not converted."
+    columns, cells = _without_empty(COLUMNS, cells)
+    return join([paragraph(words), table("Cost by task", columns, cells, sortable=len(cells) > 1)])
+
+
+def _without_empty(
+    columns: list[Column], cells: list[list[Any]]
+) -> tuple[list[Column], list[list[Any]]]:
+    """Columns that say something."""
+    kept = [n for n in range(len(columns)) if any(row[n] for row in cells)]
+    return [columns[n] for n in kept], [[row[n] for n in kept] for row in cells]
 
 
 def _money(row: dict[str, object], name: str) -> Markup | str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from annot_pipeline.gates.gate import figure
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.markup import (
     Column,
@@ -12,7 +13,6 @@ from annot_pipeline.report.markup import (
     chip,
     join,
     more,
-    number,
     paragraph,
     table,
     text,
@@ -55,14 +55,14 @@ def _told(check: Check) -> str:
 
 def _found(check: Check) -> str:
     allowed = _allowed(check)
-    words = f"{text(check['question'], 300)} is {_figure(check['value'], check['question'])}"
+    words = f"{text(check['question'], 300)} is {figure(check['value'], check['question'])}"
     return words + (f"; {allowed}" if allowed else "") + "."
 
 
 def _table(checks: Sequence[Check]) -> str:
     rows = [
         (
-            check["name"], chip(check["level"]), _figure(check["value"], check["question"]),
+            check["name"], chip(check["level"]), figure(check["value"], check["question"]),
             _allowed(check), text(check["question"], 300),
         )
         for check in checks
@@ -72,14 +72,8 @@ def _table(checks: Sequence[Check]) -> str:
 
 def _allowed(check: Check) -> str:
     parts = [
-        f"{level}s above {_figure(check[level], check['question'])}"
+        f"{level}s above {figure(check[level], check['question'])}"
         for level in ("warn", "error")
         if check[level] is not None
     ]
     return ", ".join(parts)
-
-
-def _figure(value: float, question: str) -> str:
-    if question.startswith("share"):
-        return f"{value:.2%}"
-    return number(value, "count" if value == int(value) else "real")

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from statistics import median
 
-from annot_pipeline.contracts import fates_text
+from annot_pipeline.contracts import CERTAIN, fates_text, share_text
 from annot_pipeline.report.citation import question, title
-from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.contents import Contents, Labelled
 from annot_pipeline.report.figures.names import counted
 from annot_pipeline.report.markup import (
     Column,
@@ -68,13 +68,13 @@ def _sentence(contents: Contents) -> str:
     rows, fates = contents.rows, contents.facts["fates"]
     n_judges = len({row["judge"] for row in contents.judges})
     made = [
-        f"{rows[name]:,} {what}"
-        for name, what in (("labels", "labels"), ("scores", "scores"))
+        counted(rows[name], what)
+        for name, what in (("labels", "label"), ("scores", "score"))
         if rows[name]
     ]
     ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
-    made += [f"rankings of {ranked:,} systems"] if ranked else []
-    used = f"{fates.get('used', 0):,} judgments by {counted(n_judges, 'judge')}"
+    made += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
+    used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
     gold = f" became {_listed(made)}" if made else " were read"
     return paragraph(f"<strong>{used}{gold}.</strong>")
 
@@ -88,7 +88,7 @@ def _cards(contents: Contents) -> str:
         ("Items", number(contents.rows["items"], "count"), "judged"),
         _judges(contents),
         ("Judgments", number(fates.get("used", 0), "count"), f"count, of {_records(contents)}"),
-        *_certain(contents),
+        *_labels(contents),
         *_agreement(contents),
         ("Gates", f"{passed} of {len(levels)}", "pass"),
         _news(contents),
@@ -112,16 +112,21 @@ def _judges(contents: Contents) -> tuple[str, str, str]:
 
 
 def _records(contents: Contents) -> str:
-    return f"{contents.facts['records']:,} records in exports"
+    return f"{counted(contents.facts['records'], 'record')} in exports"
 
 
-def _certain(contents: Contents) -> list[tuple[str, str, str]]:
-    counts = contents.labels_by_task
-    total = sum(counts.values())
-    if not total:
+def _labels(contents: Contents) -> list[tuple[str, str, str]]:
+    """How many can be relied on, and whose they are."""
+    found = contents.labelled_in_all
+    if found.usable is None:
         return []
-    certain = sum(n for (_, is_certain), n in counts.items() if is_certain)
-    return [("Labels that are certain", f"{certain / total:.0%}", "probability 0.99 or more")]
+    share, certain = share_text(found.usable), f"probability {CERTAIN} or more"
+    if not found.decided:
+        return [("Labels that are certain", share, certain)]
+    return [
+        ("Labels certain or decided", share, f"{certain}, or an expert's"),
+        ("Decided by experts", f"{found.decided:,}", f"{found.against:,} against the model"),
+    ]
 
 
 def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
@@ -153,8 +158,12 @@ def _news(contents: Contents) -> tuple[str, str, str]:
     parent, changes = contents.manifest["parent"], contents.manifest["changes"]
     if not parent:
         return "Since the last release", "first", "nothing came before"
-    counts = [("new_judgments", "new judgments"), ("changed_labels", "labels changed")]
-    words = [f"{changes[key]:,} {what}" for key, what in counts if changes and changes.get(key)]
+    counts = [("new_judgments", "new judgment", ""), ("changed_labels", "label", " changed")]
+    words = [
+        counted(changes[key], what) + done
+        for key, what, done in counts
+        if changes and changes.get(key)
+    ]
     return f"Since {parent['version']}", words[0] if words else "no news", ", ".join(words[1:])
 
 
@@ -162,21 +171,22 @@ def _asked(contents: Contents) -> str:
     """The tasks, with what was asked."""
     kinds, n_judges = contents.facts["kinds"], Counter(row["task"] for row in contents.judges)
     questions = {task: question(contents.manifest, task) for task in kinds}
+    decided = contents.labelled_in_all.decided > 0
     columns = [
         Column("task"), Column("kind", choose=True),
         *([Column("question")] * any(questions.values())),
         Column("judges", "count"), Column("judgments that count", "count"),
-        Column("labels", "count"), Column("certain", "share"), Column("agreement"),
+        Column("labels", "count"), *([Column("decided by experts", "count")] * decided),
+        Column("certain or decided" if decided else "certain", "share"), Column("agreement"),
     ]  # fmt: skip
     rows = []
     for task in sorted(kinds)[:MOST_TASKS]:
-        certain = contents.labels_by_task.get((task, True), 0)
-        labels = certain + contents.labels_by_task.get((task, False), 0)
+        labels = contents.labelled.get(task, Labelled())
         asked = [text(questions[task] or "", 1000)] if any(questions.values()) else []
         rows.append([
             task, kinds[task], *asked, n_judges.get(task),
-            contents.judgments_by_task.get((task, "used"), 0), labels or None,
-            certain / labels if labels else None, _told(contents, task),
+            contents.judgments_by_task.get((task, "used"), 0), labels.n or None,
+            *([labels.decided or None] * decided), labels.usable, _told(contents, task),
         ])  # fmt: skip
     shown = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
     return part("What was asked", shown + left_out(len(kinds), MOST_TASKS, "manifest.json"))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.report.contents import Document
+from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.markup import (
     Column,
     Markup,
@@ -27,12 +28,11 @@ HASH = 12
 
 
 def item_page(trace: Document, place: int) -> Markup:
-    """A section of its own, found by ``#item-N``."""
+    """A page of its own, closed until it is asked for, found by ``#item-N``."""
     anchor = f"item-{place}"
     title = f"{text(trace['item'])}"
     return Markup(
-        f'<section class="item" id="{anchor}" aria-labelledby="{anchor}-title">'
-        f'<h3 id="{anchor}-title">{title}</h3>\n'
+        f'<details class="item" id="{anchor}"><summary><h3>{title}</h3></summary>\n'
         f'<p class="kicker">Task {text(trace["task"])}, {text(trace.get("kind") or "")}'
         f"{_known(', segment ', trace.get('segment'))}{_known(', system ', trace.get('system'))}"
         "</p>\n"
@@ -41,7 +41,7 @@ def item_page(trace: Document, place: int) -> Markup:
             _flips(trace), _without(trace), _likelihoods(trace), _scores(trace), _ranks(trace),
             _judges(trace), _aside(trace), _chain(trace),
         ])
-        + '<p class="back"><a href="#contested">Back to the contested items</a></p></section>\n'
+        + '<p class="back"><a href="#contested">Back to the contested items</a></p></details>\n'
     )  # fmt: skip
 
 
@@ -54,21 +54,22 @@ def _decision(trace: Document) -> str:
     label = trace.get("label")
     if not label:
         return ""
-    probability = label.get("probability")
-    shown = f"<strong>{text(label['label'])}</strong>"
-    if probability is not None:
-        shown += f", probability {text(number(probability, 'share'))}"
-    certain = chip("passed", "certain") if label.get("certain") else chip("warn", "not certain")
-    lines = [paragraph(f"Label: {shown} {certain}")]
-    if label.get("adjudicated"):
-        lines.append(paragraph(chip("other", "decided by an expert"), " ", _expert(label)))
+    decided, share = label.get("adjudicated"), text(number(label.get("probability"), "share"))
+    says = f"the model gives it {share}" if decided else f"probability {share}"
+    lines = [paragraph(
+        f"Label: <strong>{text(label['label'])}</strong>", f", {says} " if share else " ",
+        chip("other", "decided by an expert") if decided else
+        chip("passed", "certain") if label.get("certain") else chip("warn", "not certain"),
+    )]  # fmt: skip
+    if decided:
+        lines.append(paragraph(_expert(label)))
     if trace.get("truth") is not None:
         lines.append(paragraph(f"Known answer, for evaluation only: {text(trace['truth'])}"))
     return join(lines)
 
 
 def _expert(label: Document) -> str:
-    words = f"{text(label.get('adjudicator') or 'somebody')}"
+    words = f"Decided by {text(label.get('adjudicator') or 'somebody')}"
     if label.get("adjudicated_at"):
         words += f", {text(label['adjudicated_at'])}"
     if label.get("adjudication_reason"):
@@ -94,7 +95,7 @@ def _distribution(trace: Document) -> str:
     rows = sorted(
         trace.get("distribution") or (), key=lambda r: (-(r["probability"] or 0), r["label"])
     )
-    columns = [Column("class"), Column("probability", "share"), Column("", "text"),
+    columns = [Column("class"), Column("probability", "share"), Column("as a bar"),
                Column("votes", "count")]  # fmt: skip
     cells = ((r["label"], r["probability"], _bar(r["probability"]), r["votes"]) for r in rows)
     return table("Probability of each class", columns, cells)
@@ -120,8 +121,8 @@ def _judgments(trace: Document) -> str:
         ("criterion", Column("criterion")),
         ("rank", Column("rank", "count")),
         ("z", Column("z", "real", says="In standard deviations from the judge's mean")),
-        ("evidence", Column("evidence, nats", "real", says="For the model's label against the "
-                            "runner-up: log likelihood ratio of this answer")),
+        ("evidence", Column("evidence, nats", "real", says="Log likelihood ratio of this "
+                            "answer")),
         ("weight", Column("weight", "share", says="Share in the item's mean")),
         ("seconds", Column("seconds", "real")),
         ("submitted_at", Column("when, UTC")),
@@ -138,10 +139,20 @@ def _judgments(trace: Document) -> str:
         ]
         for row in rows[:MOST_ROWS]
     ]  # fmt: skip
-    shown: str = table("Judgments", columns, cells, sortable=len(cells) > 3)
+    caption = "Judgments" + (_evidence(trace) if "evidence" in some else "")
+    shown: str = table(caption, columns, cells, sortable=len(cells) > 3)
     if len(rows) > MOST_ROWS:
         shown += paragraph(f"{len(rows) - MOST_ROWS:,} more judgments: annot trace.")
     return shown + _rejected(trace.get("other_records") or ())
+
+
+def _evidence(trace: Document) -> str:
+    """Which classes the evidence tells apart."""
+    label = (trace.get("label") or {}).get("model_label")
+    against = trace.get("runner_up")
+    if label is None or against is None:
+        return ""
+    return f"; evidence is for {short(label)}, the model's label, against {short(against)}"
 
 
 def _shown(row: Document, key: str) -> Any:
@@ -171,7 +182,7 @@ def _likelihoods(trace: Document) -> str:
 def _fate(row: Document) -> Markup:
     fate = text(str(row["fate"]).replace("_", " "))
     control = row.get("control")
-    kind = f" ({text(control)})" if control not in (None, "none") else ""
+    kind = "" if control in (None, "none", row["fate"]) else f" ({text(control)})"
     why = f": {text(row['reason'], 400)}" if row.get("reason") else ""
     return Markup(f"{fate}{kind}{why}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.contents import Contents, count_tasks
 from annot_pipeline.report.markup import (
     Column,
     Markup,
@@ -71,7 +71,8 @@ def judges(contents: Contents) -> str:
             *difference_figures(tables["judges"], contents.internal["control_pairs"]),
         ])),
         part("Confusion of labels", figures(
-            confusion_figures(tables["judge_confusion"], tables["judges"], tables["prevalence"])
+            confusion_figures(tables["judge_confusion"], tables["judges"], tables["prevalence"]),
+            count_tasks(tables["judge_confusion"]),
         )),
     ])  # fmt: skip
 

@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.errors import first_of
 from annot_pipeline.report.comparison_figures import (
     effort_figures,
     segment_figures,
     time_figures,
     win_figures,
 )
-from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.markup import (
     Column,
     figures,
@@ -24,6 +25,7 @@ from annot_pipeline.report.markup import (
     part,
     table,
 )
+from annot_pipeline.report.release_figures import MOST_TASKS as DRAWN
 from annot_pipeline.report.release_figures import (
     best_ranking,
     comparison_figures,
@@ -32,7 +34,11 @@ from annot_pipeline.report.release_figures import (
     score_figures,
 )
 
-MOST_ROWS = 200
+MOST_ROWS = 400
+MOST_TASKS = 300
+"""Tasks whose best systems are told."""
+MOST_DRAWN = 60
+"""Tasks whose rankings are drawn: the first at once, the others to open."""
 
 
 def rankings(contents: Contents) -> str:
@@ -40,45 +46,68 @@ def rankings(contents: Contents) -> str:
     tables, internal = contents.tables, contents.internal
     alpha = contents.settings["ranking"]["alpha"]
     found = tables["system_rankings"]
+    n_tasks = count_tasks(found)
     return join([
         _best(found),
         figures(ranking_figures(found)),
+        more(*_others(found, n_tasks)),
         more("All methods, as a table", _table(found)),
         part("Systems compared", figures(
-            comparison_figures(tables["system_comparisons"], alpha, found)
+            comparison_figures(tables["system_comparisons"], alpha, found),
+            count_tasks(tables["system_comparisons"]),
         )),
-        part("Comparisons of systems", figures(win_figures(internal["comparisons"], found))),
+        part("Comparisons of systems", figures(
+            win_figures(internal["comparisons"], found), count_tasks(internal["comparisons"])
+        )),
         part("Comparisons of outputs", figures([
             *segment_figures(tables["segment_ranks"], internal["comparisons"]),
             *effort_figures(contents.facts["adequacy"]),
             *time_figures(internal["comparison_times"]),
-        ])),
+        ], count_tasks(tables["segment_ranks"]))),
         part("Segments in which single judges contradict themselves", _contradicted(
             internal["segment_contradictions"]
         )),
         part("Seconds a ranking and a comparison", _times(internal["comparison_times"])),
-        part("Scores of items", figures(score_figures(tables["scores"]))),
+        part("Scores of items", figures(
+            score_figures(tables["scores"]), count_tasks(tables["scores"])
+        )),
     ])  # fmt: skip
 
 
 def _best(found: pa.Table) -> str:
     """Which systems are in the first cluster of each task."""
     lines = []
-    for task, _ in first_tasks(found):
-        for rows in best_ranking(found, task)[:1]:
+    n_tasks = count_tasks(found)
+    for task, of_task in first_tasks(found, end=MOST_TASKS):
+        for rows in best_ranking(of_task, task)[:1]:
             first = [row["system"] for row in rows if row["cluster"] == rows[0]["cluster"]]
             if rows[0]["cluster"] is None:
                 first = [row["system"] for row in rows if row["rank"] == 1]
             which = "first" if rows[0]["cluster"] is None else "in the first cluster"
-            lines.append((task, rows[0]["method"], ", ".join(first[:10]), which, len(rows)))
+            lines.append((task, rows[0]["method"], first_of(first, 10), which, len(rows)))
     columns = [Column("task"), Column("by"), Column("best"), Column("which is"),
                Column("systems", "count")]  # fmt: skip
     words = (
         "Systems of one cluster cannot be told apart by these judgments. Ranks of different "
         "methods rest on different assumptions; where they differ, look at the intervals."
     )
-    shown = table("Best systems by task", columns, lines)
+    shown: str = table(
+        "Best systems by task", columns, lines, sortable=True, search=len(lines) > 10
+    )
+    if n_tasks > MOST_TASKS:
+        shown += paragraph(
+            f"The first {MOST_TASKS} of {n_tasks:,} tasks; all of them are in "
+            "<code>system_rankings.parquet</code>."
+        )
     return paragraph(words) + shown if shown else ""
+
+
+def _others(found: pa.Table, n_tasks: int) -> tuple[str, str]:
+    """The rankings of tasks that are not among the first, to open."""
+    end = min(n_tasks, MOST_DRAWN)
+    drawn = figures(ranking_figures(found, DRAWN, end))
+    left = f", of {n_tasks:,}" if n_tasks > end else ""
+    return f"Rankings of tasks {DRAWN + 1} to {end:,}{left}, as figures", drawn
 
 
 def _table(found: pa.Table) -> str:
@@ -95,10 +124,12 @@ def _table(found: pa.Table) -> str:
             interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
             row["n_judgments"], row["reason"],
         )
-        for row in found.slice(0, MOST_ROWS).to_pylist()
+        for row in of_every_task(found, MOST_ROWS).to_pylist()
     )  # fmt: skip
     shown = table("Rankings of systems", columns, rows, sortable=True, search=True)
-    return shown + left_out(found.num_rows, MOST_ROWS, "system_rankings.parquet")
+    return shown + left_out(
+        found.num_rows, of_every_task(found, MOST_ROWS).num_rows, "system_rankings.parquet"
+    )
 
 
 def _contradicted(segments: pa.Table) -> str:
@@ -133,6 +164,9 @@ def _times(times: pa.Table) -> str:
     ]  # fmt: skip
     names = ("task", "unit", "lengths", "words", "n", "mean", "median", "n_breaks",
              "mean_without_breaks", "mean_per_word")  # fmt: skip
-    rows = ([row[name] for name in names] for row in times.slice(0, MOST_ROWS).to_pylist())
+    rows = ([row[name] for name in names] for row in of_every_task(times, MOST_ROWS).to_pylist())
     shown = table("Seconds by length of the source", columns, rows, sortable=True)
-    return more("As a table", shown + left_out(times.num_rows, MOST_ROWS, "the store"))
+    return more(
+        "As a table",
+        shown + left_out(times.num_rows, of_every_task(times, MOST_ROWS).num_rows, "the store"),
+    )

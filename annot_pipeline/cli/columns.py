@@ -18,6 +18,19 @@ def number(value: float | None) -> str:
     return "unknown" if value is None else f"{value:.4g}"
 
 
+def share(value: float | None) -> str:
+    """A probability; never rounded to certainty, nor to nothing."""
+    if value is not None and 0 < value < 1 and not 0.0001 <= value <= 0.9999:
+        return ">0.9999" if value > 0.5 else "<0.0001"
+    return number(value)
+
+
+def signed(value: float) -> str:
+    """Three decimals with a sign; none before nothing."""
+    shown = f"{value:+.3f}"
+    return shown if float(shown) else "0.000"
+
+
 def short(text: object, limit: int = LONGEST) -> str:
     """Text from exports: one line, its beginning."""
     shown = printable(str(text)[: limit + 1])

@@ -1,0 +1,64 @@
+"""Judgments that differ between two releases: which, how, and where they stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+
+from annot_pipeline.contracts import FLAG, INT, TEXT
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.releases import Release
+
+JUDGMENTS = pa.schema(
+    [("change", TEXT), ("is_adjudication", FLAG), ("task", TEXT), ("item", TEXT), ("judge", TEXT)]
+    + [("criterion", TEXT), ("old_answer", TEXT), ("new_answer", TEXT)]
+    + [("particulars", pa.list_(TEXT)), ("old_fate", TEXT), ("new_fate", TEXT)]
+    + [(f"{age}_{name}", type_) for age in ("old", "new")
+       for name, type_ in (("file", TEXT), ("row", INT), ("cell", TEXT))]
+)  # fmt: skip
+"""One row is a judgment, or an expert's decision, that is new, corrected, withdrawn or restated."""
+
+RESTATED_DECISION = "corrected"
+"""Of a decision its reason and its time are published too: with others it is another decision."""
+
+
+def changed_judgments(
+    queries: Queries,
+    releases: tuple[Release, Release],
+    settled: tuple[Path, Path],
+    exports: tuple[pa.Table, pa.Table],
+) -> pa.Table:
+    """The judgments that differ, as `JUDGMENTS` says; judges by their published names.
+
+    Parameters
+    ----------
+    queries
+        SQL.
+    releases
+        The older and the newer: what is published of each judgment.
+    settled, exports
+        What the stage ``settle_judgments`` made of each, and their exports.
+    """
+    inputs: dict[str, pa.Table | Path] = {}
+    for age, release, path, files in zip(("old", "new"), releases, settled, exports, strict=True):
+        columns = ["source_file", "source_row", "cell", "fate", "judge"]
+        lineage = release.table("lineage").select(columns)
+        inputs |= {age: path, f"{age}_exports": files, f"{age}_lineage": lineage}
+    return queries.table("diff/judgments", inputs).cast(JUDGMENTS)
+
+
+def counts_of(judgments: pa.Table) -> Mapping[str, int]:
+    """How many judgments, and how many decisions of experts, changed in which way."""
+    names = (judgments[name].to_pylist() for name in ("change", "is_adjudication"))
+    found = Counter(
+        f"{RESTATED_DECISION if change == 'restated' else change}_adjudications"
+        if is_adjudication
+        else change
+        for change, is_adjudication in zip(*names, strict=True)
+    )
+    kinds = ("new", "corrected", "restated", "withdrawn")
+    of_experts = (f"{kind}_adjudications" for kind in ("new", "corrected", "withdrawn"))
+    return {name: found[name] for name in (*kinds, *of_experts)}

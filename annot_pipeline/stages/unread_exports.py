@@ -1,0 +1,35 @@
+"""Files beside exports that nobody reads: a source that names one file misses later ones."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from annot_pipeline.config import ItemSource, LoadedCampaign, Source
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.storage.archive import find_exports, natural_key
+
+
+def unread_exports(campaign: LoadedCampaign) -> list[str]:
+    """Files beside exports, of the same ending, that no source reads: perhaps of a later day."""
+    listed: list[Source | ItemSource] = [*campaign.settings.sources, *campaign.settings.items]
+    matched: set[str] = set()
+    endings: dict[Path, set[str]] = {}
+    for source in listed:
+        with suppress(ConfigError):
+            found = find_exports(campaign.folder, source.path, latest=False, where=source.path)
+            matched |= {export.relative for export in found}
+            for export in found:
+                endings.setdefault(export.path.parent, set()).add(_ending(export.path))
+    beside = [
+        Path(os.path.relpath(path, campaign.folder)).as_posix()
+        for folder, known in endings.items()
+        for path in folder.iterdir()
+        if path.is_file() and _ending(path) in known and not path.name.startswith(".")
+    ]
+    return sorted(set(beside) - matched, key=natural_key)
+
+
+def _ending(path: Path) -> str:
+    return Path(path.name.lower().removesuffix(".gz")).suffix

@@ -1,0 +1,161 @@
+"""What differs between two manifests: exports, settings, code.
+
+Of settings only what was published is told. What does not belong here: what differs in tables
+(audit, report).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Document = dict[str, Any]
+Manifest = Mapping[str, Any]
+
+
+def export_changes(old: Manifest, new: Manifest) -> dict[str, list[Document]]:
+    """Exports and item tables that were ``added``, ``removed`` or ``changed`` their bytes.
+
+    Each is a row of ``kind``, ``name``, ``old_sha256``, ``new_sha256``; a file can be both an
+    export and an item table.
+    """
+    before, after = _exports(old), _exports(new)
+    changes: dict[str, list[Document]] = {"added": [], "removed": [], "changed": []}
+    for kind, name in sorted(before.keys() | after.keys()):
+        one, other = before.get((kind, name)), after.get((kind, name))
+        if one == other:
+            continue
+        what = "added" if one is None else "removed" if other is None else "changed"
+        changes[what].append({"kind": kind, "name": name, "old_sha256": one, "new_sha256": other})
+    return changes
+
+
+def _exports(manifest: Manifest) -> dict[tuple[str, str], str]:
+    return {(s["kind"], s["name"]): s["sha256"] for s in manifest["sources"]}
+
+
+def code_changes(old: Manifest, new: Manifest) -> list[Document]:
+    """Versions of the package, of packages and of stages' code: ``what``, ``old``, ``new``."""
+    before, after = _versions(old), _versions(new)
+    return [
+        {"what": what, "old": before.get(what), "new": after.get(what)}
+        for what in dict.fromkeys([*before, *after])
+        if before.get(what) != after.get(what)
+    ]
+
+
+def _versions(manifest: Manifest) -> dict[str, str]:
+    stages = {f"stage {run['stage']}": run["code_version"] for run in manifest["runs"]}
+    return {**manifest["code"], **manifest["packages"], **stages}
+
+
+def setting_changes(old: Manifest, new: Manifest) -> list[Document]:
+    """Published settings that differ: ``path`` (dotted), ``old``, ``new``.
+
+    Entries of a list are matched by their path or name, else by all that they say beside it. One
+    that only one side has is one change, its value the entry. An entry's number is that in the
+    newer manifest, of one that is gone that in the older. Nothing and empty are the same.
+
+    Parameters
+    ----------
+    old, new
+        Of both ``settings`` are read, and ``settings_hash``: it tells another key.
+    """
+    changes = list(_differing(old["settings"], new["settings"], ""))
+    if not changes and old.get("settings_hash") != new.get("settings_hash"):
+        changes.append({"path": "privacy key", "old": "not told", "new": "another, not told"})
+    return changes
+
+
+def setting_in_words(change: Mapping[str, Any]) -> tuple[str, str, str]:
+    """A row of `setting_changes` for people: the setting, what it was, what it is."""
+    values = (change["old"], change["new"])
+    absent = "none" if any(isinstance(value, Mapping) for value in values) else "default"
+    was, is_ = (absent if value is None else _in_words(value) for value in values)
+    return change["path"], was, is_
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping) and _name(value):
+        others = [key for key in value if key not in ("path", "name")]
+        fields = value.get("fields")
+        n, what = (len(fields), "field") if fields else (len(others), "setting")
+        value = f"{_name(value)}, {n} {what}{'s' * (n != 1)}"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _differing(old: Any, new: Any, path: str) -> Iterator[Document]:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in dict.fromkeys([*new, *old]):
+            inner = f"{path}.{key}" if path else str(key)
+            yield from _differing(old.get(key), new.get(key), inner)
+    elif _are_entries(old) and _are_entries(new):
+        yield from _of_entries(old or [], new or [], path)
+    elif _or_none(old) != _or_none(new):
+        yield {"path": path, "old": _or_none(old), "new": _or_none(new)}
+
+
+def _or_none(value: Any) -> Any:
+    return None if value in ({}, []) else value
+
+
+def _are_entries(value: Any) -> bool:
+    """Whether a value is a list of mappings, if it is anything."""
+    is_list = isinstance(value, list) and all(isinstance(entry, Mapping) for entry in value)
+    return value is None or is_list
+
+
+def _of_entries(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Document]:
+    """What differs in lists of entries: in each, which there are, and their order."""
+    pairs = _paired(old, new)
+    for place, entry in enumerate(new):
+        at = f"{path}.{place}"
+        if place in pairs:
+            yield from _differing(old[pairs[place]], entry, at)
+        else:
+            yield {"path": at, "old": None, "new": entry}
+    for place, entry in enumerate(old):
+        if place not in pairs.values():
+            yield {"path": f"{path}.{place}", "old": entry, "new": None}
+    places = [pairs[place] for place in sorted(pairs)]
+    if places != sorted(places):
+        orders = ([entries[place] for place in at] for entries, at in (
+            (old, sorted(places)), (new, sorted(pairs)),
+        ))  # fmt: skip
+        was, is_ = ([_name(entry) or "unnamed" for entry in order] for order in orders)
+        yield {"path": f"{path} (order)", "old": was, "new": is_}
+
+
+def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
+    """Place in the older list by that in the newer: of one name, then of equal other settings."""
+    names = [{key: place for place, key in enumerate(_names(entries))} for entries in (old, new)]
+    pairs = {place: names[0][key] for key, place in names[1].items() if key in names[0]}
+    left = [place for place in range(len(old)) if place not in pairs.values()]
+    for place, entry in enumerate(new):
+        same = (other for other in left if _unnamed(old[other]) == _unnamed(entry))
+        if place not in pairs and (found := next(same, None)) is not None:
+            pairs[place] = found
+            left.remove(found)
+    return pairs
+
+
+def _names(entries: Sequence[Any]) -> list[tuple[str, int]]:
+    """What tells entries of a list: their names, and how often each came before."""
+    seen: Counter[str] = Counter()
+    names = []
+    for entry in entries:
+        name = _name(entry)
+        names.append((name, seen[name]))
+        seen[name] += 1
+    return names
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    return str(entry.get("path") or entry.get("name") or "")
+
+
+def _unnamed(entry: Mapping[str, Any]) -> Document:
+    return {key: value for key, value in entry.items() if key not in ("path", "name")}

@@ -1,0 +1,92 @@
+"""A page of many tasks leaves none out, and says where it draws a few only."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import AGREEMENT, SYSTEM_RANKINGS
+from annot_pipeline.report.contents import of_every_task
+from annot_pipeline.report.release_figures import MOST_TASKS
+from annot_pipeline.report.sections.agreement import _meaning
+from annot_pipeline.report.sections.rankings import MOST_ROWS, _best, _table
+from tests.report.report_pages import Page, build_into, csv_text
+
+TASKS = [f"task {letter}" for letter in "abcdefg"]
+
+
+@pytest.fixture(scope="module")
+def html(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Seven tasks, two systems each; the second is better everywhere."""
+    rows = [
+        {"task": task, "segment": segment, "system": system, "judge": judge,
+         "score": 40 + 30 * place + segment + ord(judge) % 3}
+        for task in TASKS for segment in range(4) for place, system in enumerate("xy")
+        for judge in "jkl"
+    ]  # fmt: skip
+    fields = {name: name for name in ("task", "segment", "system", "judge", "score")}
+    built = build_into(tmp_path_factory.mktemp("many"), {"s.csv": csv_text(rows)}, {
+        "campaign": "many", "tasks": [{"name": "*", "kind": "scalar", "scale": [0, 100]}],
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        "ranking": {"bootstrap": 20, "online_rounds": 2}, "agreement": {"bootstrap": 20},
+    })  # fmt: skip
+    return (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_task_has_its_best_systems_and_its_rows(html):
+    def rows(caption: str) -> str:
+        return html.split(f"<caption>{caption}</caption>", 1)[1].split("</table>", 1)[0]
+
+    assert re.findall(r'row">(task \w)', rows("Best systems by task")) == TASKS
+    assert set(re.findall(r"<td>(task \w)</td>", rows("Rankings of systems"))) == set(TASKS)
+
+
+def test_figures_of_some_tasks_say_so_and_the_other_rankings_are_there_to_open(html):
+    assert f"Figures of {MOST_TASKS} of 7 tasks" in html
+    assert "<summary>Rankings of tasks 7 to 7, as figures</summary>" in html
+    drawn = [title for title in re.findall(r"<figcaption>(.*?)</figcaption>", html)
+             if title.startswith("Ranking by")]  # fmt: skip
+    assert [title.rpartition(", ")[2] for title in drawn] == TASKS
+    assert not Page(html).open
+
+
+def test_no_heads_are_without_a_name(html):
+    assert not re.search(r"<th[^>]*></th>", html)
+
+
+def rankings_of(n_tasks: int, n_systems: int) -> pa.Table:
+    return pa.Table.from_pylist([
+        {"task": f"t{task:04}", "method": "wins", "system": f"s{n}", "rank": n + 1,
+         "score": -1.0 * n, "cluster": 1, "n_judgments": 3, "wins": 0}
+        for task in range(n_tasks) for n in range(n_systems)
+    ], SYSTEM_RANKINGS.schema)  # fmt: skip
+
+
+def test_tasks_share_the_rows_that_a_page_shows():
+    shown = _table(rankings_of(10, 100))
+    tasks = re.findall(r"<td>(t\d{4})</td>", shown)
+    assert {task: tasks.count(task) for task in set(tasks)} == {
+        f"t{n:04}": MOST_ROWS // 10 for n in range(10)
+    }
+    assert f"{MOST_ROWS} of 1,000 rows are shown" in shown
+    little = rankings_of(2, 3)
+    assert of_every_task(little, 10) is little
+    assert of_every_task(rankings_of(9, 2), 4).num_rows == 4
+
+
+def test_best_systems_of_very_many_tasks_say_what_is_left_out():
+    shown = _best(rankings_of(301, 12))
+    assert shown.count("<tr><th") == 301  # the head is one
+    assert "The first 300 of 301 tasks" in shown
+    assert "s0, s1, s2, s3, s4, s5, s6, s7, s8, s9 and 2 more" in shown
+
+
+def test_every_statistic_of_agreement_is_explained(html):
+    told = html.split("<caption>Agreement</caption>", 1)[1].split("</table>", 1)[0]
+    statistics = set(re.findall(r'row">(\w+)</th>', told))
+    more = {"inter_pearson_ranks", "inter_percent_agreement_ternary", "inter_spearman_ranks",
+            "intra_percent_agreement_ternary", "inter_spearman"}  # fmt: skip
+    assert AGREEMENT.name == "agreement"
+    assert not {name for name in statistics | more if not _meaning(name)}

@@ -1,0 +1,94 @@
+"""What a release says of the one before: decisions, corrections, settings, exports."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+
+import duckdb
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
+from annot_pipeline.cli.changes import changes_text
+from annot_pipeline.retention import prune
+from annot_pipeline.status import list_releases, status
+from tests.audit.two_releases import EXPORT
+from tests.conftest import build_file
+
+JUDGED = {"item": "item", "judge": "judge", "label": "label"}
+DECIDED = {**JUDGED, "submitted_at": "at", "why": "why", "control": {"value": "adjudication"}}
+SOURCES = [
+    {"path": "exports/a*.csv", "format": "csv", "fields": JUDGED},
+    {"path": "exports/x*.csv", "format": "csv", "fields": DECIDED},
+]
+
+
+@pytest.fixture
+def changes(build_campaign):
+    """Builds again; returns what the release says has changed, without what has not."""
+
+    def built(*decisions: str, export: str = EXPORT, sets: tuple[str, ...] = ()):
+        expert = "item,judge,label,at,why\n" + "".join(f"{row}\n" for row in decisions)
+        built = build_campaign({"a.csv": export, "x.csv": expert}, *sets, sources=SOURCES)
+        found = built.publication.release.manifest["changes"]
+        return found and {what: n for what, n in found.items() if n and "exports" not in what}
+
+    return built
+
+
+def test_decisions_are_counted(changes, tmp_path, capsys):
+    assert changes("i0,eva,b,,seen") is None
+    assert changes("i0,eva,b,,seen", "i1,eva,a,,") == {"changed_labels": 1, "new_decisions": 1}
+    assert changes("i0,ann,b,,seen", "i1,eva,a,,") == {"changed_decisions": 1}
+    assert changes("i0,ann,b,,read again", "i1,eva,a,,") == {"changed_decisions": 1}
+    assert changes("i0,ann,b,,read again") == {"changed_labels": 1, "withdrawn_decisions": 1}
+    campaign = tmp_path / "campaign"
+    decisions = status(load_campaign(campaign))["release"]["decisions"]
+    assert decisions == {"decided": 1, "overridden": 1}
+    assert main(["status", str(campaign)]) == 0
+    assert "labels decided by experts: 1, 1 against the model" in capsys.readouterr().out
+    assert main(["releases", str(campaign)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "1 changed decision" in lines[2]
+
+
+def test_a_judgment_corrected_in_its_export_is_counted(changes):
+    changes()
+    found = changes(export=EXPORT.replace("i0,w1,b", "i0,w1,a"))
+    assert found["corrected_judgments"] == 1
+    assert "new_judgments" not in found
+
+
+def test_other_settings_are_known_after_the_parent_is_gone(changes, tmp_path):
+    changes()
+    changes(sets=("dawid_skene.smoothing=0.5",))
+    campaign = load_campaign(tmp_path / "campaign")
+    prune(campaign, 1, progress=lambda _: None)
+    [row] = list_releases(campaign)
+    assert row["settings_changed"] is True
+
+
+def test_in_words():
+    assert changes_text({"new_labels": 1, "changed_labels": 1200, "new_judgments": None}) == (
+        "1 new label, 1,200 changed labels"
+    )
+    assert changes_text({"settings_changed": True, "judges_have_other_names": False}) == (
+        "other settings"
+    )
+    assert changes_text({}) == ""
+
+
+def test_a_copied_campaign_gets_a_catalog_of_its_own(build_campaign, tmp_path):
+    build_campaign({"a.csv": EXPORT})
+    copied = shutil.copytree(tmp_path / "campaign", tmp_path / "copied")
+    shutil.rmtree(tmp_path / "campaign")
+    assert not build_file(copied).publication.published
+    with duckdb.connect(str(copied / "store" / "catalog.duckdb"), read_only=True) as connection:
+        assert connection.sql("SELECT count(*) FROM labels").fetchall() == [(5,)]
+
+
+def test_only_the_owner_opens_the_store(build_campaign, tmp_path):
+    build_campaign({"a.csv": EXPORT})
+    mode = stat.S_IMODE((tmp_path / "campaign" / "store").stat().st_mode)
+    assert mode == 0o700
