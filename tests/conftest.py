@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from annot_pipeline import publish as publishing
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import STAGES, Build, StageRun
 from annot_pipeline.publish import Publication, publish
@@ -28,6 +29,16 @@ def _no_waiting_for_disks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(os, "fsync", lambda _: None)
         yield
+
+
+@pytest.fixture(autouse=True)
+def _reports_where_they_are_read(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A report takes as long as the rest of a small build: made for tests marked ``reports``."""
+    if request.node.get_closest_marker("reports") is None:
+        monkeypatch.setattr(publishing, "report_html", lambda *_, **__: "not made in this test")
+        monkeypatch.setattr(publishing, "contested", lambda *_: [])
 
 
 @pytest.fixture(autouse=True)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.reports
+
 PAIR = {"judge": "judge", "segment": "segment", "system_a": "a", "system_b": "b"}
 WORDS = {"column": "won", "map": {"left": "a", "right": "b", "same": "tie"}}
 PREFERENCE = PAIR | {"preference": WORDS}

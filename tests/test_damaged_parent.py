@@ -15,6 +15,8 @@ from annot_pipeline.status import status
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import EXPORT, MORE
 
+pytestmark = pytest.mark.reports
+
 
 @pytest.fixture
 def built(build_campaign, tmp_path):

@@ -247,7 +247,8 @@ class Releases:
         there = self._listed(pointer)
         title = f"{self.gold}: no release {version}"
         if self.gold.exists() and not self.gold.is_dir():
-            what, do = "this is a file, not a folder of releases", "name the folder"
+            title, do = f"{self.gold}: is a file", "name a folder with gold or --set gold=FOLDER"
+            what = "this is a file, not a folder of releases"
             above = (self.gold.parent.parent, self.gold.parent)
             do = next((f"releases lie in {f}" for f in above if (f / POINTER).exists()), do)
         elif pointer and version in pointer.pruned:

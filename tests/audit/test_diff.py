@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
-from annot_pipeline.audit.diff.releases import Diff, diff_releases
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.audit.diff.releases import Diff
 from annot_pipeline.pipeline import MAKER
 from annot_pipeline.stages.context import Made
 
@@ -52,18 +51,6 @@ def rows(diff: Diff) -> list[dict[str, Any]]:
 
 def of_items(diff: Diff) -> dict[tuple[str, str, str], list[str]]:
     return {(row["task"], row["item"], row["column"]): row["causes"] for row in rows(diff)}
-
-
-@pytest.fixture
-def diff(tmp_path, monkeypatch):
-    """Diffs two releases of the campaign that ``build_campaign`` builds."""
-
-    monkeypatch.setattr("annot_pipeline.publish.report_html", lambda *_, **__: "")  # takes long
-
-    def between(old: str = "v0001", new: str = "v0002", **options: Any) -> Diff:
-        return diff_releases(load_campaign(tmp_path / "campaign"), (old, new), **options)
-
-    return between
 
 
 def adds_up(diff: Diff) -> int:

@@ -44,11 +44,6 @@ def built(tmp_path_factory):
     return folder
 
 
-@pytest.fixture
-def campaign(built, tmp_path):
-    return shutil.copytree(built, tmp_path / "campaign")
-
-
 def run(capsys, *arguments: object) -> tuple[int, str, str]:
     status = main([str(a) for a in arguments])
     captured = capsys.readouterr()

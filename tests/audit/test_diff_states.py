@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, column_of
-from annot_pipeline.audit.diff.releases import Diff, diff_releases
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.audit.diff.releases import Diff
 
 NAMES = ("segment", "system", "judge", "score", "control")
 HEAD = ",".join(NAMES) + "\n"
@@ -33,16 +32,6 @@ def scores(segments: range, judges: str = "pqr", *, careless: str = "") -> str:
             copy = 90 + s % 3 if judge in careless else 20 + (3 * s + place) % 7
             lines.append(f"s{s},good,{judge},{copy},bad_reference\n")
     return "".join(lines)
-
-
-@pytest.fixture
-def diff(tmp_path, monkeypatch):
-    monkeypatch.setattr("annot_pipeline.publish.report_html", lambda *_, **__: "")  # takes long
-
-    def between(old: str = "v0001", new: str = "v0002", **options: Any) -> Diff:
-        return diff_releases(load_campaign(tmp_path / "campaign"), (old, new), **options)
-
-    return between
 
 
 def causes(diff: Diff, table: str, column: str, **where: str) -> set[tuple[str, ...]]:

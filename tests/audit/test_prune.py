@@ -34,11 +34,6 @@ def built(tmp_path_factory) -> Path:
     return build(folder, {"a.csv": EXPORT, "c.csv": LAST})
 
 
-@pytest.fixture
-def campaign(built, tmp_path) -> Path:
-    return shutil.copytree(built, tmp_path / "campaign")
-
-
 def pruned(campaign: Path, keep: int, **options: Any) -> dict[str, Any]:
     return prune(load_campaign(campaign), keep, progress=lambda _: None, **options)
 

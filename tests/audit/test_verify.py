@@ -17,19 +17,11 @@ from annot_pipeline.cli import main
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.pointer import read_pointer
-from tests.audit.two_releases import build_two, flip, manifest_of, rewrite
+from tests.audit.two_releases import flip, manifest_of, rewrite
+
+pytestmark = pytest.mark.reports
 
 FLIPS = 200 if os.environ.get("SOAK") else 14
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    return build_two(tmp_path_factory.mktemp("two") / "campaign")
-
-
-@pytest.fixture
-def campaign(built, tmp_path) -> Path:
-    return shutil.copytree(built, tmp_path / "campaign")
 
 
 def found(campaign: Path, version: str | None = None) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 
 from annot_pipeline.audit.verify.difference import NO_ROW, first_difference
 from annot_pipeline.audit.verify.everything import verify
@@ -21,17 +20,7 @@ from annot_pipeline.pipeline import MAKER
 from annot_pipeline.stages import declared
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import write_table
-from tests.audit.two_releases import build_two, manifest_of, rewrite
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    return build_two(tmp_path_factory.mktemp("two") / "campaign")
-
-
-@pytest.fixture
-def campaign(built, tmp_path) -> Path:
-    return shutil.copytree(built, tmp_path / "campaign")
+from tests.audit.two_releases import manifest_of, rewrite
 
 
 def found(campaign: Path, version: str | None = None) -> dict[str, Any]:

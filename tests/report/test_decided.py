@@ -15,6 +15,8 @@ from annot_pipeline.report.sections.changes import changes
 from tests.conftest import Built
 from tests.report.report_pages import build_into, contents_of, csv_text, rows_of_card
 
+pytestmark = pytest.mark.reports
+
 FIELDS = {"item": "item", "judge": "judge", "label": "label"}
 DOCUMENT = {
     "campaign": "decided",

@@ -25,6 +25,8 @@ from annot_pipeline.simulate.scores import ScoreSimulation, simulate_scores
 from tests.conftest import Built, build_file
 from tests.report.figure_reader import Figure
 
+pytestmark = pytest.mark.reports
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

@@ -29,6 +29,8 @@ from tests.report.report_pages import (
     labels_campaign,
 )
 
+pytestmark = pytest.mark.reports
+
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Built:

@@ -7,12 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.contested import contested
 from tests.report.report_pages import MARKUP, SCRIPT, Page
+
+pytestmark = pytest.mark.reports
 
 
 def trace(**more: Any) -> dict[str, Any]:

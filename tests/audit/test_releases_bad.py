@@ -15,17 +15,7 @@ from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import parse_manifest
 from annot_pipeline.storage.releases import Releases
-from tests.audit.two_releases import build_two, flip, manifest_of, rewrite
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory) -> Path:
-    return build_two(tmp_path_factory.mktemp("two") / "campaign")
-
-
-@pytest.fixture
-def campaign(built, tmp_path) -> Path:
-    return shutil.copytree(built, tmp_path / "campaign")
+from tests.audit.two_releases import flip, manifest_of, rewrite
 
 
 @pytest.fixture
