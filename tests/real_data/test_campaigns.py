@@ -46,7 +46,7 @@ def test_graham_holds_100_records_an_assignment(shared_campaigns, tmp_path):
     facts = built.facts("settle_judgments")
     assert facts["fates"] == {
         "rejected": 200, "duplicate": 0, "superseded": 0, "judge_failed": 0, "control": 580,
-        "used": 2320,
+        "adjudication": 0, "used": 2320,
     }  # fmt: skip
     assert [r["kind"] for r in facts["rejections"]] == ["score has no match"]
     scores = built.rows("scores")
