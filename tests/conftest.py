@@ -23,6 +23,25 @@ from tests.full_campaign import write_full_campaign
 SHARED = Path(__file__).parents[2] / "shared"
 
 
+LONG = (
+    "tests/published/test_comparison_campaigns.py",
+    "tests/published/test_topology_wmt15.py",
+    "tests/published/test_wmt15_agreement.py",
+    "tests/published/test_wmt15_rankings.py",
+    "tests/real_data/test_campaigns.py",
+    "tests/real_data/test_masc_build.py",
+    "tests/real_data/test_trace_campaigns.py",
+)
+"""Whole campaigns of real data, minutes together: `make soak` runs them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what is long to `make soak`."""
+    for item in items:
+        if "SOAK" not in os.environ and item.nodeid.startswith(LONG):
+            item.add_marker(pytest.mark.skip(reason="long, on real data: make soak"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_waiting_for_disks() -> Iterator[None]:
     """A build syncs some 250 files; what that is for, no test can see: it takes a power cut."""
