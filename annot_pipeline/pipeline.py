@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import TableFile, read_table, read_unharmed
-from annot_pipeline.version import __version__
+from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
     "GOLD_MADE",
@@ -44,8 +43,6 @@ __all__ = [
 
 Progress = Callable[[str], None]
 Work = Callable[[StageContext], Made]
-NUMERIC_PACKAGES = ("numpy", "scipy", "pyarrow", "duckdb")
-"""Packages whose version can change bytes."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +164,7 @@ class Build:
         document = {
             "code": stage.code_version,
             "sql": sql_digest(),
-            "packages": {name: version(name) for name in NUMERIC_PACKAGES} | {"annot": __version__},
+            "packages": numeric_packages() | {"annot": __version__},
             "settings": settings_document(self.campaign.settings, stage.settings),
         }
         if "privacy" in stage.settings:

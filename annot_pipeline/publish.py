@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.pipeline import (
-    NUMERIC_PACKAGES,
     STAGES,
     Build,
     StageRun,
@@ -48,7 +46,7 @@ from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import TableFile, damaged, read_table, write_table
-from annot_pipeline.version import __version__
+from annot_pipeline.version import __version__, numeric_packages
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ def publish(build: Build) -> Publication:
             raise cannot_write(build.campaign.gold, cause, "gold") from cause
     news = "published" if publication.published else "nothing new:"
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
-    build.store.clean()
+    build.store.clean(build.campaign.spill)
     return publication
 
 
@@ -228,8 +226,7 @@ def _manifest(
             {name: table.sha256 for name, table in tables.items() if name != "lineage"}
         ),
         "code": {"annot-pipeline": __version__, "sql": sql_digest()},
-        "packages": {name: version(name) for name in NUMERIC_PACKAGES}
-        | {"python": platform.python_version()},
+        "packages": numeric_packages() | {"python": platform.python_version()},
         "settings": published_settings(campaign, build.key),
         "settings_hash": settings,
         "signature": signature(campaign),

@@ -70,6 +70,6 @@ def accuracies(tables: Mapping[str, pa.Table]) -> list[Accuracy]:
         for which, rows in (("all", of_task), ("certain or decided", of_task & sure)):
             n = int(rows.sum())
             if n:
-                hits = int((right[rows] == True).sum())  # noqa: E712
+                hits = sum(found is True for found in right[rows].tolist())
                 found.append(Accuracy(tasks.dictionary[int(code)].as_py(), which, n, hits))
     return found

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache
+from contextlib import contextmanager, suppress
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import Resources
 from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.spill import clean_spill, own_spill
 
 BATCH_ROWS = 250_000
 
@@ -84,12 +85,9 @@ class Queries:
                 if isinstance(source, pa.Table):
                     connection.register(view, source)
                 elif isinstance(source, Path):
-                    connection.read_parquet(no_glob(source)).create_view(view)
+                    connection.execute(_view(view, [source]))
                 else:
-                    paths = [no_glob(path) for path in source]
-                    connection.read_parquet(paths, union_by_name=True, filename=True).create_view(
-                        view
-                    )
+                    connection.execute(_view(view, source, "union_by_name = true, filename = true"))
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
             yield relation.to_arrow_reader(BATCH_ROWS)
 
@@ -105,18 +103,45 @@ class Queries:
 
     @contextmanager
     def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        config: dict[str, Any] = {
-            "autoinstall_known_extensions": False,
-            "autoload_known_extensions": False,
-            "temp_directory": str(self.spill),
+        given = {
+            "memory_limit": self.resources.memory_limit,
+            "threads": self.resources.threads,
+            "temp_directory": str(own_spill(self.spill)),
         }
-        if self.resources.memory_limit:
-            config["memory_limit"] = self.resources.memory_limit
-        if self.resources.threads:
-            config["threads"] = self.resources.threads
-        connection = duckdb.connect(":memory:", config=config)
+        config = tuple((name, value) for name, value in given.items() if value)
+        with suppress(OSError):  # DuckDB makes one level; who reads only may not write here
+            self.spill.mkdir(parents=True, exist_ok=True)
+        connection = _database(config).cursor()  # sees no view of another one
         try:
-            connection.execute("SET TimeZone = 'UTC'")
             yield connection
         finally:
             connection.close()
+
+
+@lru_cache(maxsize=1)
+def _database(config: tuple[tuple[str, Any], ...]) -> duckdb.DuckDBPyConnection:
+    """The database of a process: to start one takes 20 ms, a third of a small build if for each.
+
+    A forked process, which lacks its parent's threads, spills elsewhere and so gets its own.
+    """
+    fixed = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "enable_external_file_cache": False,  # a file may be replaced by another of its name
+    }
+    database = duckdb.connect(":memory:", config=fixed | dict(config))
+    database.execute("SET GLOBAL TimeZone = 'UTC'")
+    return database
+
+
+def clear_spill(spill: Path) -> None:
+    """Delete what queries put aside; none runs."""
+    _database.cache_clear()
+    clean_spill(spill)
+
+
+def _view(name: str, paths: Sequence[Path], options: str = "") -> str:
+    """The statement that names files; views take no parameters."""
+    listed = ", ".join("'" + no_glob(path).replace("'", "''") + "'" for path in paths)
+    read = f"read_parquet([{listed}]{', ' * bool(options)}{options})"
+    return f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {read}'  # noqa: S608

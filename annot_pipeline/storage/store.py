@@ -29,6 +29,7 @@ from annot_pipeline.storage.files import (
     replacing,
     write_json,
 )
+from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.tables import TableFile, read_table
 
 KEPT_RUNS = 20
@@ -107,11 +108,6 @@ class Store:
         """Settings that were kept; None where they are not."""
         path = self._settings / f"{settings_hash}.json"
         return path.read_text(encoding="utf-8") if path.is_file() else None
-
-    @property
-    def spill(self) -> Path:
-        """Where SQL puts what does not fit into memory."""
-        return self.root / "spill"
 
     def prepare(self) -> None:
         """Make the folder, or say why it cannot be written."""
@@ -235,9 +231,10 @@ class Store:
         finally:
             os.close(descriptor)
 
-    def clean(self) -> None:
+    def clean(self, spill: Path) -> None:
         """Delete what killed builds left and what no kept run uses; not while a stage runs."""
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
+            clear_spill(spill)
             self._clean()
 
     def _clean(self) -> None:
@@ -249,7 +246,6 @@ class Store:
             *self._folders("archive/*"),
         ):
             remove_unfinished(folder)
-        shutil.rmtree(self.spill, ignore_errors=True)
         runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
         for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
             shutil.rmtree(run)

@@ -74,7 +74,7 @@ def test_cleaning_keeps_what_kept_runs_use(tmp_path):
         os.utime(folder, (old, old))
     (tmp_path / ".tmp-left").mkdir()
     (tmp_path / "stages" / "stage" / ".tmp-left").mkdir()
-    store.clean()
+    store.clean(store.root / "spill")
     kept = {path.name for path in (tmp_path / "stages" / "stage").iterdir()}
     assert kept == {f"k{number}" for number in range(3, KEPT_RUNS + 3)}
     assert not (tmp_path / ".tmp-left").exists()
@@ -88,7 +88,7 @@ def test_parsed_exports_that_no_kept_run_uses_go(build_campaign, tmp_path):
     (store.records / "stray.parquet").write_bytes(b"")
     for path in store.records.iterdir():
         os.utime(path, (old, old))
-    store.clean()
+    store.clean(store.root / "spill")
     used = {r["filename"] for r in first.rows("record_files")}
     assert {p.name for p in store.records.glob("*.parquet")} == used
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TypeVar
 
 import pyarrow as pa
@@ -17,13 +16,13 @@ from annot_pipeline.audit.recompute import exports_of, settings_of
 from annot_pipeline.campaign_file import kept_settings
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import NUMERIC_PACKAGES, stages_for
+from annot_pipeline.pipeline import stages_for
 from annot_pipeline.signature import digest, settings_document, told_document
 from annot_pipeline.storage.keys import present_key
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.store import Store
-from annot_pipeline.version import __version__
+from annot_pipeline.version import __version__, numeric_packages
 
 Entry = TypeVar("Entry", Source, ItemSource)
 
@@ -128,6 +127,6 @@ def is_of_code_at_hand(release: Release, tables: Iterable[str]) -> bool:
     code_versions = {run["stage"]: run["code_version"] for run in manifest["runs"]}
     return (
         manifest["code"] == {"annot-pipeline": __version__, "sql": sql_digest()}
-        and all(manifest["packages"].get(name) == version(name) for name in NUMERIC_PACKAGES)
+        and all(manifest["packages"].get(n) == v for n, v in numeric_packages().items())
         and all(code_versions.get(s.name) == s.code_version for s in stages_for(tables))
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,10 @@ from annot_pipeline.audit.verify.difference import Difference, first_difference
 from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError, first_of, shorten
-from annot_pipeline.pipeline import MAKER, NUMERIC_PACKAGES, stages_for
+from annot_pipeline.pipeline import MAKER, stages_for
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.version import __version__
+from annot_pipeline.version import __version__, numeric_packages
 
 
 def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked) -> dict[str, Any]:
@@ -69,7 +68,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
 def other_code(release: Release) -> list[str]:
     """What is not as it was when the release was made: ``numpy 2.4.6, now 2.5.0``."""
     manifest = release.manifest
-    packages = {name: version(name) for name in NUMERIC_PACKAGES}
+    packages = numeric_packages()
     now = packages | {"python": platform.python_version(), "annot-pipeline": __version__}
     then = manifest["packages"] | {"annot-pipeline": manifest["code"].get("annot-pipeline")}
     other = [name for name in sorted(now) if then.get(name) not in (None, now[name])]
