@@ -16,7 +16,7 @@ help:
 	@$(PYTHON) -c 'import sys; sys.exit("annot-pipeline needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else 0'
 	@echo "installing into .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web,dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web,dg,s3,dev]'
 	@touch $@
 
 build: .venv/installed
