@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annot_pipeline.exports.hit_bookkeeping import DamagedError, parse_hit
-from tests.exports.test_hits import ANYTHING, HIT, MTURK, Records, mturk, reasons, records, studio
+from tests.exports.hit_files import ANYTHING, HIT, MTURK, Records, mturk, reasons, records, studio
 
 COMPARE = {
     "annot": 1, "task": "t", "hit": "00000000000000c1", "ask": "compare",

@@ -1,0 +1,108 @@
+"""Guessed campaigns: real exports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.guess import guess_campaign
+from tests.guess.conftest import Guess
+from tests.guess.guessed import LABEL_STUDIO_FIELDS
+
+MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
+
+
+@pytest.mark.parametrize(
+    ("folder", "records", "rejected", "fields"),
+    [
+        (SNOW, 21_690, 0, {"task", "judge", "item", "score", "truth"}),
+        ("dawid-skene-1979", 315, 0, {"judge", "item", "label"}),
+        ("dog-4class", 8_070, 0, {"judge", "item", "label"}),
+        ("face-sentiment", 5_242, 0, {"judge", "item", "label"}),
+        ("labelstudio-leoka", 32_801, 9, set(LABEL_STUDIO_FIELDS)),
+        ("llmfao", 15_403, 0, {"judge", "segment", "system_a", "system_b", "preference"}),
+        (
+            "wmt15-ranking/data", 179_098, 764,
+            {"task", "judge", "hit", "ranking", "segment", "position", "system", "rank", "seconds"},
+        ),
+        (
+            "e2e-nlg", 36_090, 0,
+            {"task", "judge", "system", "segment", "score", "position", "native_id"}
+            | {"submitted_at", "ranking"},
+        ),
+        (
+            "wmt22-appraise/scores", 6_528, 0,
+            {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
+        ),
+        (
+            "wmt22-appraise/calibration-HITs", 10_751, 0,
+            {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
+        ),
+        (
+            "wmt22-da-toen/derived", 187_734, 0,
+            {"task", "judge", "system", "segment", "score", "control", "hit"},
+        ),
+    ],
+)  # fmt: skip
+def test_real_exports(
+    shared_data: Path,
+    guess: Callable[..., Guess],
+    folder: str,
+    records: int,
+    rejected: int,
+    fields: set[str],
+) -> None:
+    found = guess(shared_data / folder, rejected=rejected)
+    assert found.facts["records"] == records
+    assert set(found.fields()) == fields
+
+
+def test_masc_judges_and_tasks_are_told_by_file(
+    shared_data: Path, guess: Callable[..., Guess]
+) -> None:
+    found = guess(shared_data / MASC)
+    assert set(found.fields()) == {"task", "judge", "item", "label"}
+    assert found.facts["fates"]["used"] == 1_084_551
+    assert len(found.settings.sources) == 1
+    assert len(found.used("task")) == 45
+    assert len(found.used("task", "item")) == 44_682
+    assert ("add-v", "add-v:1") in found.used("task", "judge")
+
+
+def test_snow_scales(shared_data: Path, guess: Callable[..., Guess]) -> None:
+    found = guess(shared_data / SNOW)
+    scales = {task.name: task.scale for task in found.settings.tasks if task.kind == "scalar"}
+    emotions = ("anger", "disgust", "fear", "joy", "sadness", "surprise")
+    assert scales == dict.fromkeys(emotions, (0, 100)) | {
+        "valence": (-100, 100),
+        "wordsim": (0, 10),
+    }
+    labelled = {name for name, kind in found.task_kinds.items() if kind == "categorical"}
+    assert labelled == {"rte", "temp", "wsd"}
+
+
+@pytest.mark.parametrize("folder", ["dog-4class", "face-sentiment"])
+def test_truth_tables_of_real_exports(
+    shared_data: Path, guess: Callable[..., Guess], folder: str
+) -> None:
+    [table] = guess(shared_data / folder).settings.items
+    assert Path(table.path).name == "truth.csv"
+    assert set(table.fields) == {"item", "truth"}
+
+
+@pytest.mark.parametrize(
+    ("folder", "says"),
+    [
+        ("dialogue-eval-run1/mturk", "several answers in a cell .* Answer.taskAnswers"),
+        ("graham-mturk-da", "Batch_1234_batch_results.csv"),
+        ("easl-political", "no column says who judged"),
+    ],
+)
+def test_real_exports_that_need_a_hand(
+    shared_data: Path, tmp_path: Path, folder: str, says: str
+) -> None:
+    with pytest.raises(ConfigError, match=says):
+        guess_campaign([shared_data / folder], tmp_path)

@@ -1,0 +1,184 @@
+"""`annot review`: the sheet, several exports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.review.batches import _targets
+from annot_pipeline.review.sheet import _safe
+from tests.review.batches import (
+    CAREFUL,
+    CARELESS,
+    FAILED,
+    FIELDS,
+    HEAD,
+    ONE_PAIR,
+    UPSIDE_DOWN,
+    batch,
+    reviewed,
+    sheet,
+    upload,
+    work,
+)
+
+
+def test_the_sheet(make):
+    rows = [
+        work("done", CARELESS, "Rejected"),
+        work("careful", CAREFUL),
+        work("upside", UPSIDE_DOWN),
+        work("careless", CARELESS),
+        work("half", CAREFUL.replace("none_1_70|", "").replace("2_31", "2_15")),
+        work("once", ONE_PAIR),
+    ]
+    folder = make(
+        {"b.csv": batch(*rows)}, tasks=[{"name": "*", "kind": "scalar", "scale": [0, 100]}]
+    )
+    reviewed(folder)
+    found = sheet(folder)
+    assert list(found[0]) == [
+        "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict",
+        "reason", "p_value", "effect", "n_pairs", "mean_ordinary", "mean_good_reference",
+        "mean_bad_reference", "seconds_per_judgment", "longest_constant_run", "share_at_ends",
+        "n_judgments", "n_rejected_records",
+    ]  # fmt: skip
+    order = [(row["worker"], row["recommendation"]) for row in found]
+    assert order == [
+        ("once", "decide"), ("careless", "reject"), ("upside", "reject"), ("half", "approve"),
+        ("careful", "approve"), ("done", "reject"),
+    ]  # fmt: skip
+    careless = found[1]
+    assert careless | {"p_value": "", "longest_constant_run": ""} == {
+        "export": "exports/b.csv", "row": "4", "worker": "careless", "hit": "h1",
+        "native_id": "a-careless", "status": "Submitted", "recommendation": "reject",
+        "verdict": "failed", "reason": FAILED, "p_value": "", "effect": "2.6666666666666665",
+        "n_pairs": "3", "mean_ordinary": "50.333333333333336", "mean_good_reference": "",
+        "mean_bad_reference": "47.666666666666664", "seconds_per_judgment": "",
+        "longest_constant_run": "", "share_at_ends": "0.0", "n_judgments": "6",
+        "n_rejected_records": "0",
+    }  # fmt: skip
+    assert float(careless["p_value"]) == pytest.approx(0.24497, abs=1e-5)
+    assert (found[3]["n_judgments"], found[3]["n_rejected_records"]) == ("5", "1")
+    assert found[3]["reason"] == "the scores do not vary: decided by the means"
+
+
+def test_no_cell_is_a_formula(make):
+    rows = [work(name, CARELESS) for name in ("=1+1", "@sum", "-2", "+3", "a=b", "'q")]
+    folder = make({"=b.csv": batch(*rows)}, source={"path": "exports/=b.csv"})
+    reviewed(folder)
+    workers = {row["worker"] for row in sheet(folder)}
+    assert workers == {"'=1+1", "'@sum", "'-2", "'+3", "a=b", "'q"}
+    assert upload(folder, "upload-=b.csv").count('"@sum"') == 1
+    assert [_safe(v) for v in ("\tx", "\rx", -1.5, 3, None, "")] == [
+        "'\tx", "'\rx", -1.5, 3, None, "",
+    ]  # fmt: skip
+
+
+def test_without_hits_and_ids_in_the_mapping_the_columns_tell(make):
+    folder = make({"b.csv": batch(work("careful", CAREFUL))}, source={"fields": {
+        k: v for k, v in FIELDS.items() if k not in ("hit", "native_id")
+    } | {"judge": {"column": "WorkerId", "map": {"careful": "c"}}}})  # fmt: skip
+    reviewed(folder)
+    (row,) = sheet(folder)
+    assert [row[k] for k in ("worker", "hit", "native_id")] == ["careful", "h1", "a-careful"]
+
+
+def test_a_status_that_another_column_holds(make):
+    rows = [work("careful", CAREFUL), work("done", CAREFUL, "Approved"), work("new", CAREFUL, "")]
+    head = ["State" if name == "AssignmentStatus" else name for name in HEAD]
+    folder = make({"b.csv": batch(*rows, head=head)}, fields={"status": "State"})
+    (counts,) = reviewed(folder)["uploads"]
+    assert (counts["approve"], counts["decided"]) == (2, 1)
+    assert {row["worker"]: row["status"] for row in sheet(folder)} == {
+        "careful": "Submitted", "done": "Approved", "new": "",
+    }  # fmt: skip
+
+
+def test_a_row_of_several_judges(make):
+    """Nobody's work is in no column of its own; all must pass."""
+    head = ["HITId", "AssignmentId", "Judge_p", "Judge_q", "Input.set", "Answer.Q1"]
+    fields = {"judge": "Judge_{t}", "position": {"value": "{t}{i}{k}"}}
+    fields["score"] = {"column": "Answer.Q1", "match": r"(?:^|[|;]){t}_{i}_{k}_(\d+)"}
+    each = {"t": ["p", "q"], "i": ["none", "bad_reference"], "k": "0..2"}
+    answers = [
+        "|".join(f"{t}_{part}" for t, a in zip("pq", both, strict=True) for part in a.split("|"))
+        for both in ((CAREFUL, CAREFUL), (CAREFUL, CARELESS))
+    ]
+    rows = [
+        ["h", "1", "anna", "bert", "x", answers[0]],
+        ["h", "2", "cleo", "dora", "x", answers[1]],
+    ]
+    folder = make({"b.csv": batch(*rows, head=head)}, fields=fields, source={"each": each})
+    reviewed(folder)
+    rows = [[*rows[0], "x", ""], [*rows[1], "", FAILED]]
+    assert upload(folder) == batch(*rows, head=[*head, "Approve", "Reject"])
+
+
+def test_two_exports_of_one_name_and_another_source(make):
+    """A batch that two sources read is written once, with the verdicts of both."""
+    one, two = work("careful", CAREFUL), work("careless", CARELESS)
+    sources = [
+        {"path": "exports/*/b.csv", "format": "mturk", "fields": FIELDS,
+         "each": {"i": ["none", "bad_reference"], "k": "0..2"}},
+        {"path": "exports/*/B.csv", "format": "mturk", "fields": FIELDS,
+         "each": {"i": ["none", "bad_reference"], "k": "0..2"}},
+        {"path": "exports/day1/b.csv", "format": "mturk",
+         "fields": FIELDS | {"task": {"value": "t"}},
+         "each": {"i": ["none", "bad_reference"], "k": "0..2"}},
+        {"path": "exports/c.csv", "format": "csv",
+         "fields": {"task": {"value": "l"}, "judge": "w", "item": "i", "label": "l"}},
+    ]  # fmt: skip
+    files = {"day1/b.csv": batch(one), "day2/B.csv": batch(two), "c.csv": "w,i,l\na,b,c\na,d,e\n"}
+    folder = make(files, sources=sources)
+    document = reviewed(folder)
+    names = [Path(u["path"]).name for u in document["uploads"]]
+    assert names == ["upload-exports-day1-b.csv", "upload-exports-day2-B.csv"]
+    assert upload(folder, names[0]) == batch([*one, "x", ""])
+    assert upload(folder, names[1]) == batch([*two, "", FAILED])
+    assert [row["worker"] for row in sheet(folder)] == ["careless", "careful"]
+    assert sheet(folder)[1]["n_judgments"] == "12"
+
+
+def test_other_sources_do_not_count(make):
+    each = {"i": ["none", "bad_reference"], "k": "0..2"}
+    fields = {"task": {"value": "l"}, "judge": "w", "item": "i", "label": "l"}
+    sources = [
+        {"path": "exports/v*.csv", "format": "csv", "fields": fields},
+        {"path": "exports/b.csv", "format": "mturk", "each": each, "fields": FIELDS},
+    ]
+    votes = "w,i,l\na,1,c\na,2,e\n"
+    files = {"v1.csv": votes, "v2.csv": votes.replace("a", "b"), "b.csv": batch(work("w", CAREFUL))}
+    folder = make(files, sources=sources)
+    reviewed(folder)
+    assert [(row["worker"], row["n_judgments"]) for row in sheet(folder)] == [("w", "6")]
+
+
+def test_names_of_uploads():
+    assert _targets(["a/b.csv", "a/c.CSV.GZ", "d"]) == [
+        "upload-b.csv",
+        "upload-c.csv",
+        "upload-d.csv",
+    ]
+    assert _targets(["../x/b.csv", "y/B.csv.gz", "/b.csv"]) == [
+        "upload-x-b.csv", "upload-y-B.csv", "upload-b.csv",
+    ]  # fmt: skip
+    assert _targets(["a/b-c.csv", "a-b/c.csv", "a/b/c.csv", "x/b-c.csv"]) == [
+        "upload-a-b-c.csv", "upload-a-b-c-again.csv", "upload-a-b-c-again-again.csv",
+        "upload-x-b-c.csv",
+    ]  # fmt: skip
+
+
+def test_an_older_download_decides_nothing(make):
+    """MTurk would take an x for a row that it has rejected since as a change of mind."""
+    careful, careless = work("careful", CAREFUL), work("careless", CARELESS)
+    new = [work("careful", CAREFUL, "Rejected"), careless]
+    folder = make({"b-1.csv": batch(careful), "b-2.csv": batch(*new)})
+    document = reviewed(folder)
+    assert [u["elsewhere"] for u in document["uploads"]] == [1, 0]
+    assert upload(folder, "upload-b-1.csv") == batch([*careful, "", ""])
+    assert upload(folder, "upload-b-2.csv") == batch(new[0] + ["", ""], new[1] + ["", FAILED])
+    assert [(r["export"], r["worker"]) for r in sheet(folder)] == [
+        ("exports/b-2.csv", "careless"), ("exports/b-2.csv", "careful"),
+    ]  # fmt: skip

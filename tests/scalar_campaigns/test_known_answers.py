@@ -1,0 +1,168 @@
+"""Scores through the whole pipeline: known answers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from tests.scalar_campaigns.judged import (
+    CAREFUL,
+    CARELESS,
+    KNOWN,
+    YES_NO,
+    by,
+    fates,
+    gates,
+    hit_of,
+    item_of,
+    known,
+    labels,
+)
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    found = stats.binomtest(right, n).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
+def test_judges_against_known_answers(build: Any) -> None:
+    """By scipy's binomial test; whoever answers at random, or worse, fails."""
+    judges = {
+        "good": "yynyynynyn",
+        "fair": "yynyynyyny",
+        "random": "yyyyyyyyyy",
+        "worse": "nnynnynyny",
+    }
+    rows = [row for j, answers in judges.items() for row in known(j, answers, judges["good"])]
+    rows += [row for judge in [*judges, "unasked"] for row in labels(judge, "ynny")]
+    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    found = by(built.rows("judges"), "judge")
+    for judge, answers in judges.items():
+        right = sum(a == b for a, b in zip(answers, judges["good"], strict=True))
+        p = stats.binomtest(right, 10, 0.5, alternative="greater").pvalue
+        row = found[judge]
+        assert row["p_value"] == pytest.approx(p), judge
+        assert row["verdict"] == ("passed" if p < 0.05 else "failed"), judge
+        assert (row["n_known_answers"], row["n_pairs"], row["statistic"]) == (10, 10, right)
+        assert row["known_answer_accuracy"] == pytest.approx(right / 10)
+        assert row["effect"] == pytest.approx(right / 10 - 0.5)
+        interval = row["known_answer_low"], row["known_answer_high"]
+        assert interval == pytest.approx(wilson(right, 10), abs=1e-12)
+        assert (row["test"], row["contrast"]) == ("known_answer", None)
+    assert found["good"]["verdict"] == "passed"
+    assert found["random"]["verdict"] == found["worse"]["verdict"] == "failed"
+    assert found["unasked"]["verdict"] == "undetermined"
+    assert found["unasked"]["known_answer_accuracy"] is None
+    fate = fates(built, "judge", "item")
+    assert fate["worse", "i0"] == ("judge_failed", "judge control: failed (known_answer, p = 1)")
+    assert fate["good", "k0"] == ("control", "control item: known_answer")
+    items = {row["item"] for row in built.rows("labels")}
+    assert items == {"i0", "i1", "i2", "i3"}, "what is known is not inferred"
+    assert by(built.rows("labels"), "item")["i0"]["n_judgments"] == 3 - (
+        found["fair"]["verdict"] == "failed"
+    )
+
+
+def test_a_campaign_may_demand_more_than_chance(build: Any) -> None:
+    rows = known("ann", "y" * 17 + "n" * 3, "y" * 20) + labels("ann", "yn") + labels("bob", "yn")
+    judge, _ = build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
+    assert judge["verdict"] == "passed"
+    judge, _ = build(rows, tasks=YES_NO, quality=KNOWN | {"known_accuracy": 0.8}).rows("judges")
+    p = stats.binomtest(17, 20, 0.8, alternative="greater").pvalue
+    assert (judge["verdict"], judge["p_value"]) == ("failed", pytest.approx(p))
+
+
+def test_one_known_answer_is_a_test(build: Any) -> None:
+    """Of four classes, nobody can be told by one answer: failed, not undetermined."""
+    rows = known("ann", "y", "y") + labels("ann", "yn") + labels("bob", "yn")
+    tasks = [YES_NO[0] | {"labels": ["n", "y", "?", "-"]}]
+    built = build(rows, tasks=tasks, quality=KNOWN)
+    judge = by(built.rows("judges"), "judge")["ann"]
+    assert (judge["verdict"], judge["p_value"], judge["effect"]) == ("failed", 0.25, 0.75)
+
+
+def test_truth_of_the_record_or_of_the_item_table(build: Any) -> None:
+    """The record's own truth wins; a question without any is set aside with the reason."""
+    rows = known("ann", "yyyyyy", "      ") + labels("ann", "yn") + labels("bob", "yn")
+    rows[0]["truth"] = "n"
+    items = [
+        {"item": "k0", "truth": "y"}, {"item": "k1", "truth": "y"}, {"item": "k1", "truth": "n"},
+        {"item": "k2", "truth": "n"}, {"item": "k3", "truth": ""}, {"item": "k9", "truth": "y"},
+    ]  # fmt: skip
+    built = build(rows, items=items, tasks=YES_NO, quality=KNOWN)
+    judge = by(built.rows("judges"), "judge")["ann"]
+    assert (judge["n_known_answers"], judge["known_answer_accuracy"]) == (3, pytest.approx(1 / 3))
+    aside = built.rows("set_aside")
+    assert [(row["item"], row["left_out_of"], row["reason"]) for row in aside] == [
+        (f"k{n}", "judge_control", "no truth is given for this question") for n in (3, 4, 5)
+    ]
+    assert built.facts("control_judges")["known_answers_without_truth"] == 3
+
+
+def test_known_answers_without_any_truth(build: Any) -> None:
+    rows = known("ann", "yyy", "   ") + labels("ann", "yn")
+    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    (judge,) = built.rows("judges")
+    assert (judge["n_known_answers"], judge["known_answer_accuracy"]) == (0, None)
+    assert judge["verdict"] in ("untested", "undetermined")
+    assert len(built.rows("set_aside")) == 3
+
+
+def test_known_answers_that_nobody_asked_for(build: Any) -> None:
+    rows = known("ann", "nnn", "yyy") + labels("ann", "yn")
+    built = build(rows, tasks=YES_NO)
+    (judge,) = built.rows("judges")
+    assert (judge["verdict"], judge["dropped"]) == ("untested", False)
+    assert (judge["known_answer_accuracy"], judge["n_known_answers"]) == (0, 3)
+    assert gates(built)["unused_controls"].level == "warn"
+
+
+def test_answers_are_compared_as_written(build: Any) -> None:
+    tasks = [{"name": "*", "kind": "categorical", "labels": ["y", "Y", "y ", "n"]}]
+    rows = known("ann", "yyyy", "yYny") + labels("ann", "yn")
+    (judge,) = build(
+        rows,
+        tasks=tasks,
+        quality=KNOWN | {"test": "known_answer"},
+        gates={"nothing_used": {"error": None}},
+    ).rows("judges")
+    assert judge["known_answer_accuracy"] == 0.5
+
+
+def test_a_campaign_of_labels_and_scores(build: Any) -> None:
+    """One test for the campaign: judges of tasks without its controls stay untested."""
+    tasks = [
+        {"name": "t", "kind": "categorical", "labels": ["n", "y"]},
+        {"name": "*", "kind": "scalar", "scale": [0, 100]},
+    ]
+    scores = [
+        row | {"task": "da", "item": item_of(row), "judge": judge}
+        for judge, pairs in (("ann", CAREFUL), ("bob", CARELESS))
+        for row in hit_of(judge, pairs)
+    ]
+    rows = scores + labels("ann", "yn") + labels("bob", "ny") + labels("eve", "yy")
+    rows += known("eve", "n" * 6, "y" * 6) + known("ann", "y" * 6, "y" * 6)
+    by_pairs = by(build(rows, tasks=tasks).rows("judges"), "task", "judge")
+    assert {key: row["verdict"] for key, row in by_pairs.items()} == {
+        ("da", "ann"): "passed", ("da", "bob"): "failed", ("t", "ann"): "passed",
+        ("t", "bob"): "failed", ("t", "eve"): "untested",
+    }  # fmt: skip
+    by_answers = by(build(rows, tasks=tasks, quality=KNOWN).rows("judges"), "task", "judge")
+    assert {key: row["verdict"] for key, row in by_answers.items()} == {
+        ("da", "ann"): "passed", ("da", "bob"): "undetermined", ("t", "ann"): "passed",
+        ("t", "bob"): "undetermined", ("t", "eve"): "failed",
+    }  # fmt: skip
+    built = build(rows, tasks=tasks, quality=KNOWN | {"scope": "task"})
+    by_task = by(built.rows("judges"), "task", "judge")
+    assert by_task["da", "bob"]["verdict"] == by_task["da", "ann"]["verdict"] == "untested"
+    assert {row["task"] for row in built.rows("labels")} == {"t"}
+    assert {row["task"] for row in built.rows("scores")} == {"da"}
+    kinds = defaultdict(set)
+    for row in built.rows("agreement"):
+        kinds[row["task"]].add(row["statistic"].removesuffix("_unfiltered"))
+    assert "fleiss_kappa" in kinds["t"]
+    assert "alpha_interval" in kinds["da"]
+    assert not kinds["t"] & kinds["da"]

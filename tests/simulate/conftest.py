@@ -1,0 +1,13 @@
+"""Simulated direct assessments: fixtures."""
+
+import pytest
+
+from annot_pipeline.simulate.scores import (
+    SimulatedScores,
+    simulate_scores,
+)
+
+
+@pytest.fixture(scope="module")
+def example() -> SimulatedScores:
+    return simulate_scores()
