@@ -24,11 +24,14 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 
 LONG = (
+    "tests/guess/test_real_exports.py::test_masc_judges_and_tasks_are_told_by_file",
+    "tests/guess/test_real_exports.py::test_real_exports[wmt",
     "tests/published/test_comparison_campaigns.py",
     "tests/published/test_topology_wmt15.py",
     "tests/published/test_wmt15_agreement.py",
     "tests/published/test_wmt15_rankings.py",
     "tests/real_data/test_campaigns.py",
+    "tests/real_data/test_labelstudio_leoka.py",
     "tests/real_data/test_masc_build.py",
     "tests/real_data/test_trace_campaigns.py",
 )
@@ -54,8 +57,9 @@ def _no_waiting_for_disks() -> Iterator[None]:
 def _reports_where_they_are_read(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A report takes as long as the rest of a small build: made for tests marked ``reports``."""
+    """What people read takes longer than a small build: made for tests marked ``reports``."""
     if request.node.get_closest_marker("reports") is None:
+        monkeypatch.setattr(publishing, "_write_catalog", lambda _: None)
         monkeypatch.setattr(publishing, "report_html", lambda *_, **__: "not made in this test")
         monkeypatch.setattr(publishing, "contested", lambda *_: [])
 
