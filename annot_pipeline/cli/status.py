@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, show
-from annot_pipeline.errors import first_of, printable
+from annot_pipeline.errors import counted, first_of, printable
 
 
 def add(status: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def _status_text(campaign: str, document: Document) -> str:
         lines.append(f"damaged, not as it was published: {_few(damaged)}")
     for what, names in document["arrived"].items():
         if names:
-            lines.append(f"since then {what}: {len(names)} exports ({_few(names)})")
+            lines.append(f"since then {what}: {counted(len(names), 'export')} ({_few(names)})")
     if document["unread"]:
         lines.append(f"not read, no source matches: {_few(document['unread'])}")
     if document["settings_changed"]:

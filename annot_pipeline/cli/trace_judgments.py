@@ -83,10 +83,10 @@ def _fate(row: Row) -> str:
 
 
 def _weight(row: Row) -> str:
-    if row["rules_out"]:
-        return f"rules out {short(', '.join(row['rules_out']), 20)}"
     if row["evidence"] is not None:
         return signed(row["evidence"])
+    if row["rules_out"]:
+        return f"rules out {short(', '.join(row['rules_out']), 20)}"
     if row["weight"] is not None:
         z = "" if row["z"] is None else f", z {signed(row['z'])}"
         return f"{row['weight']:.3f}{z}"
@@ -127,7 +127,7 @@ def excluded(trace: Row) -> Iterable[str]:
         (
             row["judge"],
             row["verdict"],
-            f"{row['test']} ({row['contrast']})" if row["test"] else "",
+            " ".join(w for w in (row["test"], row["contrast"] and f"({row['contrast']})") if w),
             f"statistic {number(row['statistic'])}",
             f"effect {number(row['effect'])}",
             f"p {number(row['p_value'])}, adjusted {number(row['p_adjusted'])}",

@@ -18,7 +18,7 @@ from annot_pipeline.cli.trace_judgments import (
     set_aside,
     without,
 )
-from annot_pipeline.errors import printable
+from annot_pipeline.errors import counted, printable
 
 Row = dict[str, Any]
 
@@ -109,21 +109,23 @@ def _answer(trace: Row) -> Iterator[str]:
     yield _headline(trace)
     if label and label["adjudicated"]:
         when = f" at {label['adjudicated_at']}" if label["adjudicated_at"] else ""
-        why = f": {label['adjudication_reason']}" if label["adjudication_reason"] else ""
-        yield f"  by {label['adjudicator']}{when}{why}"
+        why = " ".join((label["adjudication_reason"] or "").split())  # of many lines, maybe
+        yield f"  by {label['adjudicator']}{when}{why and f': {why}'}"
         model, p = label["model_label"], share(label["model_probability"])
         yield f"  the model says {short(model)}, {p}" if model else "  no judge labelled it"
     if label and trace["truth"] not in (None, label["label"]):
         yield f"  the truth is another: {short(trace['truth'])}"
     if label and label["n_judgments"]:
         yield (
-            f"  {label['n_judgments']} judgments of {label['n_judges']} judges; "
+            f"  {counted(label['n_judgments'], 'judgment')} of "
+            f"{counted(label['n_judges'], 'judge')}; "
             f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
             f"{short(label['majority_label'])}; entropy {number(label['entropy'])} nats"
         )
     if score:
         yield (
-            f"  mean {number(score['raw_mean'])} of {score['n_judgments']} judgments of judges "
+            f"  mean {number(score['raw_mean'])} of "
+            f"{counted(score['n_judgments'], 'judgment')} of judges "
             f"kept ({number(score['unfiltered_mean'])} of all {score['n_unfiltered']}); "
             f"z {number(score['z_mean'])}; EASL {number(score['easl_score'])}"
         )
@@ -147,7 +149,8 @@ def _distribution(trace: Row) -> Iterable[str]:
         ]
     )
     if len(rows) > len(shown):
-        yield f"  and {len(rows) - len(shown)} classes without votes, each below 0.00005"
+        n = len(rows) - len(shown)
+        yield f"  and {n} class{'es' * (n != 1)} without votes, each below 0.00005"
 
 
 def _share(value: float) -> str:

@@ -43,7 +43,7 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
     main, version = main_table(manifest), manifest["version"]
     file = f"{main}.parquet"
     return [
-        "In this folder:",
+        "In this folder (`load_dataset` takes the folder's whole path: a dot is no name for it):",
         "",
         "```python",
         "import pandas",
@@ -59,8 +59,9 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
         "import polars",
         f'{main} = polars.read_parquet("{file}")',
         "",
+        "import os",
         "from datasets import load_dataset",
-        f'{main} = load_dataset(".", "{main}", split="train")',
+        f'{main} = load_dataset(os.getcwd(), "{main}", split="train")',
         "",
         "import annot_pipeline  # the checksum is verified",
         f'{main} = annot_pipeline.load_gold("..", "{main}", version="{version}")',

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.contracts import FATES, fates_text
-from annot_pipeline.errors import counted
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.apply_verdicts import apply_verdicts
 from annot_pipeline.steps.control_judges import control_judges
@@ -42,7 +41,7 @@ def control_judges_of_campaign(context: StageContext) -> Made:
         found = ", ".join(f"{n} {verdict}" for verdict, n in facts["verdicts"].items() if n)
         context.progress(f"judges: {found}")
     if facts["judges_dropped"]:
-        context.progress(f"{counted(judgments.rows, 'record')}: {fates_text(fates)}")
+        context.progress(f"after judge control: {fates_text(fates)}")
     facts |= {
         "records": settled.rows,
         "fates": fates,

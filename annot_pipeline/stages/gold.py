@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
+from annot_pipeline.errors import counted
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
 from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
@@ -43,7 +44,7 @@ def infer_label_tables(context: StageContext) -> Made:
     )
     if facts["tasks"]:
         context.progress(
-            f"{facts['items']:,} items labelled in {facts['tasks']} tasks, "
+            f"{counted(facts['items'], 'item')} labelled in {counted(facts['tasks'], 'task')}, "
             f"{max(facts['iterations'].values())} iterations at most"
         )
     adjudications = facts["adjudications"].values()

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST
+from annot_pipeline.storage.tables import parse_table
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Release:
         if hashlib.sha256(data).hexdigest() != sha256:
             raise self._changed(path)
         try:
-            return pq.read_table(pa.BufferReader(data))
+            return parse_table(data)
         except (pa.ArrowException, OSError) as error:
             problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
             raise StoreError(f"{path}: cannot be read as Parquet", [problem]) from None

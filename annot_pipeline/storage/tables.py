@@ -13,6 +13,9 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import file_sha256
 
 ROW_GROUP = 1 << 20
+SMALL = 16 << 20
+"""Bytes up to which one thread reads: a process that ends while pyarrow starts its first threads
+aborts (5 of 120 on a busy machine, pyarrow 26), and a script that reads one table is that quick."""
 
 
 @dataclass(frozen=True)
@@ -55,15 +58,29 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
 
 def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read Parquet, names and labels dictionary-encoded as they lie in the file."""
-    schema = pq.read_schema(path)
-    texts = [f.name for f in schema if pa.types.is_string(f.type)]
-    wanted = None if columns is None else list(columns)
-    return pq.read_table(
-        path,
-        columns=wanted,
-        read_dictionary=[t for t in texts if wanted is None or t in wanted],
-        partitioning=None,
-    )
+    with pq.ParquetFile(path) as file:
+        metadata, schema = file.metadata, file.schema_arrow
+    wanted = schema.names if columns is None else list(columns)
+    texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
+    return _read(path, path.stat().st_size, metadata, texts).select(wanted)
+
+
+def parse_table(data: bytes) -> pa.Table:
+    """Read Parquet that is in memory, plain."""
+    return _read(pa.BufferReader(data), len(data))
+
+
+def _read(
+    source: Path | pa.BufferReader,
+    size: int,
+    metadata: pq.FileMetaData | None = None,
+    texts: Sequence[str] = (),
+) -> pa.Table:
+    threads = size > SMALL
+    with pq.ParquetFile(
+        source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
+    ) as file:
+        return file.read(use_threads=threads)
 
 
 def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:

@@ -66,7 +66,7 @@ def glance(contents: Contents) -> str:
 
 def _sentence(contents: Contents) -> str:
     rows, fates = contents.rows, contents.facts["fates"]
-    n_judges = len({row["judge"] for row in contents.judges})
+    n_judges = len({row["judge"] for row in contents.judges if not row["dropped"]})
     made = [
         counted(rows[name], what)
         for name, what in (("labels", "label"), ("scores", "score"))
@@ -169,13 +169,14 @@ def _news(contents: Contents) -> tuple[str, str, str]:
 
 def _asked(contents: Contents) -> str:
     """The tasks, with what was asked."""
-    kinds, n_judges = contents.facts["kinds"], Counter(row["task"] for row in contents.judges)
+    kinds = contents.facts["kinds"]
+    n_judges = Counter(row["task"] for row in contents.judges if not row["dropped"])
     questions = {task: question(contents.manifest, task) for task in kinds}
     decided = contents.labelled_in_all.decided > 0
     columns = [
         Column("task"), Column("kind", choose=True),
         *([Column("question")] * any(questions.values())),
-        Column("judges", "count"), Column("judgments that count", "count"),
+        Column("judges kept", "count"), Column("judgments that count", "count"),
         Column("labels", "count"), *([Column("decided by experts", "count")] * decided),
         Column("certain or decided" if decided else "certain", "share"), Column("agreement"),
     ]  # fmt: skip

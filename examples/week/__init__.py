@@ -1,0 +1,1 @@
+"""A week of nightly exports: what comes in, and what the pipeline says and publishes."""
