@@ -22,6 +22,7 @@ def level(value: float, **thresholds: float | None) -> str:
         "unsettled": ["x"] * int(value), "misnamed_classes": [], "judges_below_chance": [],
         "judges": 1, "single_judgment_share": 0,
         "decided_not_judged": [], "decided_new_classes": [],
+        "contracts": {"labels": {"broken": [], "doubtful": [], "unchecked": []}},
     }  # fmt: skip
     results = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(**thresholds)})
     return next(r.level for r in results if r.name == "convergence")

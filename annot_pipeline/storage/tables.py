@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,6 +64,13 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         read_dictionary=[t for t in texts if wanted is None or t in wanted],
         partitioning=None,
     )
+
+
+def read_groups(path: Path) -> Iterator[pa.Table]:
+    """Read Parquet row group by row group."""
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group)
 
 
 def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
