@@ -3,7 +3,7 @@
 -- Inputs: rows. Parameters: columns, allowed, shown.
 UNPIVOT (
     SELECT {
-        'rows': count_if(NOT list_contains($allowed, COLUMNS($columns))),
+        'rows': count_if(NOT list_contains($allowed, COLUMNS($columns)))::BIGINT,
         'places': min(
             CASE WHEN NOT list_contains($allowed, COLUMNS($columns)) THEN place_of_row END, $shown
         )

@@ -2,7 +2,7 @@
 -- Inputs: rows. Parameters: columns, shown.
 UNPIVOT (
     SELECT {
-        'rows': count_if(COLUMNS($columns) IS NULL),
+        'rows': count_if(COLUMNS($columns) IS NULL)::BIGINT,
         'places': min(CASE WHEN COLUMNS($columns) IS NULL THEN place_of_row END, $shown)
     }
     FROM (SELECT *, row_number() OVER () - 1 AS place_of_row FROM rows)

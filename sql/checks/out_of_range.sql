@@ -5,7 +5,7 @@ UNPIVOT (
     SELECT {
         'rows': count_if(
             COLUMNS($columns) < $minimum::DOUBLE OR COLUMNS($columns) > $maximum::DOUBLE
-        ),
+        )::BIGINT,
         'places': min(
             CASE
                 WHEN COLUMNS($columns) < $minimum::DOUBLE OR COLUMNS($columns) > $maximum::DOUBLE

@@ -12,5 +12,5 @@ near AS (
 )
 SELECT
     'key' AS column_name,
-    {'rows': count_if(again), 'places': min(CASE WHEN again THEN place_of_row END, $shown)} AS found
+    {'rows': count_if(again)::BIGINT, 'places': min(CASE WHEN again THEN place_of_row END, $shown)} AS found
 FROM near
