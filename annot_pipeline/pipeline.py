@@ -18,15 +18,15 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
-from annot_pipeline.gates import GateResult, can_measure, check_gate_names, run_gates
+from annot_pipeline.gates import GateResult, can_measure, check_gate_names, is_checked, run_gates
 from annot_pipeline.signature import digest, settings_document
+from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stages_for
-from annot_pipeline.steps.check_contract import violations
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import TableFile, read_table, read_unharmed
+from annot_pipeline.storage.tables import TableFile, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -125,7 +125,7 @@ class Build:
         remembered = stage.remembered and stage.name not in self.instead
         key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
         result = self.store.result(stage.name, key) if remembered else None
-        if result and not can_measure(stage.name, stage.outputs, result.facts):
+        if result and not is_checked(stage.name, stage.outputs, result.facts):
             self.store.discard(result)
             result = None
         if result is None:
@@ -186,13 +186,14 @@ class Build:
             )
             made = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, TableFile] = {}
-            broken: dict[str, list[str]] = {}
+            contracts: dict[str, dict[str, Any]] = {}
             for name in stage.outputs:
                 tables[name] = made.write(name, folder / f"{name}.parquet")
                 if name in GOLD:
-                    broken[name] = violations(read_table(tables[name].path), GOLD[name])
+                    checked = check_table(GOLD[name], tables[name], context.queries)
+                    contracts[name] = checked.document()
             facts = made.facts | {"rows_made": {name: t.rows for name, t in tables.items()}}
-            facts |= {"violations": broken} if broken else {}
+            facts |= {"contracts": contracts} if contracts else {}
             return tables, facts
 
         return self.store.make(stage.name, key, basis, self.run, work)

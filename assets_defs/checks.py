@@ -8,6 +8,8 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.gates import Gate, GateResult
 from assets_defs.keys import table_key
 
+NEVER = "never"
+
 
 def check_spec(campaign: LoadedCampaign, gate: Gate) -> dg.AssetCheckSpec:
     """A gate as a check; one that can fail with an error blocks what is downstream."""
@@ -27,12 +29,13 @@ def check_result(campaign: LoadedCampaign, gate: GateResult) -> dg.AssetCheckRes
         name: value
         for name, value in (
             ("value", gate.value),
-            ("warn", gate.warn),
-            ("error", gate.error),
+            ("warns above", NEVER if gate.warn is None else gate.warn),
+            ("fails above", NEVER if gate.error is None else gate.error),
+            ("could not be checked", gate.unchecked),
             ("detail", gate.detail),
             ("do", gate.do),
         )
-        if value not in (None, "")
+        if value != ""
     }
     return dg.AssetCheckResult(
         passed=gate.level == "pass",

@@ -10,7 +10,14 @@ from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, GateError
 from annot_pipeline.exports import READERS, RawRows
-from annot_pipeline.gates import GATES, can_measure, check_gate_names, run_gates
+from annot_pipeline.gates import (
+    GATES,
+    can_measure,
+    check_gate_names,
+    is_checked,
+    run,
+    run_gates,
+)  # fmt: skip
 from annot_pipeline.pipeline import STAGES
 from annot_pipeline.storage import queries
 
@@ -22,6 +29,7 @@ def level(value: float, **thresholds: float | None) -> str:
         "unsettled": ["x"] * int(value), "misnamed_classes": [], "judges_below_chance": [],
         "judges": 1, "single_judgment_share": 0,
         "decided_not_judged": [], "decided_new_classes": [],
+        "contracts": {"labels": {"broken": [], "doubtful": [], "unchecked": []}},
     }  # fmt: skip
     results = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(**thresholds)})
     return next(r.level for r in results if r.name == "convergence")
@@ -38,6 +46,39 @@ def test_levels():
 def test_a_given_level_leaves_the_other_at_its_default():
     assert level(1, error=0) == "error"
     assert level(1, error=5) == "warn"
+
+
+def test_a_measure_that_fails_is_told_and_fails_the_gate(monkeypatch):
+    """A defect of the measuring is no verdict on the data, and no reason to publish."""
+    facts = {"unsettled": None}
+    gates = [gate for gate in GATES if gate.name == "convergence"]
+    monkeypatch.setattr(run, "GATES", gates)
+    (result,) = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(error=9)})
+    assert result.level == "error"
+    assert result.unchecked.startswith("TypeError: ")
+    assert str(result).startswith("convergence: could not be checked: TypeError")
+    assert can_measure("infer_labels", ["labels"], facts)
+    assert not is_checked("infer_labels", ["labels"], facts)
+    assert not can_measure("infer_labels", ["labels"], {})
+    assert is_checked("infer_labels", ["labels"], {"unsettled": []})
+
+
+def test_every_gate_has_a_level_by_default():
+    assert [g.name for g in GATES if g.warn is None and g.error is None] == []
+
+
+def test_what_is_doubtful_warns_and_never_fails():
+    def of(**levels):
+        contract = {"broken": [], "doubtful": ["seconds are below 0"], "unchecked": []}
+        facts = {"contracts": {"judgments": contract}, "rows_made": {}}
+        given = {"contract_judgments": Threshold(**levels)}
+        results = run_gates("list_judgments", ["judgments"], facts, given)
+        (result,) = (r for r in results if r.name == "contract_judgments")
+        return result.level, result.detail
+
+    assert of() == ("warn", "doubtful: seconds are below 0")
+    assert of(error=0)[0] == "warn"
+    assert of(warn=None)[0] == "pass"
 
 
 def test_every_gate_belongs_to_a_stage_and_says_what_to_do():

@@ -84,7 +84,7 @@ def test_nothing_new_publishes_nothing_and_runs_nothing(build_campaign):
     assert not second.publication.published
     assert second.publication.release.version == "v0001"
     assert second.facts("read_records")["parsed"] == 0
-    looked = ("archive_exports", "read_records", "compare_agreement")
+    looked = ("archive_exports", "read_records", "compare_releases")
     assert all(run.result.reused for name, run in second.runs.items() if name not in looked)
 
 

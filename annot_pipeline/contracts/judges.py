@@ -12,7 +12,7 @@ from annot_pipeline.contracts.table import (
     share,
     text,
 )
-from annot_pipeline.contracts.values import FLAG, TEXT, VERDICTS
+from annot_pipeline.contracts.values import FLAG, REAL, TEXT, VERDICTS
 
 JUDGES = Table(
     "judges",
@@ -64,9 +64,12 @@ JUDGES = Table(
             "Share of the outputs compared that are outside of the judge's contradictions",
             nullable=True,
         ),
-        real(
+        Column(
             "seconds_per_judgment",
+            REAL,
             "Mean seconds a judgment; from the seconds of HITs where judgments have none",
+            True,
+            doubtful_below=0,
         ),
         count(
             "longest_constant_run",

@@ -20,6 +20,7 @@ from annot_pipeline.contracts.values import (
     INT,
     LEFT_OUT_OF,
     PREFERENCES,
+    REAL,
     TEXT,
     TIME,
 )
@@ -71,7 +72,7 @@ JUDGMENTS = Table(
         text("hit", "Judgments of one value were asked together; hashed", nullable=True),
         text("position", "Place within the HIT", nullable=True),
         Column("submitted_at", TIME, "When it was given, UTC", True),
-        real("seconds", "Seconds that it took"),
+        Column("seconds", REAL, "Seconds that it took", True, doubtful_below=0),
     ),
 )
 

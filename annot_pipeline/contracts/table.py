@@ -12,7 +12,10 @@ from annot_pipeline.contracts.values import INT, REAL, SCHEMA_VERSION, TEXT
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its Arrow type, what it says (with its unit), and what it may hold."""
+    """One column: its Arrow type, what it says (with its unit), and what it may hold.
+
+    Values below ``doubtful_below`` may be, but somebody should look: they are warned of.
+    """
 
     name: str
     type: pa.DataType
@@ -21,6 +24,7 @@ class Column:
     allowed: tuple[str, ...] = ()
     minimum: float | None = None
     maximum: float | None = None
+    doubtful_below: float | None = None
 
 
 @dataclass(frozen=True)

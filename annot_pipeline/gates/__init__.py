@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from annot_pipeline.gates.declared import GATES
 from annot_pipeline.gates.gate import Gate, GateResult
-from annot_pipeline.gates.run import can_measure, check_gate_names, gates_of, run_gates
+from annot_pipeline.gates.run import can_measure, check_gate_names, gates_of, is_checked, run_gates
 
 __all__ = [
     "GATES",
@@ -19,5 +19,6 @@ __all__ = [
     "can_measure",
     "check_gate_names",
     "gates_of",
+    "is_checked",
     "run_gates",
 ]

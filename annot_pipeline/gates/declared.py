@@ -2,86 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import first_of
-from annot_pipeline.gates.gate import Facts, Finding, Gate
-
-
-def _named(names: Sequence[str]) -> Finding:
-    return Finding(len(names), first_of(names))
-
-
-REJECTED_ASSIGNMENT = "assignment was rejected"
-"""Rows that whoever paid for them rejected are no defect of an export or a mapping."""
-
-
-def _rejected(facts: Facts) -> Finding:
-    rows = [r for r in facts["rejections"] if r["kind"] != REJECTED_ASSIGNMENT]
-    share = sum(r["records"] for r in rows) / max(facts["records"], 1)
-    reasons = "; ".join(f"{r['records']:,} x {r['kind']} (as {r['example']})" for r in rows)
-    return Finding(share, reasons)
-
-
-def _rejected_in_worst(facts: Facts) -> Finding:
-    shares = [
-        ((f["rejected"] - f["rejected_assignments"]) / max(f["records"], 1), f["source_file"])
-        for f in facts["files"]
-    ]
-    worst, name = max(shares, default=(0.0, ""))
-    return Finding(worst, name if worst else "")
-
-
-def _superseded_by_order(facts: Facts) -> Finding:
-    rows = facts["superseded_by_order"]
-    files = [f"{r['records']:,} x {r['file']} over {r['over']}" for r in rows]
-    return Finding(sum(r["records"] for r in rows), first_of(files, between="; "))
-
-
-def _below_chance(facts: Facts) -> Finding:
-    named = _named(facts["judges_below_chance"])
-    return Finding(named.value / max(facts["judges"], 1), named.detail)
-
-
-def _judges(facts: Facts, n: int) -> Finding:
-    verdicts = ", ".join(f"{n:,} {name}" for name, n in facts["verdicts"].items() if n)
-    return Finding(n / max(facts["judges_in_control"], 1), verdicts)
-
-
-def _unpaired(facts: Facts) -> Finding:
-    reasons = "; ".join(f"{n:,} x {reason}" for reason, n in facts["unpaired_reasons"].items())
-    return Finding(facts["unpaired_controls"] / max(facts["paired_controls"], 1), reasons)
-
-
-def _agreement_fall(facts: Facts) -> Finding:
-    falls = facts["agreement_falls"]
-    names = first_of([f"{row['name']} by {row['fall']:.3f}" for row in falls], between="; ")
-    return Finding(falls[0]["fall"] if falls else 0.0, names)
-
-
-def _violations_of(table: str) -> Callable[[Facts], Finding]:
-    return lambda facts: _named(facts.get("violations", {}).get(table, []))
-
-
-def _worst(shares: Mapping[str, float]) -> Finding:
-    """The largest share of any task, and the tasks by it."""
-    order = sorted(shares, key=lambda task: (-shares[task], task))
-    named = first_of([f"{task} {shares[task]:.1%}" for task in order if shares[task]])
-    return Finding(shares[order[0]] if order else 0.0, named)
-
-
-def _in_parts(facts: Facts) -> Finding:
-    graphs = facts["segment_graphs"].items()
-    return _worst({t: g["segments_in_parts"] / max(g["segments"], 1) for t, g in graphs})
-
+from annot_pipeline.gates.gate import Finding, Gate
+from annot_pipeline.gates.measures import (
+    contract_of,
+    judges_below_chance,
+    label_flips,
+    largest_change,
+    named,
+    of_judges_in_control,
+    rejected,
+    rejected_in_worst,
+    segments_in_parts,
+    since_release,
+    superseded_by_order,
+    unpaired_controls,
+    unseen_judges,
+    worst_task,
+)
 
 GATES: tuple[Gate, ...] = (
     Gate(
         "accounting", "control_judges", "controlled",
         "number of files with rows or records unaccounted for",
         "this is a defect of the pipeline; please report it",
-        lambda f: _named(f["unaccounted"]), error=0,
+        lambda f: named(f["unaccounted"]), error=0,
     ),
     Gate(
         "lineage_rows", "trace_lineage", "lineage",
@@ -100,120 +46,120 @@ GATES: tuple[Gate, ...] = (
         "share of records that were rejected",
         "mend the export or the mapping (annot validate shows examples), or raise "
         "gates.rejected_share.error",
-        _rejected, warn=0.01, error=0.1,
+        rejected, warn=0.01, error=0.1,
     ),
     Gate(
         "rejected_share_by_export", "settle_judgments", "settled",
         "share of records that were rejected in the worst export",
         "annot validate shows examples; look whether a class or a column is missing in the mapping",
-        _rejected_in_worst, warn=0.05,
+        rejected_in_worst, warn=0.05,
     ),
     Gate(
         "empty_exports", "settle_judgments", "settled",
         "number of exports without any row",
         "check that the export had finished",
-        lambda f: _named(f["empty_files"]), warn=0,
+        lambda f: named(f["empty_files"]), warn=0,
     ),
     Gate(
         "guessed_kinds", "settle_judgments", "settled",
         "number of tasks whose kind was guessed between several",
         "name the kind under tasks",
-        lambda f: _named(f["ambiguous_tasks"]), warn=0,
+        lambda f: named(f["ambiguous_tasks"]), warn=0,
     ),
     Gate(
         "assumed_scales", "settle_judgments", "settled",
         "number of scalar tasks that declare no scale, and whose EASL scores assume one",
         "write scale: [lowest, highest] under tasks",
-        lambda f: _named(f["assumed_scales"]), warn=0,
+        lambda f: named(f["assumed_scales"]), warn=0,
     ),
     Gate(
         "unused_task_settings", "settle_judgments", "settled",
         "number of entries under tasks that no task takes its settings from",
         "mend their names: a glob on the task's name; the first match wins",
-        lambda f: _named(f["unused_task_settings"]), warn=0,
+        lambda f: named(f["unused_task_settings"]), warn=0,
     ),
     Gate(
         "look_alikes", "settle_judgments", "settled",
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",
-        lambda f: _named(f["look_alikes"]), warn=0,
+        lambda f: named(f["look_alikes"]), warn=0,
     ),
     Gate(
         "superseded_by_order", "settle_judgments", "settled",
         "number of answers that gave way to others by the order of files alone",
         "map submitted_at, so that the later answer counts; or name corrections so that they sort "
         "last, or list them as a later source",
-        _superseded_by_order, warn=0,
+        superseded_by_order, warn=0,
     ),
     Gate(
         "experts_disagree", "settle_judgments", "settled",
         "number of items on which experts decided differently",
         "the latest decision counts; let the experts settle it and export one decision",
-        lambda f: _named(f["experts_disagree"]), warn=0,
+        lambda f: named(f["experts_disagree"]), warn=0,
     ),
     Gate(
         "decided_not_judged", "infer_labels", "labels",
         "number of items that experts decided and of which no judgment counts",
         "look whether their names are mistyped; withdraw what is, map item to one spelling",
-        lambda f: _named(f["decided_not_judged"]), warn=0,
+        lambda f: named(f["decided_not_judged"]), warn=0,
     ),
     Gate(
         "decided_new_classes", "infer_labels", "labels",
         "number of classes that experts decided for and no judge used",
         "look whether they are mistyped; declare labels under tasks, and others are rejected",
-        lambda f: _named(f["decided_new_classes"]), warn=0,
+        lambda f: named(f["decided_new_classes"]), warn=0,
     ),
     Gate(
         "unread_rewards", "add_up_costs", "costs",
         "number of different rewards that are no amount of money",
         "write them as 0.05, $0.05 or 0.05 USD; the judgments count all the same",
-        lambda f: _named(f["unread_rewards"]), warn=0,
+        lambda f: named(f["unread_rewards"]), warn=0,
     ),
     Gate(
         "unread_items", "read_records", "item_rows",
         "number of rows of item tables that cannot be read",
         "mend the item table; the items are there all the same, without what these rows say",
-        lambda f: _named(f["unread_items"]), warn=0,
+        lambda f: named(f["unread_items"]), warn=0,
     ),
     Gate(
         "judges_in_paths", "read_records", "record_files",
         "number of sources whose paths tell who judged; paths are published",
         "name the files otherwise, or set privacy.pseudonymize to false if judges need no "
         "pseudonyms",
-        lambda f: _named(f["judges_in_paths"]), warn=0,
+        lambda f: named(f["judges_in_paths"]), warn=0,
     ),
     Gate(
         "repeated_items", "describe_items", "items",
         "number of items that item tables list with different contents",
         "the first row counts; list each item once",
-        lambda f: _named(f["repeated_items"]), warn=0,
+        lambda f: named(f["repeated_items"]), warn=0,
     ),
     Gate(
         "judges_failed", "control_judges", "judge_tests",
         "share of the judges in judge control who failed",
         "look at their rows in judges: p, effect, seconds; if most fail, the controls may be too "
         "hard to see, or the test too strict",
-        lambda f: _judges(f, f["verdicts"]["failed"]), warn=0.5,
+        lambda f: of_judges_in_control(f, f["verdicts"]["failed"]), warn=0.5,
     ),
     Gate(
         "judges_undetermined", "control_judges", "judge_tests",
         "share of the judges in judge control with too few controls for a verdict",
         "give every judge controls; until then quality.undetermined says what becomes of them",
-        lambda f: _judges(f, f["verdicts"]["undetermined"]), warn=0.2,
+        lambda f: of_judges_in_control(f, f["verdicts"]["undetermined"]), warn=0.2,
     ),
     Gate(
         "few_controls", "control_judges", "judge_tests",
         "share of the judges in judge control whose smaller sample is below 10",
         "a test of so few pairs lets careless judges pass and fails careful ones; give each judge "
         "at least 10",
-        lambda f: _judges(f, f["judges_with_few_pairs"]), warn=0.5,
+        lambda f: of_judges_in_control(f, f["judges_with_few_pairs"]), warn=0.5,
     ),
     Gate(
         "unpaired_controls", "control_judges", "judge_tests",
         "share of the controls that the test pairs which lack their ordinary judgment",
         "look at set_aside; map system and segment, or control_of; do not map hit where a control "
         "and its output stand in different HITs",
-        _unpaired, warn=0.05,
+        unpaired_controls, warn=0.05,
     ),
     Gate(
         "unused_controls", "control_judges", "judge_tests",
@@ -235,7 +181,7 @@ GATES: tuple[Gate, ...] = (
         "tasks_without_comparisons", "break_into_comparisons", "comparisons",
         "number of tasks of kind pairwise or ranking without any comparison",
         "look at set_aside: rankings of one output; map ranking, or hit, and segment",
-        lambda f: _named(f["without_comparisons"]), warn=0,
+        lambda f: named(f["without_comparisons"]), warn=0,
     ),
     Gate(
         "not_compared", "break_into_comparisons", "comparisons",
@@ -254,64 +200,93 @@ GATES: tuple[Gate, ...] = (
         "repeated_outputs", "break_into_comparisons", "comparisons",
         "number of outputs that stand twice in a ranking with different ranks",
         "their mean counts; map ranking, so that two rankings of one segment stay apart",
-        lambda f: _named(f["repeated_outputs"]), warn=0,
+        lambda f: named(f["repeated_outputs"]), warn=0,
     ),
     Gate(
         "contradictions", "describe_comparisons", "judge_contradictions",
         "share of outputs in contradictions of single judges, in the worst task",
         "judges who contradict themselves do not look, or the task is too hard: see consistency "
         "in judges",
-        lambda f: _worst(f["in_contradiction"]), warn=0.25,
+        lambda f: worst_task(f["in_contradiction"]), warn=0.25,
     ),
     Gate(
         "segments_in_parts", "rank_segments", "segment_ranks",
         "share of segments whose outputs no chain of comparisons connects, in the worst task",
         "parts are ranked apart; annot hits with next_hits.design: tournament asks what connects "
         "them",
-        _in_parts, warn=0.1,
+        segments_in_parts, warn=0.1,
     ),
     Gate(
         "adequacy_without_labels", "rank_segments", "segment_ranks",
         "number of tasks whose adequacy names a task without labels",
         "mend tasks.adequacy.task; or ask: annot hits with next_hits.design: adequacy",
-        lambda f: _named(f["adequacy_without_labels"]), warn=0,
+        lambda f: named(f["adequacy_without_labels"]), warn=0,
     ),
     Gate(
         "disconnected_systems", "rank_systems", "system_rankings",
         "number of tasks whose systems no chain of comparisons connects",
         "they are ranked in parts, see component; compare systems of different parts",
-        lambda f: _named(f["disconnected_tasks"]), warn=0,
+        lambda f: named(f["disconnected_tasks"]), warn=0,
     ),
     Gate(
         "no_finite_scores", "rank_systems", "system_rankings",
         "number of tasks in which Bradley-Terry has no finite scores",
         "some systems never lose to others, see reason; compare more, or set ranking.regularize",
-        lambda f: _named(f["not_strongly_connected"]), warn=0,
+        lambda f: named(f["not_strongly_connected"]), warn=0,
     ),
     Gate(
-        "agreement_fall", "compare_agreement", "agreement_changes",
-        "largest fall of a kappa, alpha or Spearman since the newest release",
+        "thin_systems", "rank_systems", "system_rankings",
+        "number of systems that are ranked by fewer than 10 judgments",
+        "their ranks are hardly more than chance, see rank_low and rank_high; ask for more "
+        "judgments of them, or list them in no ranking",
+        lambda f: named(f["thin_systems"]), warn=0,
+    ),
+    Gate(
+        "agreement_fall", "compare_releases", "agreement_changes",
+        "largest fall of a kappa, alpha or Spearman since the newest release, of those that their "
+        "intervals do not explain",
         "look at the judges and exports that are new; if guidelines changed, this may be right",
-        _agreement_fall, warn=0.1,
+        since_release(lambda f: largest_change(f["agreement_falls"])), warn=0.1,
+    ),
+    Gate(
+        "prevalence_drift", "compare_releases", "prevalence_changes",
+        "share of the items by which a class grew or shrank most since the newest release, of "
+        "those changes that their intervals do not explain",
+        "annot diff shows the items; look whether other items came in, a label is mapped anew, or "
+        "new judges use the classes otherwise",
+        since_release(lambda f: largest_change(f["prevalence_shifts"])), warn=0.1,
+    ),
+    Gate(
+        "label_flips", "compare_releases", "label_changes",
+        "share of the items labelled before whose label is not that of the newest release",
+        "annot diff names the cause of each; look at corrected exports, settings and new judges",
+        since_release(label_flips), warn=0.05,
+    ),
+    Gate(
+        "unseen_judges", "compare_releases", "judge_changes",
+        "share of the judgments that are by judges whom the newest release does not have",
+        "look at their verdicts in judges before you trust what changed; if judges are mapped "
+        "from another column now, mend the mapping",
+        since_release(unseen_judges), warn=0.5,
     ),
     Gate(
         "convergence", "infer_labels", "labels",
         "number of tasks whose model did not converge",
         "raise dawid_skene.max_iterations",
-        lambda f: _named(f["unsettled"]), warn=0,
+        lambda f: named(f["unsettled"]), warn=0,
     ),
     Gate(
         "class_identity", "infer_labels", "prevalence",
         "number of classes that no longer mean their name",
         "look at their rows in prevalence and judge_confusion; ask more judges, or merge rare "
         "classes; the votes start is the more prone to it",
-        lambda f: _named(f["misnamed_classes"]), warn=0,
+        lambda f: named(f["misnamed_classes"]), warn=0,
     ),
     Gate(
         "judges_below_chance", "infer_labels", "labels",
         "share of judges who do worse than answering without looking",
         "look at their rows in judges and judge_confusion; they may have misread the classes",
-        _below_chance, warn=0.05,
+        judges_below_chance, warn=0.05,
     ),
     Gate(
         "single_judgment_items", "infer_labels", "labels",
@@ -319,12 +294,19 @@ GATES: tuple[Gate, ...] = (
         "ask more judges: one label says nothing of its own certainty",
         lambda f: Finding(f["single_judgment_share"]), warn=0.5,
     ),
+    Gate(
+        "single_judgment_scores", "score_items", "scores",
+        "share of the items of no system whose score rests on one judgment only",
+        "ask more judges: such a score is what one judge says; annot hits asks where it helps most",
+        lambda f: Finding(f["single_judgment_share"]), warn=0.5,
+    ),
     *(
         Gate(
             f"contract_{table}", "", table,
-            f"number of ways in which {table} breaks its contract",
-            "this is a defect of the pipeline; please report it",
-            _violations_of(table), error=0,
+            f"number of ways in which {table} breaks its contract, or is doubtful",
+            "what is doubtful stands so in the exports: mend them; all else is a defect of the "
+            "pipeline: please report it",
+            contract_of(table), warn=0, error=0,
         )
         for table in GOLD
     ),

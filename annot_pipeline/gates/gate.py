@@ -15,10 +15,24 @@ Level = Literal["pass", "warn", "error"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a gate measured: the figure, and what stands behind it."""
+    """What a gate measured: the figure, and what stands behind it.
+
+    Parameters
+    ----------
+    value
+        The figure.
+    detail
+        What stands behind it.
+    unchecked
+        Why the figure, or a part of it, could not be found; empty if it was.
+    serious
+        The part of the figure that is held against the error level; None: all of it.
+    """
 
     value: float
     detail: str = ""
+    unchecked: str = ""
+    serious: float | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +67,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class GateResult:
-    """How a gate went; `document` is what the manifest holds."""
+    """How a gate went; `document` is what the manifest holds.
+
+    What could not be checked (``unchecked``) is no verdict on the data, and counts as an error.
+    """
 
     name: str
     stage: str
@@ -65,6 +82,7 @@ class GateResult:
     question: str
     detail: str
     do: str
+    unchecked: str = ""
 
     def document(self) -> dict[str, Any]:
         """As the manifest holds it."""
@@ -73,6 +91,8 @@ class GateResult:
     @property
     def headline(self) -> str:
         """The figure and its limit, without what stands behind it."""
+        if self.unchecked:
+            return f"{self.name}: could not be checked: {self.unchecked}"
         limit = self.error if self.level == "error" else self.warn
         text = f"{self.name}: {self.question} is {figure(self.value, self.question)}"
         if limit is not None and self.level != "pass":

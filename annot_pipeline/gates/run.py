@@ -6,9 +6,9 @@ import difflib
 from collections.abc import Mapping, Sequence
 
 from annot_pipeline.config import Threshold
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, printable
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import Facts, Gate, GateResult, Level
+from annot_pipeline.gates.gate import Facts, Finding, Gate, GateResult, Level
 
 
 def gates_of(stage: str, tables: Sequence[str]) -> list[Gate]:
@@ -20,10 +20,17 @@ def can_measure(stage: str, tables: Sequence[str], facts: Facts) -> bool:
     """Whether the facts are there; those of older code may lack what a new gate looks at."""
     try:
         for gate in gates_of(stage, tables):
-            gate.measure(facts)
+            _measured(gate, facts)
     except KeyError:
         return False
     return True
+
+
+def is_checked(stage: str, tables: Sequence[str], facts: Facts) -> bool:
+    """Whether nothing is left that could not be checked; another time it may be."""
+    return can_measure(stage, tables, facts) and not any(
+        _measured(gate, facts).unchecked for gate in gates_of(stage, tables)
+    )
 
 
 def run_gates(
@@ -35,12 +42,8 @@ def run_gates(
         given = thresholds.get(gate.name)
         warn = given.warn if given and "warn" in given.model_fields_set else gate.warn
         error = given.error if given and "error" in given.model_fields_set else gate.error
-        finding = gate.measure(facts)
-        level: Level = "pass"
-        if error is not None and finding.value > error:
-            level = "error"
-        elif warn is not None and finding.value > warn:
-            level = "warn"
+        finding = _measured(gate, facts)
+        level = _level(finding, warn, error)
         results.append(
             GateResult(
                 gate.name,
@@ -52,10 +55,34 @@ def run_gates(
                 error,
                 gate.question,
                 finding.detail,
-                "" if level == "pass" else gate.do,
+                _do(gate, finding, level),
+                finding.unchecked,
             )
         )
     return results
+
+
+def _measured(gate: Gate, facts: Facts) -> Finding:
+    """What a gate finds; where it fails itself, that it could not be checked."""
+    try:
+        return gate.measure(facts)
+    except KeyError:
+        raise  # a fact that is missing: the stage has to run again
+    except Exception as error:
+        return Finding(0.0, unchecked=f"{type(error).__name__}: {printable(error)}")
+
+
+def _level(finding: Finding, warn: float | None, error: float | None) -> Level:
+    serious = finding.value if finding.serious is None else finding.serious
+    if finding.unchecked or (error is not None and serious > error):
+        return "error"
+    return "warn" if warn is not None and finding.value > warn else "pass"
+
+
+def _do(gate: Gate, finding: Finding, level: Level) -> str:
+    if finding.unchecked:
+        return "build again; if it stays so, this is a defect of the pipeline: please report it"
+    return "" if level == "pass" else gate.do
 
 
 def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:

@@ -49,14 +49,23 @@ class Made:
         made = self.tables[name]
         if isinstance(made, TableFile):
             return made
-        with made() if callable(made) else nullcontext(made) as rows:
-            return write_table(path, _as_declared(rows, name))
+        try:
+            with made() if callable(made) else nullcontext(made) as rows:
+                return write_table(path, _as_declared(rows, name))
+        except pa.ArrowInvalid:  # a null where none may be: written, so that its gate names the row
+            with made() if callable(made) else nullcontext(made) as rows:
+                return write_table(path, _as_declared(rows, name, may_be_null=True))
 
 
-def _as_declared(rows: Rows, name: str) -> Rows:
+def _as_declared(rows: Rows, name: str, *, may_be_null: bool = False) -> Rows:
     """Rows of a gold table with the columns, types and descriptions of its contract."""
     contract = GOLD.get(name)
-    if contract is None or rows.schema.equals(contract.schema, check_metadata=True):
+    if contract is None:
+        return rows
+    schema = contract.schema
+    if may_be_null:
+        schema = pa.schema([f.with_nullable(True) for f in schema], schema.metadata)
+    if rows.schema.equals(schema, check_metadata=True):
         return rows
 
     def declared(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -64,9 +73,9 @@ def _as_declared(rows: Rows, name: str) -> Rows:
             batch.column(f.name).cast(f.type)
             if f.name in batch.schema.names
             else pa.nulls(batch.num_rows, f.type)
-            for f in contract.schema
+            for f in schema
         ]
-        return pa.record_batch(columns, schema=contract.schema)
+        return pa.record_batch(columns, schema=schema)
 
     batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
-    return pa.RecordBatchReader.from_batches(contract.schema, map(declared, batches))
+    return pa.RecordBatchReader.from_batches(schema, map(declared, batches))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.stages import control, exports, gold, judgments
+from annot_pipeline.stages import compare, control, exports, gold, judgments
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import (
     control_judges,
@@ -261,17 +261,6 @@ STAGES: tuple[Stage, ...] = (
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
-        "compare_agreement",
-        "Holds agreement against that of the newest release.",
-        inputs={"agreement": ()},
-        outputs=("agreement_changes",),
-        settings=(),
-        code_version="1",
-        work=gold.compare_agreement,
-        remembered=False,  # the newest release is looked at anew each time
-        kinds=frozenset({"parquet", "duckdb"}),
-    ),
-    Stage(
         "describe_comparisons",
         "Counts contradictions in comparisons by judge and segment; times comparisons.",
         inputs={
@@ -295,6 +284,17 @@ STAGES: tuple[Stage, ...] = (
         code_version="4",
         work=gold.describe_judges,
         kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "compare_releases",
+        "Holds agreement, classes, labels and judges against those of the newest release.",
+        inputs={"agreement": (), "prevalence": (), "labels": (), "judges": ()},
+        outputs=tuple(compare.COMPARED.values()),
+        settings=(),
+        code_version="1",
+        work=compare.compare_releases,
+        remembered=False,  # the newest release is looked at anew each time
+        kinds=frozenset({"parquet", "duckdb", "numpy"}),
     ),
     Stage(
         "describe_items",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -26,12 +24,9 @@ from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
+from annot_pipeline.steps.thin_systems import thin_systems
 from annot_pipeline.storage.keys import derive
-from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import read_table
-
-CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
-"""Statistics of agreement that do not rise with the number of items of one class."""
 
 
 def infer_label_tables(context: StageContext) -> Made:
@@ -159,7 +154,8 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         )
         for name, table in tables.items()
     }
-    return Made(whole, facts | compared_facts | {"alpha": settings.ranking.alpha})
+    thin = {"thin_systems": thin_systems(whole["system_rankings"])}
+    return Made(whole, facts | compared_facts | thin | {"alpha": settings.ranking.alpha})
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
@@ -186,32 +182,6 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
         {"agreement": whole.sort_by([(name, "ascending") for name in AGREEMENT.key])},
         facts | preference_facts | {"undefined_statistics": undefined},
     )
-
-
-def compare_agreement(context: StageContext) -> Made:
-    """What has become of the agreement since the newest release."""
-    release = Releases.of(context.campaign).latest()
-    released: pa.Table | Path = AGREEMENT.empty()
-    if release and "agreement" in release.tables:
-        released = release.path("agreement")
-    changes = context.queries.table(
-        "audit/agreement_changes",
-        {"agreement": context.inputs["agreement"].path, "released": released},
-    )
-    corrected = [
-        row
-        for row in changes.to_pylist()
-        if CHANCE_CORRECTED.search(row["statistic"]) and row["change"] < 0
-    ]
-    corrected.sort(key=lambda row: (row["change"], row["task"], row["statistic"]))
-    facts = {
-        "released_version": release.version if release else None,
-        "agreement_falls": [
-            {"name": f"{row['task']} {row['statistic']}", "fall": -row["change"]}
-            for row in corrected[:20]
-        ],
-    }
-    return Made({"agreement_changes": changes}, facts)
 
 
 def set_judgments_aside(context: StageContext) -> Made:

@@ -1,72 +1,93 @@
-"""Holds a table against its contract: types, nulls, allowed values, ranges, key, order."""
+"""Holds a table against its contract where that is a matter of Arrow: columns, types, NaN, order.
+
+The other rules (nulls, allowed values, ranges, repeated keys) are annot_pipeline.gates.rules.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import Column, Table
+from annot_pipeline.contracts import Table
+from annot_pipeline.errors import SHOWN_VALUES, shorten
+from annot_pipeline.gates.rules import breach_text
 
 
-def violations(table: pa.Table, contract: Table) -> list[str]:
-    """What breaks the contract, one sentence each; empty if nothing does."""
-    if table.schema.names != contract.schema.names:
-        return [f"columns are {table.schema.names}, declared are {contract.schema.names}"]
-    found = [text for column in contract.columns for text in _column(table[column.name], column)]
-    if table.num_rows and not found:
-        found += _key(table, contract)
-    return found
+def misshapen(schema: pa.Schema, contract: Table) -> list[str]:
+    """What is wrong with columns and types; where it is, no other rule can be checked."""
+    if schema.names != contract.schema.names:
+        return [f"columns are {schema.names}, declared are {contract.schema.names}"]
+    return [
+        f"{column.name} is {found}, declared is {column.type}"
+        for column in contract.columns
+        if (found := _plain(schema.field(column.name).type)) != column.type
+    ]
 
 
-def _column(values: pa.ChunkedArray, column: Column) -> list[str]:
-    type_ = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if type_ != column.type:
-        return [f"{column.name} is {type_}, declared is {column.type}"]
-    found = []
-    if not column.nullable and values.null_count:
-        found.append(f"{column.name} is null in {values.null_count} rows")
-    if column.allowed:
-        other = set(pc.unique(values).to_pylist()) - {*column.allowed, None}
-        if other:
-            found.append(f"{column.name} holds {sorted(other)[:5]}")
-    if pa.types.is_floating(type_) and pc.any(pc.is_nan(values)).as_py():
-        found.append(f"{column.name} holds NaN")
-    for limit, beyond, word in (
-        (column.minimum, pc.less, "below"),
-        (column.maximum, pc.greater, "above"),
-    ):
-        if limit is not None:
-            n = pc.sum(beyond(values, limit)).as_py() or 0
-            if n:
-                found.append(f"{column.name} is {word} {limit:g} in {n} rows")
-    return found
+def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
+    """What is NaN, and rows out of the order of the key, one sentence each.
+
+    Parameters
+    ----------
+    groups
+        The table, in parts that lie in memory one by one.
+    contract
+        What it should be.
+    """
+    reals = [c.name for c in contract.columns if pa.types.is_floating(c.type)]
+    wrong = {name: f"{name} is NaN" for name in reals}
+    wrong["key"] = f"the order of {', '.join(contract.key)} is broken"
+    rows = dict.fromkeys(wrong, 0)
+    keys: dict[str, list[str]] = {name: [] for name in wrong}
+
+    def note(name: str, part: pa.Table, is_wrong: pa.Array) -> None:
+        n = pc.sum(is_wrong).as_py() or 0
+        if n:
+            rows[name] += n
+            first = part.filter(is_wrong).slice(0, SHOWN_VALUES - len(keys[name]))
+            keys[name] += [key_text(r, contract.key) for r in first.to_pylist()]
+
+    last: pa.Table | None = None
+    for part in groups:
+        for name in reals:
+            note(name, part, pc.fill_null(pc.is_nan(part[name]), False))
+        key = pa.table([_decoded(part[name]) for name in contract.key], list(contract.key))
+        both = pa.concat_tables([last, key]) if last else key
+        note("key", both.slice(1), _before_the_last(both))
+        last = both.slice(max(both.num_rows - 1, 0))
+    return [breach_text(wrong[name], n, keys[name]) for name, n in rows.items() if n]
 
 
-def _key(table: pa.Table, contract: Table) -> list[str]:
-    """Rows must stand in the order of the key, and a unique key must not repeat."""
-    n_pairs = table.num_rows - 1
-    later = pa.repeat(False, n_pairs)  # of each row and the next: is the next one later,
-    equal = pa.repeat(True, n_pairs)  # or equal in all columns so far
-    for name in contract.key:
-        values = table[name].combine_chunks()
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
-        first, second = values.slice(0, len(values) - 1), values.slice(1)
-        ahead = pc.or_(
-            pc.fill_null(pc.less(first, second), False),
-            pc.and_(first.is_valid(), second.is_null()),  # nulls stand last
+def key_text(row: dict[str, object], key: Sequence[str]) -> str:
+    """The key of a row, for people."""
+    return " / ".join("null" if row[name] is None else shorten(row[name], 40) for name in key)
+
+
+def _before_the_last(keys: pa.Table) -> pa.Array:
+    """Of each row but the first: whether its key sorts before the key of the last one."""
+    n_pairs = max(keys.num_rows - 1, 0)
+    before = pa.repeat(False, n_pairs)
+    equal = pa.repeat(True, n_pairs)  # in all columns so far
+    for values in keys.columns:
+        first, second = (values.slice(start, n_pairs).combine_chunks() for start in (0, 1))
+        behind = pc.or_(
+            pc.fill_null(pc.greater(first, second), False),
+            pc.and_(first.is_null(), second.is_valid()),  # nulls stand last
         )
         same = pc.or_(
             pc.fill_null(pc.equal(first, second), False),
             pc.and_(first.is_null(), second.is_null()),
         )
-        later = pc.or_(later, pc.and_(equal, ahead))
+        before = pc.or_(before, pc.and_(equal, behind))
         equal = pc.and_(equal, same)
-    found = []
-    unsorted = n_pairs - (pc.sum(pc.or_(later, equal)).as_py() or 0)
-    if unsorted:
-        found.append(f"{unsorted} rows are out of the order of {', '.join(contract.key)}")
-    repeated = pc.sum(equal).as_py() or 0
-    if contract.unique and repeated:
-        found.append(f"{', '.join(contract.key)} repeats in {repeated} rows")
-    return found
+    return before
+
+
+def _decoded(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    return values.cast(_plain(values.type))
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_

@@ -101,7 +101,9 @@ def score_items(
             "reason": _reasons(n_kept, np.isnan(items.low), no_comparison),
         }
     )
+    alone = pc.is_null(table["system"]).to_numpy() & (n_kept > 0)  # of systems the ranking counts
     return table, {
+        "single_judgment_share": float((n_kept[alone] == 1).sum() / max(alone.sum(), 1)),
         "items_scored": int((n_kept > 0).sum()),
         "items_without_kept_judgments": int((n_kept == 0).sum()),
         "items_without_easl": int(((n_kept > 0) & np.isnan(items.low)).sum()),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,6 +81,13 @@ def _read(
         source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
     ) as file:
         return file.read(use_threads=threads)
+
+
+def read_groups(path: Path) -> Iterator[pa.Table]:
+    """Read Parquet row group by row group."""
+    with pq.ParquetFile(path) as file:
+        for group in range(file.num_row_groups):
+            yield file.read_row_group(group)
 
 
 def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:

@@ -50,7 +50,7 @@ def test_a_second_build_publishes_nothing(masc, shared_campaigns):
     )
     assert not again.publication.published
     assert again.facts("read_records")["parsed"] == 0
-    looked = ("archive_exports", "read_records", "compare_agreement")
+    looked = ("archive_exports", "read_records", "compare_releases")
     assert all(r.result.reused for n, r in again.runs.items() if n not in looked)
 
 

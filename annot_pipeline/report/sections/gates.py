@@ -46,6 +46,9 @@ def _told(check: Check) -> str:
     lines = [
         f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: {_found(check)}</p>"
     ]
+    if check.get("unchecked"):  # older releases do not tell
+        told = text(check["unchecked"], 1500)
+        lines.append(f"<p><strong>Could not be checked:</strong> {told}.</p>")
     if check["detail"]:
         lines.append(f"<p>{text(check['detail'], 1500)}</p>")
     if check["do"]:
@@ -71,9 +74,10 @@ def _table(checks: Sequence[Check]) -> str:
 
 
 def _allowed(check: Check) -> str:
-    parts = [
+    """Both levels; a level that is not set is never reached."""
+    return ", ".join(
         f"{level}s above {figure(check[level], check['question'])}"
-        for level in ("warn", "error")
         if check[level] is not None
-    ]
-    return ", ".join(parts)
+        else f"never {level}s"
+        for level in ("warn", "error")
+    )

@@ -1,0 +1,104 @@
+"""What the contract of a table rules, said once: expectations and queries are made from it.
+
+Columns, types, NaN and the order of rows are held elsewhere (annot_pipeline.steps.check_contract):
+they are matters of Arrow, and stand before these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from annot_pipeline.contracts import Table
+from annot_pipeline.errors import SHOWN_VALUES
+
+Kind = Literal["null", "not_allowed", "out_of_range", "repeated"]
+Severity = Literal["critical", "warning"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: what is wrong with the rows that break it.
+
+    Parameters
+    ----------
+    kind
+        What is looked for.
+    columns
+        The column, or those of the key.
+    severity
+        ``warning``: rows may be so, but somebody should look.
+    allowed, minimum, maximum
+        What the column may hold.
+    """
+
+    kind: Kind
+    columns: tuple[str, ...]
+    severity: Severity = "critical"
+    allowed: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def words(self) -> str:
+        """What a row is that breaks it."""
+        name = ", ".join(self.columns)
+        if self.kind == "null":
+            return f"{name} is null"
+        if self.kind == "repeated":
+            return f"{name} repeats"
+        if self.kind == "not_allowed":
+            return f"{name} is none of {', '.join(self.allowed)}"
+        ends = (("below", self.minimum), ("above", self.maximum))
+        return f"{name} is " + " or ".join(f"{w} {end:g}" for w, end in ends if end is not None)
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A rule that rows break: how many do, and the places of the first of them."""
+
+    rule: Rule
+    rows: int
+    places: tuple[int, ...]
+
+    def text(self, keys: Sequence[str]) -> str:
+        """For people, with the keys of the first rows."""
+        return breach_text(self.rule.words, self.rows, keys)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How a table went: what breaks its contract, what is doubtful, what could not be checked."""
+
+    broken: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """As the facts of a stage hold it."""
+        return {name: list(texts) for name, texts in asdict(self).items()}
+
+
+def breach_text(words: str, rows: int, keys: Sequence[str]) -> str:
+    """What is wrong, in how many rows, and in which first."""
+    named = ", ".join(keys[:SHOWN_VALUES]) + (" and more" if rows > len(keys) else "")
+    return f"{words} in {rows:,} row{'s' * (rows != 1)}" + (f": {named}" if keys else "")
+
+
+def rules_of(table: Table) -> list[Rule]:
+    """All rules of a table, in the order of its columns, the key last."""
+    rules = []
+    for column in table.columns:
+        of = (column.name,)
+        if not column.nullable:
+            rules.append(Rule("null", of))
+        if column.allowed:
+            rules.append(Rule("not_allowed", of, allowed=column.allowed))
+        if column.minimum is not None or column.maximum is not None:
+            rules.append(Rule("out_of_range", of, minimum=column.minimum, maximum=column.maximum))
+        if column.doubtful_below is not None:
+            rules.append(Rule("out_of_range", of, "warning", minimum=column.doubtful_below))
+    if table.unique:
+        rules.append(Rule("repeated", table.key))
+    return rules

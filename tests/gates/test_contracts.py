@@ -1,0 +1,213 @@
+"""Contracts: every rule of every table is broken once, and told with the key of the row."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.config import Resources
+from annot_pipeline.contracts import GOLD, JUDGMENTS, LABELS, LINEAGE
+from annot_pipeline.gates import expectations
+from annot_pipeline.gates.expectations import hold_to_suite
+from annot_pipeline.gates.rules import Rule, rules_of
+from annot_pipeline.stages import check_tables
+from annot_pipeline.stages.check_tables import BY_QUERY, check_table, hold_by_query
+from annot_pipeline.steps.check_contract import misshapen, violations
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import write_table
+from tests.gates.broken_tables import broken_rows, good_rows, table_of
+
+NAMES = sorted(GOLD)
+
+
+@pytest.fixture
+def queries(tmp_path):
+    return Queries(Resources(), tmp_path / "spill")
+
+
+def dictionaries(table):
+    """As tables of the store are read."""
+    return pa.table(
+        {
+            name: table[name].dictionary_encode() if pa.types.is_string(t) else table[name]
+            for name, t in zip(table.schema.names, table.schema.types, strict=True)
+        }
+    )
+
+
+def expected(contract, rules):
+    """Breaches of `broken_rows`."""
+    places = {rule: (place,) for place, rule in enumerate(rules)}
+    if contract.unique:
+        places[rules[-1]] = (len(rules) - 1, len(rules))
+    return places
+
+
+@pytest.mark.expectations
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rule_is_an_expectation(name):
+    rows, rules = broken_rows(GOLD[name])
+    table = table_of(rows, GOLD[name])
+    breaches, unchecked = hold_to_suite(name, rules, dictionaries(table))
+    assert unchecked == []
+    assert {b.rule: b.places for b in breaches} == expected(GOLD[name], rules)
+    assert all(b.rows == len(b.places) for b in breaches)
+    good = table_of(good_rows(GOLD[name], 3), GOLD[name])
+    assert hold_to_suite(name, rules, dictionaries(good)) == ([], [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_rule_is_a_query(name, queries, tmp_path):
+    rows, rules = broken_rows(GOLD[name])
+    file = write_table(tmp_path / "t.parquet", table_of(rows, GOLD[name]))
+    breaches = hold_by_query(rules, file, queries)
+    assert {b.rule: b.places for b in breaches} == expected(GOLD[name], rules)
+    assert all(b.rows == len(b.places) for b in breaches)
+    file = write_table(tmp_path / "t.parquet", table_of(good_rows(GOLD[name], 3), GOLD[name]))
+    assert hold_by_query(rules, file, queries) == []
+
+
+def test_every_declaration_of_a_column_is_a_rule():
+    """So that the two tests above look at all there is."""
+    for contract in GOLD.values():
+        rules = rules_of(contract)
+        for c in contract.columns:
+            kinds = {r.kind for r in rules if r.columns == (c.name,) and r.kind != "repeated"}
+            ranged = (c.minimum, c.maximum, c.doubtful_below) != (None, None, None)
+            declared = {"null": not c.nullable, "not_allowed": bool(c.allowed),
+                        "out_of_range": ranged}  # fmt: skip
+            assert kinds == {kind for kind, is_ruled in declared.items() if is_ruled}, c.name
+        assert [r.columns for r in rules if r.kind == "repeated"] == [contract.key] * (
+            contract.unique
+        )
+
+
+@pytest.mark.expectations
+@pytest.mark.parametrize("contract", [LABELS, JUDGMENTS], ids=lambda c: c.name)
+def test_rows_that_break_a_rule_are_named_by_key(contract, queries, tmp_path):
+    """By Great Expectations and by a query alike: five, and that there are more."""
+    rows = good_rows(contract, 9)
+    for row in rows[1:8]:
+        row["probability" if contract is LABELS else "fate"] = None
+    rows[8]["item"] = rows[7]["item"] = "twice"
+    for name in contract.key:
+        rows[8][name] = rows[7][name]
+    if contract is LABELS:
+        rows[3]["probability"] = 1.5
+        rows[4]["label"] = None
+    file = write_table(tmp_path / "t.parquet", table_of(rows, contract))
+    broken = check_table(contract, file, queries).broken
+    if contract is LABELS:
+        assert "probability is below 0 or above 1 in 1 row: 'task003' / 'item003'" in broken
+        assert "label is null in 1 row: 'task004' / 'item004'" in broken
+        assert "task, item repeats in 2 rows: 'task007' / 'twice', 'task007' / 'twice'" in broken
+    else:
+        (null,) = (text for text in broken if text.startswith("fate is null in 7 rows: "))
+        assert null.count("judgment_id") == 5
+        assert null.endswith(" and more")
+        assert any(
+            text.startswith("task, item, judge, judgment_id repeats in 2") for text in broken
+        )
+
+
+def arrow(contract, rows, *, per_group=100):
+    table = table_of(rows, contract)
+    groups = [table.slice(n, per_group) for n in range(0, table.num_rows, per_group)]
+    return violations(groups, contract)
+
+
+@pytest.mark.parametrize("per_group", [1, 2, 100])
+def test_order_and_nan(per_group):
+    rows = good_rows(LABELS, 5)
+    assert arrow(LABELS, rows, per_group=per_group) == []
+    rows[1]["entropy"] = rows[3]["entropy"] = float("nan")
+    rows[2], rows[4] = rows[4], rows[2]
+    assert arrow(LABELS, rows, per_group=per_group) == [
+        "entropy is NaN in 2 rows: 'task001' / 'item001', 'task003' / 'item003'",
+        "the order of task, item is broken in 2 rows: 'task003' / 'item003', 'task002' / 'item002'",
+    ]
+
+
+def test_nulls_stand_last_in_the_order():
+    rows = good_rows(LINEAGE, 3)
+    rows[2]["task"] = None
+    assert arrow(LINEAGE, rows) == []
+    rows[1]["task"], rows[2]["task"] = None, "task002"
+    assert len(arrow(LINEAGE, rows)) == 1
+    rows[1], rows[2] = rows[2], rows[1]
+    rows[0] = rows[1] | {}
+    assert arrow(LINEAGE, rows) == []  # equal keys are in order
+
+
+def test_other_columns_and_types():
+    missing = LABELS.schema.remove(2)
+    (text,) = misshapen(missing, LABELS)
+    assert text.startswith("columns are ['task', 'item', 'probability'")
+    wrong = LABELS.schema.set(3, pa.field("probability", pa.float32()))
+    assert misshapen(wrong, LABELS) == ["probability is float, declared is double"]
+    encoded = LABELS.schema.set(2, pa.field("label", pa.dictionary(pa.int32(), pa.string())))
+    assert misshapen(encoded, LABELS) == misshapen(LABELS.schema, LABELS) == []
+
+
+def test_a_table_of_other_columns_is_not_looked_into(queries, tmp_path, monkeypatch):
+    monkeypatch.setattr(check_tables, "hold_to_suite", None)
+    table = table_of(good_rows(LABELS, 2), LABELS).drop(["label"])
+    checked = check_table(LABELS, write_table(tmp_path / "t.parquet", table), queries)
+    assert len(checked.broken) == 1
+    empty = write_table(tmp_path / "t.parquet", LABELS.empty())
+    assert check_table(LABELS, empty, queries) == check_tables.Checked()
+
+
+@pytest.mark.expectations
+def test_what_errs_is_told_apart_from_what_fails():
+    """A column that an expectation looks at and does not find."""
+    rules = rules_of(LABELS)
+    rows = good_rows(LABELS, 2)
+    rows[1]["probability"] = 2.0
+    table = table_of(rows, LABELS).drop(["entropy"])
+    breaches, unchecked = hold_to_suite("labels", rules, table)
+    assert [b.rule.columns for b in breaches] == [("probability",)]
+    assert unchecked == [
+        'whether entropy is below 0: Error: The column "entropy" in BatchData does not exist.'
+    ]
+
+
+@pytest.mark.expectations
+def test_great_expectations_that_fails_as_a_whole_says_so(monkeypatch):
+    def fails(*_):
+        raise RuntimeError("no\nway")
+
+    monkeypatch.setattr(expectations, "_validate", fails)
+    table = table_of(good_rows(LABELS, 2), LABELS)
+    assert hold_to_suite("labels", rules_of(LABELS), table) == (
+        [],
+        ["labels: RuntimeError: no\ufffdway"],
+    )
+
+
+def test_seconds_below_0_are_doubtful(queries, tmp_path):
+    rows = good_rows(JUDGMENTS, 3)
+    rows[1]["seconds"] = -4.0
+    file = write_table(tmp_path / "t.parquet", table_of(rows, JUDGMENTS))
+    checked = check_table(JUDGMENTS, file, queries)
+    assert (checked.broken, checked.unchecked) == ((), ())
+    assert checked.doubtful == (
+        "seconds is below 0 in 1 row: 'task001' / 'item001' / 'judge001' / 'judgment_id001'",
+    )
+
+
+def test_severities_of_expectations():
+    seconds = next(r for r in rules_of(GOLD["judges"]) if r.columns == ("seconds_per_judgment",))
+    assert seconds == Rule("out_of_range", seconds.columns, "warning", minimum=0)
+    assert all(r.severity == "critical" for r in rules_of(LABELS))
+
+
+def test_tables_of_millions_of_rows_are_not_held_by_great_expectations(
+    queries, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(check_tables, "hold_to_suite", None)
+    assert sorted(BY_QUERY) == ["judgments", "lineage"]
+    for name in BY_QUERY:
+        table = table_of(good_rows(GOLD[name], 2), GOLD[name])
+        file = write_table(tmp_path / f"{name}.parquet", table)
+        assert check_table(GOLD[name], file, queries) == check_tables.Checked()

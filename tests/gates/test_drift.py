@@ -1,0 +1,166 @@
+"""Gates that look at the previous release: worked examples."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.errors import GateError
+from annot_pipeline.methods.change_intervals import change_intervals
+from annot_pipeline.methods.wilson import wilson_interval
+from annot_pipeline.steps.compare_releases import agreement_changes, prevalence_changes
+
+GATES = ("agreement_fall", "prevalence_drift", "label_flips", "unseen_judges")
+
+
+def export(n_items, label, judges=("a", "b", "c"), start=0):
+    rows = [
+        f"i{n:03d},{judge},{label(n)}\n" for n in range(start, start + n_items) for judge in judges
+    ]
+    return "item,judge,label\n" + "".join(rows)
+
+
+def gate(built, name):
+    return next(g for run in built.runs.values() for g in run.gates if g.name == name)
+
+
+def test_newcombe_1998_table_2():
+    """Method 10: 56/70 against 48/80, difference .2, interval .0524 to .3339."""
+    changes = change_intervals(
+        [48 / 80], wilson_interval([48], [80]), [56 / 70], wilson_interval([56], [70])
+    )
+    assert changes.change[0] == pytest.approx(0.2)
+    assert changes.low[0] == pytest.approx(0.0524, abs=5e-5)
+    assert changes.high[0] == pytest.approx(0.3339, abs=5e-5)
+    assert changes.beyond.tolist() == [True]
+
+
+def test_an_interval_by_hand():
+    """Each side adds up in squares: .3 and .4 make .5; without ends the figures are exact."""
+    changes = change_intervals([0.9], ([0.5], [1.2]), [0.0], ([-0.4], [0.3]))
+    assert changes.low[0] == pytest.approx(-0.9 - 0.5)
+    assert changes.high[0] == pytest.approx(-0.9 + math.hypot(0.4, 0.3))
+    exact = change_intervals([0.9, 0.9], ([math.nan] * 2,) * 2, [0.8, 0.9], ([math.nan] * 2,) * 2)
+    assert exact.low.tolist() == exact.high.tolist() == exact.change.tolist()
+    assert exact.beyond.tolist() == [True, False]
+
+
+def statistics(*rows):
+    names = ("task", "statistic", "released", "released_low", "released_high",
+             "now", "now_low", "now_high")  # fmt: skip
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
+
+
+def test_a_fall_within_the_intervals_is_none():
+    _, falls = agreement_changes(
+        statistics(
+            ("t", "fleiss_kappa", 0.8, 0.7, 0.9, 0.7, 0.6, 0.8),  # .1, and .14 is allowed
+            ("t", "cohen_kappa", 0.8, 0.7, 0.9, 0.6, 0.5, 0.7),  # .2
+            ("t", "alpha_nominal", 0.8, 0.7, 0.9, 0.5, 0.4, 0.6),  # .3
+            ("t", "alpha_interval", 0.5, 0.4, 0.6, 0.8, 0.7, 0.9),  # a rise
+            ("t", "percent_agreement", 0.9, 0.89, 0.91, 0.1, 0.0, 0.2),  # says little
+        )
+    )
+    assert [row["name"] for row in falls] == ["t alpha_nominal", "t cohen_kappa"]
+    assert falls[0]["change"] == pytest.approx(-0.3)
+    assert falls[0]["high"] == pytest.approx(-0.3 + math.hypot(0.1, 0.1))
+
+
+def test_a_shift_of_few_items_is_none():
+    rows = [
+        {
+            "task": "t",
+            "label": "x",
+            "released": share,
+            "released_items": n,
+            "now": 0.5,
+            "now_items": n,
+        }
+        for share, n in ((0.3, 10), (0.3, 100))
+    ]
+    table, shifts = prevalence_changes(pa.Table.from_pylist(rows))
+    assert len(shifts) == 1
+    assert shifts[0]["low"] == pytest.approx(0.0645, abs=5e-4)
+    assert table["change"].to_pylist() == pytest.approx([0.2, 0.2])
+
+
+def test_a_first_release_has_nothing_to_compare_with(build_campaign):
+    built = build_campaign({"a.csv": export(4, lambda n: "xy"[n % 2])})
+    for name in GATES:
+        found = gate(built, name)
+        assert (found.level, found.value) == ("pass", 0)
+        assert found.detail == "no release to compare with"
+
+
+def test_drift_flips_and_unseen_judges(build_campaign):
+    """40 items, half x; then 20 of them are y, and 60 new ones by new judges are y too.
+
+    Judges who answer y whatever they see tell nothing of their items: x goes from 20 to 10 of 40.
+    """
+    first = {"a.csv": export(40, lambda n: "xy"[n % 2])}
+    build_campaign(first)
+    changed = {
+        "a.csv": export(40, lambda n: "y" if n < 20 else "xy"[n % 2]),
+        "b.csv": export(60, lambda _: "y", ("d", "e"), start=40),
+    }
+    built = build_campaign(changed)
+    flips = gate(built, "label_flips")
+    assert (flips.level, flips.value) == ("warn", 10 / 40)
+    assert flips.detail == "small 10 of 40: i000, i002, i004, i006, i008"
+    unseen = gate(built, "unseen_judges")
+    assert (unseen.level, unseen.value) == ("pass", 120 / 240)
+    assert unseen.detail == "small 2 judges, 120 of 240 judgments"
+    drift = gate(built, "prevalence_drift")
+    assert drift.level == "warn"
+    assert drift.value == pytest.approx(0.25, abs=0.01)
+    assert drift.detail.startswith("small ")
+    again = build_campaign(changed)
+    assert {gate(again, name).value for name in GATES} == {0}
+
+
+def test_a_class_that_is_new_or_gone_has_changed(build_campaign):
+    build_campaign({"a.csv": export(40, lambda n: "xy"[n % 2])})
+    drift = gate(build_campaign({"a.csv": export(40, lambda n: "xz"[n % 2])}), "prevalence_drift")
+    assert drift.value == pytest.approx(0.5, abs=0.01)
+    assert "small y -0.5" in drift.detail
+    assert "small z +0.5" in drift.detail
+
+
+def test_judges_of_other_names_are_not_compared(build_campaign):
+    build_campaign({"a.csv": export(4, lambda n: "xy"[n % 2])})
+    named = build_campaign(
+        {"a.csv": export(4, lambda n: "xy"[n % 2])}, "privacy.pseudonymize=false"
+    )
+    unseen = gate(named, "unseen_judges")
+    assert (unseen.level, unseen.value) == ("pass", 0)
+    assert "other names" in unseen.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("label_flips", {"a.csv": export(40, lambda n: "yx"[n % 2])}),
+        ("prevalence_drift", {"a.csv": export(40, lambda _: "x")}),
+        ("unseen_judges", {"a.csv": export(40, lambda n: "xy"[n % 2], ("d", "e"))}),
+        ("agreement_fall", {
+            "a.csv": export(40, lambda n: "xy"[n % 2]),
+            "b.csv": export(40, lambda n: "xy"[n // 2 % 2], ("d", "e", "f"))}),
+    ],
+)  # fmt: skip
+def test_an_error_level_keeps_the_release_that_stands(build_campaign, name, change):
+    first = build_campaign({"a.csv": export(40, lambda n: "xy"[n % 2])})
+    with pytest.raises(GateError, match=name):
+        build_campaign(change, gates={name: {"error": 0}})
+    latest = first.publication.release.folder.parent / "latest.json"
+    assert '"v0001"' in latest.read_text()
+    assert not (latest.parent / "v0002").exists()
+    assert build_campaign(change).publication.release.version == "v0002"
+
+
+def test_levels_below_0_always_fail(build_campaign):
+    levels = {name: {"error": -1} for name in GATES}
+    with pytest.raises(GateError) as error:
+        build_campaign({"a.csv": export(2, lambda _: "x")}, gates=levels)
+    assert all(f"{name}: " in str(error.value) for name in GATES)
