@@ -132,19 +132,19 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     if parent and not _is_new(parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
-            _write_catalog(build)
+            _write_catalog(build, releases)
         return Publication(parent, published=False)
     build.store.keep_settings(settings, kept_text(build.campaign.settings))
-    note_gold(build.campaign.store, build.campaign.gold)
+    note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
-    _write_catalog(build)
+    _write_catalog(build, releases)
     return Publication(release, published=True)
 
 
-def _write_catalog(build: Build) -> None:
+def _write_catalog(build: Build, releases: Releases) -> None:
     try:
-        write_catalog(build.campaign.store, build.campaign.gold)
+        write_catalog(build.campaign.store, releases)
     except StoreError as error:
         build.progress(f"the catalog is not written: {error}")
 
