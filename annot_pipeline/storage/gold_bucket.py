@@ -81,13 +81,11 @@ class GoldBucket(GoldFolder):
 
     def versions(self) -> list[str]:
         """Versions that have a manifest, oldest first, also what is not published."""
-        pointer = self.pointer()
-        whole = {*pointer.manifests} - {*pointer.pruned} if pointer else set()
-        return [v for v in self.used() if v in whole or self.bucket.has(f"{v}/{MANIFEST}")]
+        return self._whole(self.pointer())
 
     def published(self, pointer: Pointer | None) -> list[str]:
         """Versions that lie there and are published, oldest first."""
-        return [v for v in self.versions() if pointer and v in pointer.manifests]
+        return [v for v in self._whole(pointer) if v in pointer.manifests] if pointer else []
 
     def used(self) -> list[str]:
         """Versions that no new release may get, also uploads that are not finished."""
@@ -129,7 +127,8 @@ class GoldBucket(GoldFolder):
     def tidy(self) -> None:
         """Remove what can be published no more, and copies of what is gone."""
         super().tidy()
-        pointer, there = self.pointer(), self.versions()
+        pointer = self.pointer()
+        there = self._whole(pointer)
         for version in self.used() if pointer else ():
             if version not in there and pointer and number(version) < number(pointer.version):
                 self._remove_objects(version)
@@ -203,6 +202,11 @@ class GoldBucket(GoldFolder):
     def near(self) -> list[Path]:
         """An object store is not searched."""
         return []
+
+    def _whole(self, pointer: Pointer | None) -> list[str]:
+        """Versions that have a manifest; of those that were published and not pruned all do."""
+        known = {*pointer.manifests} - {*pointer.pruned} if pointer else set()
+        return [v for v in self.used() if v in known or self.bucket.has(f"{v}/{MANIFEST}")]
 
     def _remove_objects(self, version: str) -> None:
         """The manifest first: without it there is no release."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.config.gold_url import copy_folder, is_url
-from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
@@ -54,8 +54,20 @@ class Releases:
 
     @classmethod
     def at(cls, place: str, store: Path) -> Releases:
-        """Releases in a folder or below a URL, whoever's; a store holds the copies of a URL's."""
-        return cls(GoldBucket(place, copy_folder(store, place)) if is_url(place) else Path(place))
+        """Releases in a folder or below a URL, whoever's; a store holds the copies of a URL's.
+
+        Raises
+        ------
+        ConfigError
+            The URL is none that releases can be at.
+        """
+        if not is_url(place):
+            return cls(Path(place))
+        try:
+            url = plain_url(place)
+        except ValueError as error:
+            raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
+        return cls(GoldBucket(url, copy_folder(store, url)))
 
     def versions(self) -> list[str]:
         """Published versions, oldest first; one that nothing points to yet is not listed."""

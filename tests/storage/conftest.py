@@ -1,4 +1,4 @@
-"""A real S3 server on loopback, and buckets in it."""
+"""An S3 server on loopback."""
 
 from __future__ import annotations
 
@@ -8,19 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import s3fs
-from moto.server import ThreadedMotoServer
 
-from annot_pipeline.storage.gold_bucket import GoldBucket
-from annot_pipeline.storage.releases import Releases
-
-BUCKET = "annotations"
-URL = f"s3://{BUCKET}/team/gold"
+from tests.storage.s3_machines import BUCKET
 
 
 @pytest.fixture(scope="session")
 def s3_endpoint() -> Iterator[str]:
     """Where an S3 server listens."""
+    from moto.server import ThreadedMotoServer
+
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0)
     server.start()
@@ -32,6 +28,8 @@ def s3_endpoint() -> Iterator[str]:
 @pytest.fixture
 def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Any]:
     """The files of an object store with one empty bucket, as s3fs shows them."""
+    import s3fs
+
     environment = {
         "AWS_ENDPOINT_URL": s3_endpoint,
         "AWS_ACCESS_KEY_ID": "a key for tests",
@@ -43,20 +41,7 @@ def s3(s3_endpoint: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ite
     }
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    s3fs.S3FileSystem.clear_instance_cache()  # they keep the endpoint that they began with
     files = s3fs.S3FileSystem(use_listings_cache=False)
     files.mkdir(BUCKET)
     yield files
     files.rm(BUCKET, recursive=True)
-    s3fs.S3FileSystem.clear_instance_cache()
-
-
-def machine(folder: Path, campaign: str | None = None) -> Releases:
-    """Releases in the bucket as a machine sees them that keeps its copies in a folder."""
-    return Releases(GoldBucket(URL, folder / "store" / "releases" / "copies"), campaign)
-
-
-def objects(files: Any) -> list[str]:
-    """Names of the objects below the URL."""
-    above = URL.removeprefix("s3://") + "/"
-    return sorted(path.removeprefix(above) for path in files.find(above))
