@@ -78,7 +78,7 @@ def publish(build: Build) -> Publication:
                     build.progress(f"not published, and left alone: {first_of(left)}")
                 publication = _publish_if_new(build, runs, releases)
         except OSError as cause:
-            raise cannot_write(build.campaign.gold, cause, "gold") from cause
+            raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
     news = "published" if publication.published else "nothing new:"
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
     build.store.clean(build.campaign.spill)

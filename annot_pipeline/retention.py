@@ -74,7 +74,7 @@ def prune(
             if document["removed"] and store.root.is_dir():
                 _renew_catalog(campaign, releases, progress)
     except OSError as error:
-        raise cannot_write(campaign.gold, error, "gold") from error
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
     return document | {"dry_run": False}
 
 
@@ -94,7 +94,7 @@ def set_pin(
         with releases.publishing(lambda: progress(WAITING)):
             return unpin(releases, version) if remove else pin(releases, version, why)
     except OSError as error:
-        raise cannot_write(campaign.gold, error, "gold") from error
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
 
 
 def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:

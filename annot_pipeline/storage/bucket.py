@@ -27,7 +27,7 @@ EXTRAS = {
 """What to install for each kind of object store."""
 STANDS = "the last release stands"
 OVERTAKEN = ("PreconditionFailed", "ConditionalRequestConflict")
-OF_THIS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+OF_THIS_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES)
 
 
 class Bucket:

@@ -43,6 +43,8 @@ class GoldBucket(GoldFolder):
         For copies of the files that are read; it can be deleted at any time.
     """
 
+    setting = "store"
+
     def __init__(self, url: str, folder: Path) -> None:
         super().__init__(folder)
         self.bucket = Bucket(url)

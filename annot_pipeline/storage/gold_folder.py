@@ -45,6 +45,9 @@ class GoldFolder:
         The folder; it need not be there.
     """
 
+    setting = "gold"
+    """The setting that says where the folder is."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 

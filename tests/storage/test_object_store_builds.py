@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline import load_gold
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 from tests.storage.s3_machines import KEY, URL, objects
 
+DOCS = Path(__file__).parents[2] / "docs" / "object_storage.md"
 ROWS = [f"i{i},w{j},{'ab'[(i + j) % 2]}\n" for i in range(5) for j in range(3)]
 HEADER = "item,judge,label\n"
 
@@ -71,7 +76,8 @@ def test_nights_of_two_machines(campaign, s3, tmp_path, capsys):
     assert not build_file(other).publication.published  # the same exports: nothing new
     arrives(other, "c.csv", ROWS[12:])
     assert build_file(other).publication.release.version == "v0003"
-    with duckdb.connect(str(other / "store" / "catalog.duckdb"), read_only=True) as catalog:
+    catalog_file = write_catalog(other / "store", Releases.of(load_campaign(other)))
+    with duckdb.connect(str(catalog_file), read_only=True) as catalog:
         assert catalog.sql("SELECT count(*) FROM labels").fetchall() == [(5,)]
 
     assert load_gold(URL, "labels").num_rows == 5
@@ -96,6 +102,11 @@ def test_the_objects_are_files_that_any_tool_reads(campaign, s3):
         connection.register_filesystem(s3)
         found = connection.sql(f"SELECT item FROM '{URL}/v0001/labels.parquet'").fetchall()
     assert [item for (item,) in found] == labels["item"].to_pylist()
+    said: dict[str, Any] = {}
+    (block,) = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
+    exec(block, said)
+    assert said["labels"].equals(labels)
+    assert len(said["frame"]) == len(said["rows"]) == 3
     assert (campaign / "store").stat().st_mode & 0o777 == 0o700
 
 
