@@ -25,7 +25,7 @@ from annot_pipeline.storage.bucket import Bucket
 from annot_pipeline.storage.files import canonical_json, make_private, remove_unfinished, replacing
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manifest
-from annot_pipeline.storage.pointer import POINTER, VERSION, Pointer, number
+from annot_pipeline.storage.pointer import POINTER, VERSION, Pointer, number, parse_pointer
 from annot_pipeline.storage.release import DamagedError, Release, has_digest
 
 ABANDONED_AFTER = 86_400.0
@@ -76,8 +76,8 @@ class GoldBucket(GoldFolder):
             now, uploaded = self.pointer(), self._uploaded
             if now and uploaded in now.manifests:
                 return  # a build found it whole, and took this one for killed
-            if now and uploaded and number(now.version) > number(uploaded):
-                self._remove_objects(uploaded)  # it can be published no more
+            if now and uploaded and now.version != self._held_version():
+                self._remove_objects(uploaded)  # it follows another: it can be published no more
             raise self._overtaken()
         self._held = data
 
@@ -204,6 +204,11 @@ class GoldBucket(GoldFolder):
     def near(self) -> list[Path]:
         """An object store is not searched."""
         return []
+
+    def _held_version(self) -> str | None:
+        """The newest release when the right to write was got."""
+        held = self._held
+        return None if held is None else parse_pointer(held, self.place(POINTER)).version
 
     def _whole(self, pointer: Pointer | None) -> list[str]:
         """Versions that have a manifest; of those that were published and not pruned all do."""

@@ -16,7 +16,7 @@ from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.storage.bucket import Bucket
-from tests.storage.s3_machines import URL, machine, publish
+from tests.storage.s3_machines import KEY, URL, machine, publish
 
 
 @pytest.fixture
@@ -143,3 +143,18 @@ def test_an_answer_that_is_lost_was_a_yes(tmp_path: Path):
     assert not bucket.swap("latest.json", b"one", b"three")
     assert not bucket.swap("other.json", b"one", b"two")
     assert bucket.read("latest.json") == b"two"
+
+
+def test_what_another_writes_at_the_last_moment_stays(s3, monkeypatch):
+    bucket, read = Bucket(URL), Bucket.read
+    assert bucket.swap("latest.json", None, b"one")
+
+    def reads_slowly(self: Bucket, name: str) -> bytes | None:
+        data = read(self, name)
+        s3.pipe_file(f"{KEY}/latest.json", b"theirs")
+        return data
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Bucket, "read", reads_slowly)
+        assert not bucket.swap("latest.json", b"one", b"ours")
+    assert bucket.read("latest.json") == b"theirs"

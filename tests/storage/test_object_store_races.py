@@ -2,16 +2,59 @@
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.bucket import Bucket
 from tests.storage.s3_machines import machine, objects, publish, text_of
 
 ROUNDS = 20 if "SOAK" in os.environ else 3
 READERS = 20 if "SOAK" in os.environ else 2
+
+
+def test_who_took_the_next_number_and_was_overtaken_leaves_nothing(
+    s3: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(machine(tmp_path / "one"), "first")
+    uploaded, published = threading.Event(), threading.Event()
+    refused: list[str] = []
+
+    def builds_too() -> None:
+        try:
+            publish(machine(tmp_path / "other"), "late")
+        except StoreError as error:
+            refused.append(str(error))
+
+    other = threading.Thread(target=builds_too)
+    create, swap = Bucket.create, Bucket.swap
+
+    def creates(self: Bucket, name: str, source: Path) -> bool:
+        done = create(self, name, source)
+        if name == "v0002/a.txt":  # the other sees half of it, and takes the next number
+            other.start()
+            assert uploaded.wait(60)
+        return done
+
+    def swaps(self: Bucket, name: str, old: bytes | None, new: bytes) -> bool:
+        if json.loads(new)["version"] == "v0003":
+            uploaded.set()
+            assert published.wait(60)
+        return swap(self, name, old, new)
+
+    monkeypatch.setattr(Bucket, "create", creates)
+    monkeypatch.setattr(Bucket, "swap", swaps)
+    assert publish(machine(tmp_path / "one"), "second") == "v0002"
+    assert "v0003/manifest.json" in objects(s3)
+    published.set()
+    other.join()
+    assert "not published" in refused[0]
+    assert not [name for name in objects(s3) if name.startswith("v0003")]
 
 
 def test_each_release_is_whole_and_follows_the_one_before(s3: Any, tmp_path: Path) -> None:
