@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from annot_pipeline.version import __version__
@@ -19,7 +20,7 @@ def load_gold(gold: str | Path, table: str, version: str = "latest") -> pa.Table
     Parameters
     ----------
     gold
-        Folder of the releases (``gold`` in campaign.yaml).
+        Folder of the releases, or their URL as ``s3://bucket/gold`` (``gold`` in campaign.yaml).
     table
         A table of the contract, as ``labels``.
     version
@@ -29,8 +30,12 @@ def load_gold(gold: str | Path, table: str, version: str = "latest") -> pa.Table
     ------
     annot_pipeline.errors.StoreError
         There is no such release or table; or its bytes, or those of the manifest, are not those
-        that were published; or a newer annot-pipeline wrote it.
+        that were published; or a newer annot-pipeline wrote it; or the URL cannot be reached.
     """
+    from annot_pipeline.config.gold_url import is_url
     from annot_pipeline.storage.releases import Releases
 
-    return Releases(Path(gold)).get(version).table(table)
+    if not is_url(str(gold)):
+        return Releases(Path(gold)).get(version).table(table)
+    with TemporaryDirectory(prefix="annot-gold-") as copies:
+        return Releases.at(str(gold), Path(copies)).get(version).table(table)

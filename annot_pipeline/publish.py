@@ -78,7 +78,7 @@ def publish(build: Build) -> Publication:
                     build.progress(f"not published, and left alone: {first_of(left)}")
                 publication = _publish_if_new(build, runs, releases)
         except OSError as cause:
-            raise cannot_write(build.campaign.gold, cause, "gold") from cause
+            raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
     news = "published" if publication.published else "nothing new:"
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
     build.store.clean(build.campaign.spill)
@@ -132,19 +132,19 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     if parent and not _is_new(parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
-            _write_catalog(build)
+            _write_catalog(build, releases)
         return Publication(parent, published=False)
     build.store.keep_settings(settings, kept_text(build.campaign.settings))
-    note_gold(build.campaign.store, build.campaign.gold)
+    note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
-    _write_catalog(build)
+    _write_catalog(build, releases)
     return Publication(release, published=True)
 
 
-def _write_catalog(build: Build) -> None:
+def _write_catalog(build: Build, releases: Releases) -> None:
     try:
-        write_catalog(build.campaign.store, build.campaign.gold)
+        write_catalog(build.campaign.store, releases)
     except StoreError as error:
         build.progress(f"the catalog is not written: {error}")
 

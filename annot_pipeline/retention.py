@@ -72,9 +72,9 @@ def prune(
             for path in unneeded:
                 path.unlink(missing_ok=True)
             if document["removed"] and store.root.is_dir():
-                _renew_catalog(campaign, progress)
+                _renew_catalog(campaign, releases, progress)
     except OSError as error:
-        raise cannot_write(campaign.gold, error, "gold") from error
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
     return document | {"dry_run": False}
 
 
@@ -94,13 +94,14 @@ def set_pin(
         with releases.publishing(lambda: progress(WAITING)):
             return unpin(releases, version) if remove else pin(releases, version, why)
     except OSError as error:
-        raise cannot_write(campaign.gold, error, "gold") from error
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
 
 
 def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """Pins, oldest release first."""
-    Releases.of(campaign).refuse_another()
-    pins = read_pins(campaign.gold)
+    releases = Releases.of(campaign)
+    releases.refuse_another()
+    pins = read_pins(releases)
     return [{"version": version} | asdict(kept) for version, kept in pins.items()]
 
 
@@ -108,7 +109,7 @@ def _plan(
     campaign: LoadedCampaign, releases: Releases, keep: int, progress: Progress
 ) -> tuple[dict[str, Any], list[Path]]:
     """What stays and what goes, and the archived files that go."""
-    versions, pins = releases.versions(), read_pins(campaign.gold)
+    versions, pins = releases.versions(), read_pins(releases)
     newest = set(versions[-keep:])
     stay = [v for v in versions if v in newest or v in pins]
     go = [v for v in versions if v not in stay]
@@ -119,7 +120,7 @@ def _plan(
     archive = Store(campaign.store).archive
     there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
     unneeded = [path for path in there if path.name not in needed]
-    removed: list[dict[str, Any]] = [{"version": v, "bytes": _size(campaign.gold / v)} for v in go]
+    removed: list[dict[str, Any]] = [{"version": v, "bytes": releases.gold.size(v)} for v in go]
     n_bytes = sum(there[path] for path in unneeded)
     document = {
         "campaign": campaign.settings.campaign,
@@ -143,7 +144,9 @@ def _sources(releases: Releases, version: str) -> set[str]:
 
 def _of_others(campaign: LoadedCampaign) -> set[str]:
     """Exports of releases elsewhere that this store feeds: they all stay."""
-    others = [Releases(g) for g in fed_gold(campaign.store) if g != campaign.gold.resolve()]
+    own = campaign.gold_url or str(campaign.gold.resolve())
+    places = [place for place in fed_gold(campaign.store) if place != own]
+    others = [Releases.at(place, campaign.store) for place in places]
     return {s for other in others for v in other.versions() for s in _sources(other, v)}
 
 
@@ -161,12 +164,8 @@ def _is_kept(path: Path) -> bool:
     return named and path.parent.name == path.name[:2]
 
 
-def _size(folder: Path) -> int:
-    return sum(path.lstat().st_size for path in folder.rglob("*"))
-
-
-def _renew_catalog(campaign: LoadedCampaign, progress: Progress) -> None:
+def _renew_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:
     try:
-        write_catalog(campaign.store, campaign.gold)
+        write_catalog(campaign.store, releases)
     except StoreError as error:
         progress(f"the catalog is not renewed: {error}")

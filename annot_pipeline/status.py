@@ -47,7 +47,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "release": release
         and {
             "version": release.version,
-            "path": str(release.folder),
+            "path": release.place,
             "created_at": release.manifest["created_at"],
             "checks": release.manifest["checks"],
             "decisions": _decisions(release),

@@ -33,7 +33,7 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
             metadata={
                 "version": publication.release.version,
                 "published": publication.published,
-                "path": dg.MetadataValue.path(publication.release.folder),
+                "path": dg.MetadataValue.path(publication.release.place),
                 "report": dg.MetadataValue.path(publication.release.folder / "report.html"),
                 "rows": {table["name"]: table["rows"] for table in manifest["tables"]},
                 "changes": manifest["changes"] or {},

@@ -47,7 +47,7 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             raise error from None
     release = Releases.of(campaign).latest()
     if release is None:
-        raise StoreError(f"{campaign.gold}: the release is gone")
+        raise StoreError(f"{campaign.gold_url or campaign.gold}: the release is gone")
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")
     published = bool(events[0].metadata["published"].value)
     return Publication(release, published), build

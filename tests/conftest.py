@@ -60,7 +60,7 @@ def _reports_where_they_are_read(
 ) -> None:
     """What people read takes longer than a small build: made for tests marked ``reports``."""
     if request.node.get_closest_marker("reports") is None:
-        monkeypatch.setattr(publishing, "_write_catalog", lambda _: None)
+        monkeypatch.setattr(publishing, "_write_catalog", lambda *_: None)
         monkeypatch.setattr(publishing, "report_html", lambda *_, **__: "not made in this test")
         monkeypatch.setattr(publishing, "contested", lambda *_: [])
 

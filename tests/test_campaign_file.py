@@ -122,7 +122,11 @@ def test_fields(write, fields, where, said):
         ("owners: [bob]", "owners", "neither team:NAME nor an e-mail address"),
         ("tasks: [{name: a, scale: [100, 0]}]", "tasks.0.scale", "does not rise"),
         ("resources: {threads: 100000}", "resources.threads", "1024"),
-        ("gold: s3://bucket/x", "gold", "object store"),
+        ("gold: ftp://host/x", "gold", "one of s3://, gs://, az://"),
+        ("gold: s3://me:secret@bucket/x", "gold", "credentials come from the environment"),
+        ("gold: s3://", "gold", "write s3://BUCKET/FOLDER"),
+        ("gold: s3://bucket/../x", "gold", "write s3://BUCKET/FOLDER"),
+        ("gold: s3://bucket/x?y=1", "gold", "write s3://BUCKET/FOLDER"),
         ("resources: {memory_limit: lots}", "resources.memory_limit", "match"),
     ],
 )

@@ -25,7 +25,7 @@ def run(arguments: argparse.Namespace) -> int:
         "campaign": manifest["campaign"],
         "published": publication.published,
         "version": publication.release.version,
-        "path": str(folder),
+        "path": publication.release.place,
         "run": build.run,
         "facts": manifest["facts"],
         "tables": {table["name"]: table["rows"] for table in manifest["tables"]},
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         lines += [
             f"tables: {rows}",
             *_changes_text(manifest),
-            f"{news} {publication.release.version}: {folder}",
+            f"{news} {publication.release.version}: {document['path']}",
             f"next: open {folder / 'report.html'}",
             f"      annot status {arguments.campaign}",
         ]

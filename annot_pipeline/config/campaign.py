@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_validator
 
+from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.config.sections import (
     About,
     Agreement,
@@ -90,10 +91,8 @@ class Campaign(Section):
 
     @field_validator("gold")
     @classmethod
-    def _gold_is_local(cls, gold: str) -> str:
-        if "://" in gold:
-            raise ValueError("releases on an object store are not supported yet; name a folder")
-        return gold
+    def _gold_is_a_place(cls, gold: str) -> str:
+        return plain_url(gold) if is_url(gold) else gold
 
     @property
     def dawid_skene_params(self) -> DawidSkeneParams:
@@ -131,5 +130,12 @@ class LoadedCampaign:
 
     @property
     def gold(self) -> Path:
-        """Folder of the releases."""
+        """Folder of the releases; where they are in an object store, of copies of them."""
+        if self.gold_url:
+            return copy_folder(self.store, self.gold_url)
         return Path(os.path.normpath(self.folder / self.settings.gold))
+
+    @property
+    def gold_url(self) -> str | None:
+        """Where the releases are, if that is an object store."""
+        return self.settings.gold if is_url(self.settings.gold) else None

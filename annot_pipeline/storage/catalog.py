@@ -24,18 +24,19 @@ READ_BY = "v1.5.0"
 """The oldest DuckDB that reads the file."""
 
 
-def write_catalog(store: Path, gold: Path) -> Path:
+def write_catalog(store: Path, releases: Releases) -> Path:
     """Views of every release: the newest in the schema ``main``, each in one of its own.
 
     A reader who has the file open goes on with the catalog that it opened. A release that cannot
-    be read is left out: `annot verify` says what it lacks.
+    be read is left out: `annot verify` says what it lacks. Of an object store, views read the
+    copies: a release of which some tables have not been copied is left out too.
 
     Parameters
     ----------
     store
         Folder of the working state, where the file goes.
-    gold
-        Folder of the releases. Views name its files by absolute paths.
+    releases
+        What to show. Views name their files by absolute paths.
 
     Returns
     -------
@@ -48,7 +49,6 @@ def write_catalog(store: Path, gold: Path) -> Path:
         It cannot be written, or the newest release cannot be read; the old catalog stays.
     """
     target = store / CATALOG
-    releases = Releases(gold)
     newest = releases.get()
     try:
         make_private(store)

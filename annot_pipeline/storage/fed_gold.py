@@ -1,4 +1,4 @@
-"""``gold.json`` of a store: gold folders whose releases were made from its archive.
+"""``gold.json`` of a store: gold, folders and URLs, whose releases were made from its archive.
 
 A store may feed several: another `--set gold`, or campaigns that share it. What the releases of
 one need must not go because another is pruned.
@@ -9,30 +9,32 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import read_json, write_json
 
 FED = "gold.json"
 
 
-def note_gold(store: Path, gold: Path) -> None:
-    """Remember that a store feeds a gold folder; before a release is published."""
-    name = os.path.relpath(gold.resolve(), store.resolve())
+def note_gold(store: Path, gold: Path | str) -> None:
+    """Remember that a store feeds a gold folder, or URL; before a release is published."""
+    name = gold if isinstance(gold, str) else os.path.relpath(gold.resolve(), store.resolve())
     known = _names(store)
     if name not in known:
         write_json(store / FED, sorted([*known, name]))
 
 
-def fed_gold(store: Path) -> list[Path]:
-    """Gold folders that a store feeds, those that are there still.
+def fed_gold(store: Path) -> list[str]:
+    """Gold that a store feeds: URLs, and those folders that are there still.
 
     Raises
     ------
     StoreError
         The note is damaged: nobody knows.
     """
-    folders = (Path(os.path.normpath(store.resolve() / name)) for name in _names(store))
-    return [folder for folder in folders if folder.is_dir()]
+    root = store.resolve()
+    fed = (n if is_url(n) else os.path.normpath(root / n) for n in _names(store))
+    return [place for place in fed if is_url(place) or os.path.isdir(place)]
 
 
 def _names(store: Path) -> list[str]:

@@ -109,19 +109,26 @@ def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
     except OSError as error:
         problem = Problem("", error.strerror or str(error), do="mend access to it")
         raise StoreError(f"{path}: cannot be read", [problem]) from None
+    return verified_manifest(data, folder.name, sha256, path)
+
+
+def verified_manifest(
+    data: bytes, version: str, sha256: str | None, path: Path | str
+) -> dict[str, Any]:
+    """The manifest of a version that some bytes are; parameters and errors of `read_manifest`."""
     if sha256 and hashlib.sha256(data).hexdigest() != sha256:
         what = "the checksum differs from that in latest.json"
         problem = Problem("", what, do="restore the release from a backup")
         raise StoreError(f"{path}: not the bytes that were published", [problem])
     manifest = parse_manifest(data, path)
-    if manifest["version"] != folder.name:
+    if manifest["version"] != version:
         what = f"it is the manifest of {manifest['version']}"
         problem = Problem("", what, do="give the folder its name back, or restore a backup")
         raise StoreError(f"{path}: not this release's", [problem])
     return manifest
 
 
-def parse_manifest(data: bytes, path: Path) -> dict[str, Any]:
+def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
     """The manifest that some bytes are; ``path`` says in messages where they stand.
 
     Raises

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.storage.pointer import Pin, number, read_pointer, write_pointer
+from annot_pipeline.storage.pointer import Pin, number
 from annot_pipeline.storage.releases import Releases
 
 
-def read_pins(gold: Path) -> dict[str, Pin]:
+def read_pins(releases: Releases) -> dict[str, Pin]:
     """The pins, oldest release first.
 
     Raises
@@ -20,7 +19,7 @@ def read_pins(gold: Path) -> dict[str, Pin]:
     StoreError
         latest.json is not as it was written: nobody knows what to keep.
     """
-    pointer = read_pointer(gold)
+    pointer = releases.gold.pointer()
     pins = pointer.pins if pointer else {}
     return {version: pins[version] for version in sorted(pins, key=number)}
 
@@ -35,7 +34,7 @@ def pin(releases: Releases, version: str, why: str) -> str:
     """
     found = releases.get(version).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    _write(releases, read_pins(releases.gold) | {found: Pin(now, why)})
+    _write(releases, read_pins(releases) | {found: Pin(now, why)})
     return found
 
 
@@ -47,7 +46,7 @@ def unpin(releases: Releases, version: str) -> str:
     StoreError
         It is not pinned.
     """
-    pins = read_pins(releases.gold)
+    pins = read_pins(releases)
     found = releases.get().version if version == "latest" else version
     if found not in pins:
         there = f"pinned: {first_of(list(pins))}" if pins else "no release is pinned"
@@ -57,6 +56,6 @@ def unpin(releases: Releases, version: str) -> str:
 
 
 def _write(releases: Releases, pins: Mapping[str, Pin]) -> None:
-    pointer = read_pointer(releases.gold)
+    pointer = releases.gold.pointer()
     if pointer is not None:
-        write_pointer(releases.gold, replace(pointer, pins=pins))
+        releases.gold.point(replace(pointer, pins=pins))

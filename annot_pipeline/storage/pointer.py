@@ -81,20 +81,42 @@ def read_pointer(gold: Path) -> Pointer | None:
     StoreError
         It is not as it was written.
     """
+    data = pointer_bytes(gold)
+    return None if data is None else parse_pointer(data, gold / POINTER)
+
+
+def pointer_bytes(gold: Path) -> bytes | None:
+    """The bytes of a gold folder's pointer; None where there is none.
+
+    Raises
+    ------
+    StoreError
+        They cannot be read.
+    """
     path = gold / POINTER
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         what, do = error.strerror or str(error), "mend access to it"
         raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
+
+
+def parse_pointer(data: bytes, place: Path | str) -> Pointer:
+    """The pointer that some bytes are; ``place`` says in messages where they stand.
+
+    Raises
+    ------
+    StoreError
+        They are not as they were written.
+    """
     try:
         return _parsed(data)
     except (ValueError, KeyError, TypeError, AttributeError):
         do = "restore it from a backup, or delete it and build again: releases stand as they are"
         problem = Problem("", "it is not as it was written", do=do)
-        raise StoreError(f"{path}: damaged", [problem]) from None
+        raise StoreError(f"{place}: damaged", [problem]) from None
 
 
 def write_pointer(gold: Path, pointer: Pointer) -> None:

@@ -17,6 +17,10 @@ from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST
 from annot_pipeline.storage.tables import parse_table
 
 
+class DamagedError(StoreError):
+    """Files of a release are missing, or not those that were published."""
+
+
 @dataclass(frozen=True)
 class Release:
     """A published release: its version, folder, and manifest; the campaign as commands take it."""
@@ -31,6 +35,15 @@ class Release:
         """Digest of the manifest's bytes, which a child release names."""
         return file_sha256(self.folder / MANIFEST)
 
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return str(self.folder)
+
+    def file(self, name: str) -> Path:
+        """Where a file of the release can be read; its checksum is for the reader to verify."""
+        return self.folder / name
+
     def table(self, name: str) -> pa.Table:
         """A table, its checksum verified.
 
@@ -39,16 +52,16 @@ class Release:
         StoreError
             There is no such table, or its bytes are not those that were published.
         """
-        path, sha256 = self._file(name)
-        with self._reading(path):
-            data = path.read_bytes()
+        file, sha256 = self._named(name)
+        with self._reading(file):
+            data = self.file(file).read_bytes()
         if hashlib.sha256(data).hexdigest() != sha256:
-            raise self._changed(path)
+            raise self._changed(f"{self.place}/{file}")
         try:
             return parse_table(data)
         except (pa.ArrowException, OSError) as error:
             problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
-            raise StoreError(f"{path}: cannot be read as Parquet", [problem]) from None
+            raise StoreError(f"{self.place}/{file}: cannot be read as Parquet", [problem]) from None
 
     def path(self, name: str) -> Path:
         """The file of a table, its checksum verified; for those who read it in parts.
@@ -58,11 +71,12 @@ class Release:
         StoreError
             As `table` does.
         """
-        path, sha256 = self._file(name)
-        with self._reading(path):
+        file, sha256 = self._named(name)
+        with self._reading(file):
+            path = self.file(file)
             found = file_sha256(path)
         if found != sha256:
-            raise self._changed(path)
+            raise self._changed(f"{self.place}/{file}")
         return path
 
     @property
@@ -75,7 +89,7 @@ class Release:
         return [
             name
             for name, sha256 in self.manifest["files"].items()
-            if not _has_digest(self.folder / name, sha256)
+            if not has_digest(self.folder / name, sha256)
         ]
 
     def check(self) -> None:
@@ -88,39 +102,43 @@ class Release:
         """
         found = self.damaged()
         if found:
-            raise self._changed(self.folder, tuple(found))
+            raise self._changed(self.place, tuple(found))
 
-    def _file(self, name: str) -> tuple[Path, str]:
-        """Where a table should be, and its digest."""
+    def _named(self, name: str) -> tuple[str, str]:
+        """The file of a table, and its digest."""
         if name not in self.tables:
             raise StoreError(
-                f"{self.folder}: no table {name}",
+                f"{self.place}: no table {name}",
                 [Problem("", "not in this release", allowed=", ".join(self.tables))],
             )
-        return self.folder / self.tables[name]["file"], self.tables[name]["sha256"]
+        return self.tables[name]["file"], self.tables[name]["sha256"]
 
     @contextmanager
-    def _reading(self, path: Path) -> Iterator[None]:
+    def _reading(self, name: str) -> Iterator[None]:
         try:
             yield
         except FileNotFoundError:
-            problem = Problem("", f"{path.name} is missing", do=COPY_AGAIN)
-            raise StoreError(f"{self.folder}: half a release", [problem]) from None
+            raise self._half(name) from None
         except OSError as error:
             problem = Problem("", error.strerror or str(error), do="mend access to it")
-            raise StoreError(f"{path}: cannot be read", [problem]) from None
+            raise StoreError(f"{self.folder / name}: cannot be read", [problem]) from None
 
-    def _changed(self, path: Path, names: tuple[str, ...] = ()) -> StoreError:
+    def _half(self, name: str) -> DamagedError:
+        problem = Problem("", f"{name} is missing", do=COPY_AGAIN)
+        return DamagedError(f"{self.place}: half a release", [problem])
+
+    def _changed(self, place: str, names: tuple[str, ...] = ()) -> DamagedError:
         do = (
             f"annot verify {self.campaign}; restore {self.version} from a backup, or move its "
             "folder away and build again"
         )
         what = "the checksum differs from the manifest's"
-        title = f"{path}: not the bytes that were published"
-        return StoreError(title, [Problem("", what, do=do, values=names)])
+        title = f"{place}: not the bytes that were published"
+        return DamagedError(title, [Problem("", what, do=do, values=names)])
 
 
-def _has_digest(path: Path, sha256: str) -> bool:
+def has_digest(path: Path, sha256: str) -> bool:
+    """Whether a file is there, and has this SHA-256."""
     try:
         return file_sha256(path) == sha256
     except OSError:

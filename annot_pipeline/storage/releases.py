@@ -1,15 +1,13 @@
-"""Releases on disk: immutable folders, one pointer, published in one step.
+"""Releases: which follows which, and the one step in which a release is published.
 
 A reader sees the old release or the new one, never a mixture: a release is written under a
 temporary name, synced, renamed, and only then named by ``latest.json``. A build that was
-killed between rename and pointer left a whole release; the next build points to it.
+killed between rename and pointer left a whole release; the next build points to it. How releases
+lie in a folder, or in an object store, is not told here (gold_folder, gold_bucket).
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -17,23 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.storage.files import (
-    TEMPORARY,
-    appearing,
-    canonical_json,
-    file_sha256,
-    remove_unfinished,
-)
-from annot_pipeline.storage.manifest import MANIFEST, read_manifest
-from annot_pipeline.storage.pointer import (
-    POINTER,
-    VERSION,
-    Pointer,
-    number,
-    read_pointer,
-    write_pointer,
-)
+from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.storage.gold_bucket import GoldBucket
+from annot_pipeline.storage.gold_folder import Fill, GoldFolder
+from annot_pipeline.storage.pointer import POINTER, Pointer, number
 from annot_pipeline.storage.release import Release
 
 __all__ = ["Release", "Releases"]
@@ -45,26 +31,47 @@ class Releases:
     Parameters
     ----------
     gold
-        Folder of the releases.
+        Folder of the releases, or how they lie in an object store.
     campaign
         Whose releases they must be; None: anybody's.
     typed
         The campaign as commands take it, for messages.
     """
 
-    def __init__(self, gold: Path, campaign: str | None = None, typed: str = "CAMPAIGN") -> None:
-        self.gold = gold
+    def __init__(
+        self, gold: Path | GoldFolder, campaign: str | None = None, typed: str = "CAMPAIGN"
+    ) -> None:
+        self.gold = gold if isinstance(gold, GoldFolder) else GoldFolder(gold)
         self.campaign = campaign
         self.typed = typed
 
     @classmethod
     def of(cls, campaign: LoadedCampaign) -> Releases:
         """The releases of a campaign; those of another one are refused."""
-        return cls(campaign.gold, campaign.settings.campaign, campaign.typed)
+        url = campaign.gold_url
+        gold = GoldBucket(url, campaign.gold) if url else campaign.gold
+        return cls(gold, campaign.settings.campaign, campaign.typed)
+
+    @classmethod
+    def at(cls, place: str, store: Path) -> Releases:
+        """Releases in a folder or below a URL, whoever's; a store holds the copies of a URL's.
+
+        Raises
+        ------
+        ConfigError
+            The URL is none that releases can be at.
+        """
+        if not is_url(place):
+            return cls(Path(place))
+        try:
+            url = plain_url(place)
+        except ValueError as error:
+            raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
+        return cls(GoldBucket(url, copy_folder(store, url)))
 
     def versions(self) -> list[str]:
         """Published versions, oldest first; one that nothing points to yet is not listed."""
-        return self._listed(read_pointer(self.gold))
+        return self.gold.published(self.gold.pointer())
 
     def get(self, version: str = "latest") -> Release:
         """A release by version.
@@ -75,16 +82,16 @@ class Releases:
             There is none, with those that there are; or it is not as it was published, of a
             newer schema, or of another campaign.
         """
-        pointer = read_pointer(self.gold)
+        pointer = self.gold.pointer()
         wanted = pointer.version if version == "latest" and pointer else version
-        if pointer is None or wanted not in self._listed(pointer):
+        if pointer is None or wanted not in self.gold.published(pointer):
             raise self._missing(wanted, pointer)
         return self._read(wanted, pointer)
 
     def latest(self) -> Release | None:
         """The newest release that is there, if any; a build goes on from it."""
-        pointer = read_pointer(self.gold)
-        versions = self._listed(pointer)
+        pointer = self.gold.pointer()
+        versions = self.gold.published(pointer)
         return self._read(versions[-1], pointer) if pointer and versions else None
 
     def refuse_another(self) -> None:
@@ -97,15 +104,15 @@ class Releases:
         StoreError
             It holds releases of another campaign, or is a file.
         """
-        if self.gold.exists() and not self.gold.is_dir():
+        if self.gold.is_file():
             raise self._missing("latest", None)
         pointer: Pointer | None = None
         with suppress(StoreError):
-            pointer = read_pointer(self.gold)
-        for version in reversed(self.folders()):
+            pointer = self.gold.pointer()
+        for version in reversed(self.gold.versions()):
             sha256 = pointer.manifests.get(version) if pointer else None
             try:
-                manifest = read_manifest(self.gold / version, sha256)
+                manifest = self.gold.manifest(version, sha256)
             except StoreError:
                 continue
             self._check_campaign(manifest)
@@ -123,19 +130,10 @@ class Releases:
             Gold is a file, or holds releases of another campaign: nothing is written.
         """
         self.refuse_another()
-        self.gold.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.gold, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with self.gold.alone(waiting):
             self.refuse_another()  # the other build may have been the first
-            remove_unfinished(self.gold)
+            self.gold.tidy()
             yield
-        finally:
-            os.close(descriptor)
 
     def finish_interrupted(self) -> list[str]:
         """Point to what a killed build published whole; the right to publish is held.
@@ -146,72 +144,56 @@ class Releases:
             Folders that lie there as newer releases, but are none: a copy that is not finished, or
             not the child of the newest release. The pointer stays where it is.
         """
-        pointer = read_pointer(self.gold)
+        pointer = self.gold.pointer()
         lost, left = pointer is None, []
-        for version in self.folders():
+        for version in self.gold.versions():
             if number(version) <= (number(pointer.version) if pointer else 0):
                 continue
             try:
-                manifest = read_manifest(self.gold / version, None)
+                manifest = self.gold.manifest(version, None)
             except StoreError:
                 left.append(version)
                 continue
             parent = (manifest["parent"] or {}).get("version")
-            release = Release(version, self.gold / version, manifest, self.typed)
+            release = self.gold.release(version, manifest, self.typed)
             follows = lost or (pointer is not None and parent == pointer.version)
             if manifest["version"] != version or not follows or release.damaged():
                 left.append(version)
                 continue
             self._point_to(version)
-            pointer = read_pointer(self.gold)
+            pointer = self.gold.pointer()
         return left
 
     def next_version(self) -> str:
         """The version that the next release gets; a deleted one is not used again."""
-        pointer = read_pointer(self.gold)
-        used = [*self.folders(), *(pointer.manifests if pointer else ())]
+        pointer = self.gold.pointer()
+        used = [*self.gold.used(), *(pointer.manifests if pointer else ())]
         return f"v{max(map(number, used), default=0) + 1:04d}"
 
-    def publish(self, version: str, fill: Callable[[Path], dict[str, Any]]) -> Release:
+    def publish(self, version: str, fill: Fill) -> Release:
         """Let ``fill`` write the files and return the manifest; then publish in one step."""
-        target = self.gold / version
-        with appearing(target) as folder:
-            manifest = fill(folder)
-            (folder / MANIFEST).write_bytes(canonical_json(manifest))
+        manifest = self.gold.add(version, fill)
         self._point_to(version)
-        return Release(version, target, manifest, self.typed)
+        return self.gold.release(version, manifest, self.typed)
 
     def remove(self, versions: Sequence[str]) -> None:
         """Remove releases while the right to publish is held; the pointer goes on knowing them.
 
         Killed half way, this leaves each release whole or gone.
         """
-        pointer = read_pointer(self.gold)
+        pointer = self.gold.pointer()
         if pointer is None or not versions:
             return
-        known = {v: file_sha256(self.gold / v / MANIFEST) for v in versions} | self._known(pointer)
+        there = {v: self.gold.manifest_sha256(v) for v in versions}
+        known = {v: sha256 for v, sha256 in there.items() if sha256} | self._known(pointer)
         pruned = tuple({*pointer.pruned, *versions})
-        write_pointer(self.gold, replace(pointer, manifests=known, pruned=pruned))
-        for version in versions:
-            gone = self.gold / f"{TEMPORARY}{version}-{os.getpid()}"
-            os.rename(self.gold / version, gone)
-            shutil.rmtree(gone)
-
-    def folders(self) -> list[str]:
-        """Versions of the folders that there are, oldest first, also what is not published."""
-        names = [p.name for p in self.gold.iterdir()] if self.gold.is_dir() else []
-        return sorted((n for n in names if VERSION.fullmatch(n)), key=number)
-
-    def _listed(self, pointer: Pointer | None) -> list[str]:
-        newest = number(pointer.version) if pointer else 0
-        return [v for v in self.folders() if number(v) <= newest]
+        self.gold.point(replace(pointer, manifests=known, pruned=pruned))
+        self.gold.remove(versions)
 
     def _read(self, version: str, pointer: Pointer) -> Release:
-        folder = self.gold / version
-        manifest = read_manifest(folder, pointer.manifests.get(version))
-        release = Release(version, folder, manifest, self.typed)
-        self._check_campaign(release.manifest)
-        return release
+        manifest = self.gold.manifest(version, pointer.manifests.get(version))
+        self._check_campaign(manifest)
+        return self.gold.release(version, manifest, self.typed)
 
     def _check_campaign(self, manifest: dict[str, Any]) -> None:
         if self.campaign is None or manifest["campaign"] == self.campaign:
@@ -221,36 +203,40 @@ class Releases:
             "give each campaign a gold folder of its own (gold in campaign.yaml, or --set "
             "gold=FOLDER); a campaign that goes on under another name is another one"
         )
-        title = f"{self.gold}: holds releases of another campaign"
+        title = f"{self.gold.place()}: holds releases of another campaign"
         raise StoreError(title, [Problem("", what, do=do)])
 
     def _point_to(self, version: str) -> None:
-        before = read_pointer(self.gold)
-        known = self._known(before) | {version: file_sha256(self.gold / version / MANIFEST)}
+        before = self.gold.pointer()
+        sha256 = self.gold.manifest_sha256(version)
+        if sha256 is None:  # what was there a moment ago
+            raise self._missing(version, before)
+        known = self._known(before) | {version: sha256}
         after = Pointer(version, known)
         if before:
             after = replace(before, version=version, manifests=known, complete=True)
-        write_pointer(self.gold, after)
+        self.gold.point(after)
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
         """Digests of all manifests; where the pointer is old or lost, of those that are there."""
         known = dict(pointer.manifests) if pointer else {}
         if pointer is None or not pointer.complete:
-            for version in self.folders():
-                path = self.gold / version / MANIFEST
-                if version not in known and path.is_file():
-                    known[version] = file_sha256(path)
+            for version in self.gold.versions():
+                sha256 = self.gold.manifest_sha256(version)
+                if version not in known and sha256:
+                    known[version] = sha256
         return known
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """The error of a release that is not there: what is, and what to do."""
-        there = self._listed(pointer)
-        title = f"{self.gold}: no release {version}"
-        if self.gold.exists() and not self.gold.is_dir():
-            title, do = f"{self.gold}: is a file", "name a folder with gold or --set gold=FOLDER"
-            what = "this is a file, not a folder of releases"
-            above = (self.gold.parent.parent, self.gold.parent)
-            do = next((f"releases lie in {f}" for f in above if (f / POINTER).exists()), do)
+        there = self.gold.published(pointer)
+        gold = self.gold.place()
+        title = f"{gold}: no release {version}"
+        near = next((folder for folder in self.gold.near() if (folder / POINTER).exists()), None)
+        if self.gold.is_file():
+            title, what = f"{gold}: is a file", "this is a file, not a folder of releases"
+            do = "name a folder with gold or --set gold=FOLDER"
+            do = f"releases lie in {near}" if near else do
         elif pointer and version in pointer.pruned:
             what, do = "annot prune removed it", f"there are {first_of(there[::-1])}"
         elif pointer and version in pointer.manifests:
@@ -258,13 +244,12 @@ class Releases:
             do = "restore it from a backup; older releases can be named, and builds go on"
         elif there:
             what, do = f"there are {', '.join(there[-5:])}", "name one of these"
-        elif self.folders():
-            what = f"{first_of(self.folders())} lie there, but {POINTER} does not"
+        elif lying := self.gold.versions():
+            what = f"{first_of(lying)} lie there, but {POINTER} does not"
             build = f"annot build {self.typed}"
             do = f"copy {POINTER} too; where a build was killed, {build} writes it"
         else:
-            title = f"{self.gold}: no release yet"
+            title = f"{gold}: no release yet"
             what, do = "nothing was published here", f"annot build {self.typed} publishes one"
-            near = (self.gold.parent, self.gold / "gold")
-            do = next((f"releases lie in {f}" for f in near if (f / POINTER).exists()), do)
+            do = f"releases lie in {near}" if near else do
         return StoreError(title, [Problem("", what, do=do)])

@@ -114,7 +114,7 @@ def test_what_another_gold_folder_needs_stays(campaign):
     other = shutil.copytree(campaign / "gold", campaign / "other")
     note_gold(campaign / "store", other)
     note_gold(campaign / "store", campaign / "gold")
-    assert fed_gold(campaign / "store") == [campaign / "gold", other]
+    assert fed_gold(campaign / "store") == [str(campaign / "gold"), str(other)]
     assert pruned(campaign, 1)["archive"]["removed"] == 0
     shutil.rmtree(other)
     assert pruned(campaign, 1)["archive"]["removed"] == 1
@@ -146,12 +146,12 @@ def test_nothing_goes_while_nobody_knows_what_stays(campaign):
 
 @pytest.mark.parametrize("step", ["rename", "rmtree"])
 def test_killed_half_way_each_release_is_whole_or_gone(campaign, monkeypatch, step):
-    from annot_pipeline.storage import releases
+    from annot_pipeline.storage import gold_folder
 
     def killed(*_: object) -> None:
         raise KeyboardInterrupt
 
-    module = {"rename": releases.os, "rmtree": releases.shutil}[step]
+    module = {"rename": gold_folder.os, "rmtree": gold_folder.shutil}[step]
     with monkeypatch.context() as patch:
         patch.setattr(module, step, killed)
         with pytest.raises(KeyboardInterrupt):

@@ -12,6 +12,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage import catalog
 from annot_pipeline.storage.catalog import write_catalog
+from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.tables import write_table
 
 EXPORT = "item,judge,label\n" + "".join(
@@ -32,7 +33,7 @@ def test_views_of_the_newest_and_of_every_release(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT})
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
-    path = write_catalog(store, gold)
+    path = write_catalog(store, Releases(gold))
     assert path == store / "catalog.duckdb"
     assert rows(path, "SELECT count(*) FROM labels") == [(6,)]
     assert rows(path, "SELECT count(*) FROM v0001.labels") == [(5,)]
@@ -57,17 +58,17 @@ def test_paths_and_names_are_quoted(build_campaign, tmp_path):
     store, gold = folder / "store", folder / "it's [a]* {b}?/gold"
     matched = shutil.copytree(gold, folder / "it's ab {b}c/gold")  # were the path a glob
     write_table(matched / "v0001" / "labels.parquet", GOLD["labels"].empty())
-    path = write_catalog(store / "also 'so'", gold)
+    path = write_catalog(store / "also 'so'", Releases(gold))
     assert rows(path, "SELECT count(*) FROM labels") == [(5,)]
 
 
 def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
-    path = write_catalog(store, gold)
+    path = write_catalog(store, Releases(gold))
     reader = duckdb.connect(str(path), read_only=True)
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})
-    write_catalog(store, gold)
+    write_catalog(store, Releases(gold))
     assert reader.execute("SELECT count(*) FROM labels").fetchall() == [(5,)]
     reader.close()
     assert rows(path, "SELECT count(*) FROM labels") == [(6,)]
@@ -78,7 +79,7 @@ def test_a_release_that_cannot_be_read_is_left_out(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT, "b.csv": MORE})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
     (gold / "v0001" / "scores.parquet").unlink()
-    path = write_catalog(store, gold)
+    path = write_catalog(store, Releases(gold))
     names = "SELECT DISTINCT schema_name FROM duckdb_views() WHERE NOT internal ORDER BY 1"
     assert rows(path, names) == [("main",), ("v0002",)]
 
@@ -86,9 +87,9 @@ def test_a_release_that_cannot_be_read_is_left_out(build_campaign, tmp_path):
 def test_a_failure_leaves_the_old_catalog(build_campaign, tmp_path, monkeypatch):
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"
     with pytest.raises(StoreError, match="no release yet"):
-        write_catalog(store, gold)
+        write_catalog(store, Releases(gold))
     build_campaign({"a.csv": EXPORT})
-    path = write_catalog(store, gold)
+    path = write_catalog(store, Releases(gold))
     before = path.read_bytes()
 
     def full(*_: object, **__: object) -> None:
@@ -97,10 +98,10 @@ def test_a_failure_leaves_the_old_catalog(build_campaign, tmp_path, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(catalog, "_add_release", full)
         with pytest.raises(StoreError, match="cannot be written"):
-            write_catalog(store, gold)
+            write_catalog(store, Releases(gold))
     (gold / "v0001" / "labels.parquet").unlink()
     with pytest.raises(StoreError, match="cannot be written"):
-        write_catalog(store, gold)
+        write_catalog(store, Releases(gold))
     assert path.read_bytes() == before
     assert not list(store.glob(".tmp-*"))
 
@@ -108,7 +109,7 @@ def test_a_failure_leaves_the_old_catalog(build_campaign, tmp_path, monkeypatch)
 def test_older_duckdbs_can_read_it(build_campaign, tmp_path):
     """The storage version stands in the file's first block: 67 is that of v1.5.0."""
     build_campaign({"a.csv": EXPORT})
-    path = write_catalog(tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold")
+    path = write_catalog(tmp_path / "campaign" / "store", Releases(tmp_path / "campaign" / "gold"))
     head = path.read_bytes()[:20]
     assert head[8:12] == b"DUCK"
     assert int.from_bytes(head[12:20], "little") <= 68

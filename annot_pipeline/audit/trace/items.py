@@ -46,7 +46,7 @@ def trace(release: Release, item: str, task: str | None = None) -> list[Row]:
     tasks = kinds(release.manifest)
     if task is not None and tasks and task not in tasks:
         problem = Problem("", "there is no such task", allowed=first_of(list(tasks), 20))
-        raise StoreError(f"{release.folder}: no task {task}", [problem])
+        raise StoreError(f"{release.place}: no task {task}", [problem])
     by_task = rows_about(release, [(task, item)])[item]
     nowhere = by_task.get(None, {})
     found: list[str | None] = [*sorted(name for name in by_task if name is not None)]

@@ -7,7 +7,6 @@ how one release, all of them together (history), the archive and a rebuild are c
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 from annot_pipeline.audit.verify.archive import verify_archive
@@ -18,8 +17,8 @@ from annot_pipeline.audit.verify.release import verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import Progress
-from annot_pipeline.storage.pointer import POINTER, Pointer, read_pointer
-from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.pointer import POINTER, Pointer, parse_pointer
+from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.store import Store
 
 
@@ -68,28 +67,28 @@ def _verify(
     rebuild: bool,
     checked: Checked,
 ) -> dict[str, Any]:
-    pointer = _pointer(campaign.gold, checked)
+    pointer = _pointer(releases, checked)
     versions = _versions(releases, pointer, version)
     rows: list[dict[str, Any]] = []
     manifests: dict[str, dict[str, Any]] = {}
     rebuilt: list[dict[str, Any]] = []
     for name in versions:
         checked.progress(f"{name}: checksums")
-        row, manifest = _one_release(campaign.gold / name, pointer, checked)
+        row, manifest = _one_release(releases, name, pointer, checked)
         rows.append(row)
         if manifest:
             manifests[name] = manifest
     if version is None:
-        verify_history(campaign.gold, pointer, checked)
+        verify_history(releases.gold, pointer, checked)
     before = len(checked.findings)
     verify_archive(Store(campaign.store).archive, manifests, checked, whole=version is None)
     archive_ok = len(checked.findings) == before
     for name, manifest in manifests.items() if rebuild else ():
-        release = Release(name, campaign.gold / name, manifest)
+        release = releases.gold.release(name, manifest, campaign.typed)
         rebuilt.append(verify_rebuild(campaign, release, checked))
     return {
         "campaign": campaign.settings.campaign,
-        "gold": str(campaign.gold),
+        "gold": releases.gold.place(),
         "ok": not checked.findings,
         "releases": rows,
         "archive_ok": archive_ok,
@@ -100,12 +99,14 @@ def _verify(
 
 
 def _one_release(
-    folder: Path, pointer: Pointer | None, checked: Checked
+    releases: Releases, version: str, pointer: Pointer | None, checked: Checked
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     files, n_bytes, before = checked.files, checked.bytes, len(checked.findings)
-    manifest = verify_release(folder, pointer, checked)
+    with releases.gold.as_stored(version) as folder:
+        manifest = verify_release(folder, pointer, checked)
+    checked.rename(folder, releases.gold.place(version))
     row = {
-        "version": folder.name,
+        "version": version,
         "files": checked.files - files,
         "bytes": checked.bytes - n_bytes,
         "ok": len(checked.findings) == before,
@@ -113,23 +114,24 @@ def _one_release(
     return row, manifest
 
 
-def _pointer(gold: Path, checked: Checked) -> Pointer | None:
+def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
     """The pointer, which counts as a file that is checked; None with a finding if damaged."""
-    path = gold / POINTER
-    try:
-        pointer = read_pointer(gold)
-    except StoreError as error:
-        checked.refused(path, error)
+    data, place = releases.gold.pointer_bytes(), releases.gold.place(POINTER)
+    if data is None:
         return None
-    if pointer:
-        checked.files += 1
-        checked.bytes += path.stat().st_size
+    try:
+        pointer = parse_pointer(data, place)
+    except StoreError as error:
+        checked.refused(place, error)
+        return None
+    checked.files += 1
+    checked.bytes += len(data)
     return pointer
 
 
 def _versions(releases: Releases, pointer: Pointer | None, version: str | None) -> list[str]:
     """Which releases to check: what is asked for, or every folder that is there."""
-    folders = releases.folders()
+    folders = releases.gold.versions()
     if version is None and folders:
         return folders
     wanted = pointer.version if pointer and version in (None, "latest") else version

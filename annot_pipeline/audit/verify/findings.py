@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +34,24 @@ class Checked:
     bytes: int = 0
     findings: list[Finding] = field(default_factory=list)
 
-    def find(self, path: Path, what: str, do: str = "") -> None:
+    def find(self, path: Path | str, what: str, do: str = "") -> None:
         """Note what is wrong with a file."""
         self.findings.append(Finding(str(path), what, do))
 
-    def refused(self, path: Path, error: StoreError) -> None:
+    def refused(self, path: Path | str, error: StoreError) -> None:
         """Note an error that reading a file gave."""
         told = [f"{p.where}: {p.what}" if p.where else p.what for p in error.problems]
-        what = error.title.removeprefix(f"{path}: ").removeprefix(f"{path.parent}: ")
+        what = error.title.removeprefix(f"{path}: ").removeprefix(f"{os.path.dirname(path)}: ")
         self.find(path, f"{what}: {'; '.join(told)}", error.problems[0].do)
+
+    def rename(self, folder: Path, place: str) -> None:
+        """Say where the files of a folder are published, if they were checked elsewhere."""
+        self.findings = [
+            replace(found, file=place + found.file.removeprefix(str(folder)))
+            if Path(found.file).is_relative_to(folder)
+            else found
+            for found in self.findings
+        ]
 
     def unreadable(self, path: Path, error: OSError) -> None:
         """Note a file whose bytes cannot be had."""

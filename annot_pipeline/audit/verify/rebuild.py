@@ -52,16 +52,16 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
                 if made[name].sha256 == table["sha256"]:
                     result["equal"] += 1
                     continue
-                path = release.folder / table["file"]
-                found = _compare(path, made[name].path, table)
+                found = _compare(release.file(table["file"]), made[name].path, table)
                 result["differences"].append({"table": name, **asdict(found)})
-                checked.find(path, _words(name, found), _cause(release, name, other))
+                place = f"{release.place}/{table['file']}"
+                checked.find(place, _words(name, found), _cause(release, name, other))
     except AnnotError as error:
         told = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
         result["error"] = f"{error.title}{': ' if told else ''}{told}"
         what = f"cannot be built again: {result['error']}{_said(other)}"
-        checked.find(release.folder, what, do)
+        checked.find(release.place, what, do)
     return result
 
 

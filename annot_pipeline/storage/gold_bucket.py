@@ -1,0 +1,268 @@
+"""Gold in an object store, with copies in a folder: what readers on this machine open.
+
+The object store is the truth. A release is uploaded file by file, then its manifest, then the
+pointer: before that no reader sees it. Every object is created, never overwritten, so that what
+two machines upload cannot mix; the pointer alone is replaced, if it is still the one that the build
+went on from. A version without a manifest does not exist: an upload that was killed left it, or
+one that is under way. Its number is not used again, since nobody can tell which of the two it is;
+a later build removes it once the pointer has gone past it, when it can be published no more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.bucket import Bucket
+from annot_pipeline.storage.files import canonical_json, make_private, remove_unfinished, replacing
+from annot_pipeline.storage.gold_folder import Fill, GoldFolder
+from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manifest
+from annot_pipeline.storage.pointer import POINTER, VERSION, Pointer, number, parse_pointer
+from annot_pipeline.storage.release import DamagedError, Release, has_digest
+
+ABANDONED_AFTER = 86_400.0
+"""Seconds after which nobody copies any more what is half copied."""
+
+
+class GoldBucket(GoldFolder):
+    """Releases below a URL.
+
+    Parameters
+    ----------
+    url
+        As ``s3://bucket/gold``.
+    folder
+        For copies of the files that are read; it can be deleted at any time.
+    """
+
+    setting = "store"
+
+    def __init__(self, url: str, folder: Path) -> None:
+        super().__init__(folder)
+        self.bucket = Bucket(url)
+        self._held: bytes | None = None  # the pointer as it was when the right to write was got
+        self._uploaded: str | None = None  # the version that this process made last
+
+    def place(self, name: str = "") -> str:
+        """Where something is, for messages."""
+        return self.bucket.place(name) if name else self.bucket.url
+
+    def is_file(self) -> bool:
+        """An object store has no folders that could be files."""
+        return False
+
+    def pointer_bytes(self) -> bytes | None:
+        """The bytes of latest.json; None where there is none."""
+        return self.bucket.read(POINTER)
+
+    def point(self, pointer: Pointer) -> None:
+        """Write latest.json, unless another build has.
+
+        Raises
+        ------
+        StoreError
+            Another machine has published, pinned or pruned meanwhile: nothing is written.
+        """
+        data = canonical_json(pointer.document())
+        if not self.bucket.swap(POINTER, self._held, data):
+            now, uploaded = self.pointer(), self._uploaded
+            if now and uploaded in now.manifests:
+                return  # a build found it whole, and took this one for killed
+            if now and uploaded and now.version != self._held_version():
+                self._remove_objects(uploaded)  # it follows another: it can be published no more
+            raise self._overtaken()
+        self._held = data
+
+    def versions(self) -> list[str]:
+        """Versions that have a manifest, oldest first, also what is not published."""
+        return self._whole(self.pointer())
+
+    def published(self, pointer: Pointer | None) -> list[str]:
+        """Versions that lie there and are published, oldest first."""
+        return [v for v in self._whole(pointer) if v in pointer.manifests] if pointer else []
+
+    def used(self) -> list[str]:
+        """Versions that no new release may get, also uploads that are not finished."""
+        entries = self.bucket.entries().items()
+        return sorted((n for n, is_ in entries if is_ and VERSION.fullmatch(n)), key=number)
+
+    def manifest(self, version: str, sha256: str | None) -> dict[str, Any]:
+        """The manifest of a version; see `read_manifest`."""
+        name, path = f"{version}/{MANIFEST}", self.folder / version / MANIFEST
+        known = sha256 is not None and has_digest(path, sha256)
+        data = path.read_bytes() if known else self.bucket.read(name)
+        if data is None:
+            problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
+            raise StoreError(f"{self.place(version)}: half a release", [problem])
+        manifest = verified_manifest(data, version, sha256, self.place(name))
+        if not known:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary:
+                temporary.write_bytes(data)
+        return manifest
+
+    def manifest_sha256(self, version: str) -> str | None:
+        """Digest of a version's manifest as it lies there; None where there is none."""
+        data = self.bucket.read(f"{version}/{MANIFEST}")
+        return None if data is None else hashlib.sha256(data).hexdigest()
+
+    def release(self, version: str, manifest: dict[str, Any], typed: str) -> Release:
+        """The release of a manifest; its files are copied when they are read."""
+        return BucketRelease(version, self.folder / version, manifest, typed, bucket=self.bucket)
+
+    @contextmanager
+    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold the right to write among the builds of this store; of others `point` knows."""
+        make_private(self.folder.parent.parent)
+        with super().alone(waiting):
+            self._held = self.pointer_bytes()
+            yield
+
+    def tidy(self) -> None:
+        """Remove what can be published no more, and copies of what is gone."""
+        super().tidy()
+        pointer = self.pointer()
+        there = self._whole(pointer)
+        for version in self.used() if pointer else ():
+            if version not in there and pointer and number(version) < number(pointer.version):
+                self._remove_objects(version)
+        old = time.time() - ABANDONED_AFTER
+        for version in super().versions():
+            folder = self.folder / version
+            if version not in there:
+                shutil.rmtree(folder)
+            elif folder.stat().st_mtime < old:
+                remove_unfinished(folder)
+
+    def add(self, version: str, fill: Fill) -> dict[str, Any]:
+        """Let ``fill`` make a release, and upload it, its manifest last.
+
+        Raises
+        ------
+        StoreError
+            Another machine uploads this version: theirs stays as it is.
+        """
+        shutil.rmtree(self.folder / version, ignore_errors=True)
+
+        def upload(folder: Path) -> dict[str, Any]:
+            manifest = fill(folder)
+            (folder / MANIFEST).write_bytes(canonical_json(manifest))
+            names = sorted({path.name for path in folder.iterdir()} - {MANIFEST})
+            for name in (*names, MANIFEST):
+                if not self.bucket.create(f"{version}/{name}", folder / name):
+                    raise self._overtaken()
+            return manifest
+
+        manifest = super().add(version, upload)
+        self._uploaded = version
+        return manifest
+
+    def remove(self, versions: Sequence[str]) -> None:
+        """Remove releases; killed half way, each is whole or has no manifest."""
+        for version in versions:
+            self._remove_objects(version)
+            shutil.rmtree(self.folder / version, ignore_errors=True)
+
+    def size(self, version: str) -> int:
+        """Bytes of a release."""
+        return sum(self.bucket.sizes(version).values())
+
+    def strangers(self) -> dict[str, str]:
+        """Names of what is neither a release nor the pointer, and what it is."""
+        whole = self.versions()
+        half = f"no {MANIFEST}: an upload that was killed, or is under way; builds remove it"
+        return {
+            name: half if is_folder and VERSION.fullmatch(name) else "no release, nor the pointer"
+            for name, is_folder in self.bucket.entries().items()
+            if name not in (POINTER, *whole)
+        }
+
+    @contextmanager
+    def as_stored(self, version: str) -> Iterator[Path]:
+        """A folder with the very bytes of a release that readers get, as downloaded now."""
+        with tempfile.TemporaryDirectory(prefix="annot-verify-") as name:
+            folder = Path(name) / version
+            folder.mkdir()
+            for stored in self.bucket.sizes(version):
+                plain = stored.partition("/")[0]
+                if plain in (".", "..") or "\0" in plain:
+                    plain = repr(plain)
+                if plain == stored:
+                    self.bucket.fetch(f"{version}/{stored}", folder / plain)
+                else:  # a folder: no file of a release, whatever it holds
+                    (folder / plain).mkdir(exist_ok=True)
+            yield folder
+
+    def near(self) -> list[Path]:
+        """An object store is not searched."""
+        return []
+
+    def _held_version(self) -> str | None:
+        """The newest release when the right to write was got."""
+        held = self._held
+        return None if held is None else parse_pointer(held, self.place(POINTER)).version
+
+    def _whole(self, pointer: Pointer | None) -> list[str]:
+        """Versions that have a manifest; of those that were published and not pruned all do."""
+        known = {*pointer.manifests} - {*pointer.pruned} if pointer else set()
+        return [v for v in self.used() if v in known or self.bucket.has(f"{v}/{MANIFEST}")]
+
+    def _remove_objects(self, version: str) -> None:
+        """The manifest first: without it there is no release."""
+        names = [name for name in self.bucket.sizes(version) if name != MANIFEST]
+        self.bucket.remove([f"{version}/{name}" for name in (MANIFEST, *names)])
+
+    def _overtaken(self) -> StoreError:
+        what = "another build writes here, or has since this one began; this one wrote no release"
+        do = "build again: it goes on from what the other has published"
+        return StoreError(f"{self.place()}: not published", [Problem("", what, do=do)])
+
+
+@dataclass(frozen=True)
+class BucketRelease(Release):
+    """A release in an object store; a file of it is copied when it is asked for, and verified."""
+
+    bucket: Bucket = field(kw_only=True)
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return self.bucket.place(self.version)
+
+    def file(self, name: str) -> Path:
+        """Where a file of the release can be read; fetched and verified, unless it has been."""
+        path, sha256 = self.folder / name, self.manifest["files"].get(name)
+        if sha256 is None or has_digest(path, sha256):
+            return path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as temporary:
+            found = self.bucket.fetch(f"{self.version}/{name}", temporary)
+            if found is None:
+                raise self._half(name)
+            if found != sha256:
+                raise self._changed(f"{self.place}/{name}")
+        return path
+
+    def damaged(self) -> list[str]:
+        """Files that are missing, or not of the size that was published; copies all that are not.
+
+        What other bytes of the same size are, once a file has been copied, `annot verify` finds.
+        """
+        sizes = self.bucket.sizes(self.version)
+        return [name for name in self.manifest["files"] if not self._is_whole(name, sizes)]
+
+    def _is_whole(self, name: str, sizes: dict[str, int]) -> bool:
+        if name not in sizes:
+            return False
+        try:
+            return self.file(name).stat().st_size == sizes[name]
+        except DamagedError:
+            return False

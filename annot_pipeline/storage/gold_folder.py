@@ -1,0 +1,167 @@
+"""Gold as a folder: a folder a release, and the pointer. How releases lie there, not which follow.
+
+Which release follows which, and whether it may be published, is for `releases.Releases`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.storage.files import (
+    TEMPORARY,
+    appearing,
+    canonical_json,
+    file_sha256,
+    remove_unfinished,
+)
+from annot_pipeline.storage.manifest import MANIFEST, read_manifest
+from annot_pipeline.storage.pointer import (
+    POINTER,
+    VERSION,
+    Pointer,
+    number,
+    parse_pointer,
+    pointer_bytes,
+    write_pointer,
+)
+from annot_pipeline.storage.release import Release
+
+Fill = Callable[[Path], dict[str, Any]]
+"""Writes the files of a release into a folder, and returns its manifest."""
+
+
+class GoldFolder:
+    """The folder of the releases.
+
+    Parameters
+    ----------
+    folder
+        The folder; it need not be there.
+    """
+
+    setting = "gold"
+    """The setting that says where the folder is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def place(self, name: str = "") -> str:
+        """Where something is, for messages."""
+        return str(self.folder / name)
+
+    def is_file(self) -> bool:
+        """Whether it is no folder at all."""
+        return self.folder.exists() and not self.folder.is_dir()
+
+    def pointer_bytes(self) -> bytes | None:
+        """The bytes of latest.json; None where there is none."""
+        return pointer_bytes(self.folder)
+
+    def pointer(self) -> Pointer | None:
+        """What latest.json says; None where nothing was published.
+
+        Raises
+        ------
+        StoreError
+            It is not as it was written, or cannot be read.
+        """
+        data = self.pointer_bytes()
+        return None if data is None else parse_pointer(data, self.place(POINTER))
+
+    def point(self, pointer: Pointer) -> None:
+        """Write latest.json, in one step."""
+        write_pointer(self.folder, pointer)
+
+    def versions(self) -> list[str]:
+        """Versions that lie there, oldest first, also what is not published."""
+        names = [p.name for p in self.folder.iterdir()] if self.folder.is_dir() else []
+        return sorted((n for n in names if VERSION.fullmatch(n)), key=number)
+
+    def published(self, pointer: Pointer | None) -> list[str]:
+        """Versions that lie there and are published, oldest first."""
+        newest = number(pointer.version) if pointer else 0
+        return [v for v in self.versions() if number(v) <= newest]
+
+    def used(self) -> list[str]:
+        """Versions that no new release may get, of those that lie there."""
+        return self.versions()
+
+    def manifest(self, version: str, sha256: str | None) -> dict[str, Any]:
+        """The manifest of a version; see `read_manifest`."""
+        return read_manifest(self.folder / version, sha256)
+
+    def manifest_sha256(self, version: str) -> str | None:
+        """Digest of a version's manifest as it lies there; None where there is none."""
+        path = self.folder / version / MANIFEST
+        return file_sha256(path) if path.is_file() else None
+
+    def release(self, version: str, manifest: dict[str, Any], typed: str) -> Release:
+        """The release of a manifest."""
+        return Release(version, self.folder / version, manifest, typed)
+
+    @contextmanager
+    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Hold the right to write; ``waiting`` is called if another process has it.
+
+        The kernel gives the right back when a process dies, so there are no stale locks.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                waiting()
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+    def tidy(self) -> None:
+        """Remove what killed builds left; the right to write is held."""
+        remove_unfinished(self.folder)
+
+    def add(self, version: str, fill: Fill) -> dict[str, Any]:
+        """Let ``fill`` make a release, which appears whole or not at all; its manifest."""
+        with appearing(self.folder / version) as folder:
+            manifest = fill(folder)
+            (folder / MANIFEST).write_bytes(canonical_json(manifest))
+        return manifest
+
+    def remove(self, versions: Sequence[str]) -> None:
+        """Remove releases; killed half way, this leaves each whole or gone."""
+        for version in versions:
+            gone = self.folder / f"{TEMPORARY}{version}-{os.getpid()}"
+            os.rename(self.folder / version, gone)
+            shutil.rmtree(gone)
+
+    def size(self, version: str) -> int:
+        """Bytes of a release."""
+        return sum(path.lstat().st_size for path in (self.folder / version).rglob("*"))
+
+    def strangers(self) -> dict[str, str]:
+        """Names of what is neither a release nor written by a build, and what it is."""
+        known = (POINTER, *self.versions())
+        return {
+            entry.name: "no release, nor anything else that is written here"
+            for entry in sorted(self.folder.iterdir())
+            if not entry.name.startswith(".")
+            and (entry.name not in known or (entry.name != POINTER and not entry.is_dir()))
+        }
+
+    @contextmanager
+    def as_stored(self, version: str) -> Iterator[Path]:
+        """A folder with the very bytes of a release that readers get."""
+        yield self.folder / version
+
+    def near(self) -> list[Path]:
+        """Folders that may have been meant, where nothing is here."""
+        if self.is_file():
+            return [self.folder.parent.parent, self.folder.parent]
+        return [self.folder.parent, self.folder / "gold"]
