@@ -47,13 +47,14 @@ def definitions_of(
 ) -> dg.Definitions:
     """The same for a campaign that is read already; ``progress`` hears what Dagster's log does."""
     job = nightly_job(campaign)
+    schedule = nightly_schedule(campaign, job)  # refuses a wrong cron, which assets rest on
     return dg.Definitions(
         assets=[
             *(stage_assets(campaign, stage, progress) for stage in STAGES),
             release_asset(campaign, progress),
         ],
         jobs=[job],
-        schedules=[nightly_schedule(campaign, job)],
+        schedules=[schedule],
         sensors=[
             exports_sensor(campaign, job),
             failure_sensor(campaign, job, resolved(on_failure)),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from pathlib import Path
 
+import click
 import dagster as dg
 from pydantic import BaseModel, Field
 
@@ -73,9 +75,15 @@ class CampaignScaffolder(dg.Scaffolder[ScaffoldParams]):
 def _campaign_text(folder: Path, params: ScaffoldParams) -> str:
     if params.exports is None:
         return CAMPAIGN.format(name=campaign_name(folder.name), folder=folder)
+    from annot_pipeline.errors import AnnotError
     from annot_pipeline.guess import guess_campaign
 
-    return guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)
+    try:
+        return guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)
+    except AnnotError as error:
+        with contextlib.suppress(OSError):  # dagster made the folder; it stays if it holds files
+            folder.rmdir()
+        raise click.ClickException(str(error)) from None
 
 
 def campaign_name(text: str) -> str:
