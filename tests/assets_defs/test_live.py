@@ -6,6 +6,7 @@ What takes minutes runs under `make soak`.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import annot_pipeline
 from annot_pipeline.storage.releases import Releases
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 from tests.assets_defs.deployment import BIN, PATIENCE, Deployment, until
+
+AGREED = "".join(f"i{i},w{j},{'ab'[(i + (i % 7 == j)) % 2]}\n" for i in range(30) for j in range(5))
+"""Answers of judges who err now and then: no gate warns."""
 
 CHROMIUM = Path("/usr/bin/chromium")
 LONG = pytest.mark.skipif("SOAK" not in os.environ, reason="minutes: make soak")
@@ -38,12 +42,12 @@ def test_from_a_new_project_to_gold(tmp_path):
     live.run("dg", "check", "defs", at=project)
     with live.running("dg", "dev", "--port", str(live.port), at=project):
         until(lambda: answers(live), "the web server")
-        write_export(folder)
+        write_export(folder, AGREED)
         until(lambda: [r for r in live.runs() if r["status"] == "SUCCESS"], "a run by the sensor")
-        assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 9
+        assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 30
         checks = statuses(live)
         assert {"accounting", "rejected_share"} <= set(checks)
-        assert set(checks.values()) == {"SUCCEEDED"}
+        assert {name for name, status in checks.items() if status != "SUCCEEDED"} == set()
         picture(live, tmp_path / "lineage.png", "night/gold/labels")
         write_export(folder, ",w1,a\n" * 90, "broken.csv")
         told = project / "src" / "shop" / "told.txt"
@@ -122,9 +126,42 @@ def test_a_tick_of_the_clock_publishes(tmp_path):
     assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 9
 
 
-def definitions_file(folder: Path, *campaigns: Path) -> Path:
+DYING = """
+import os, pathlib, time
+import assets_defs.release
+
+
+def hang(build):
+    pathlib.Path("pid").write_text(str(os.getpid()))
+    time.sleep(600)
+
+
+assets_defs.release.publish = hang
+"""
+
+
+@LONG
+def test_a_run_that_is_killed_from_outside_is_told(tmp_path):
+    live = Deployment(tmp_path)
+    folder = write_campaign(tmp_path / "c", schedule={"cron": "* * * * *", "active": True})
+    (tmp_path / "alerts.py").write_text(ALERTS)
+    file = definitions_file(tmp_path, folder, on_failure="alerts:tell")
+    file.write_text(DYING + file.read_text())
+    with live.running("dagster-daemon", "run", "-f", "defs.py"):
+        until((tmp_path / "pid").exists, "a run that publishes")
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+        until((tmp_path / "told.txt").exists, "the alert")
+    said = (tmp_path / "told.txt").read_text()
+    assert said.startswith("small: ")
+    assert "unexpectedly exited" in said
+    assert not (folder / "gold").exists()
+
+
+def definitions_file(folder: Path, *campaigns: Path, on_failure: str | None = None) -> Path:
     file = folder / "defs.py"
-    built = ", ".join(f"build_definitions({str(campaign)!r})" for campaign in campaigns)
+    built = ", ".join(
+        f"build_definitions({str(c)!r}, on_failure={on_failure!r})" for c in campaigns
+    )
     file.write_text(
         "import dagster as dg\nfrom assets_defs import build_definitions\n"
         f"defs = dg.Definitions.merge({built})\n"
