@@ -48,7 +48,7 @@ def test_from_a_new_project_to_gold(tmp_path):
         checks = statuses(live)
         assert {"accounting", "rejected_share"} <= set(checks)
         assert {name for name, status in checks.items() if status != "SUCCEEDED"} == set()
-        picture(live, tmp_path / "lineage.png", "night/gold/labels")
+        pictures(live, tmp_path, "night/gold/labels")
         write_export(folder, ",w1,a\n" * 90, "broken.csv")
         told = project / "src" / "shop" / "told.txt"
         until(told.exists, "the alert")
@@ -86,7 +86,7 @@ def answers(live: Deployment) -> bool:
 
 
 def statuses(live: Deployment) -> dict[str, str]:
-    """How the newest execution of each check went, warnings told apart."""
+    """How the newest execution of each check went."""
     return {
         check["name"]: check["executionForLatestMaterialization"]["status"]
         for node in live.ask(CHECKS)["assetNodes"]
@@ -94,8 +94,8 @@ def statuses(live: Deployment) -> dict[str, str]:
     }
 
 
-def picture(live: Deployment, path: Path, asset: str) -> None:
-    """A screenshot of an asset's page, where a browser is installed."""
+def pictures(live: Deployment, folder: Path, asset: str) -> None:
+    """Screenshots of an asset's checks and of the lineage, where a browser is installed."""
     if not CHROMIUM.is_file():
         return
     from playwright.sync_api import sync_playwright
@@ -107,11 +107,11 @@ def picture(live: Deployment, path: Path, asset: str) -> None:
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.goto(f"http://127.0.0.1:{live.port}/assets/{asset}?view=checks")
         page.get_by_text("Passed").first.wait_for(timeout=PATIENCE * 1000)
-        page.screenshot(path=path)
+        page.screenshot(path=folder / "checks.png")
         page.goto(f"http://127.0.0.1:{live.port}/asset-groups")
         page.get_by_text("labels").first.wait_for(timeout=PATIENCE * 1000)
         page.wait_for_timeout(3000)
-        page.screenshot(path=path.with_stem("graph"))
+        page.screenshot(path=folder / "lineage.png")
         browser.close()
 
 
