@@ -17,6 +17,7 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.storage.store import Store
+from assets_defs.automation import ATTENDED_TAG
 
 if TYPE_CHECKING:
     from assets_defs.automation import NightlyJob
@@ -91,6 +92,8 @@ def failure_sensor(
     )
     def failed(context: dg.RunFailureSensorContext) -> dg.SkipReason:
         run = context.dagster_run
+        if ATTENDED_TAG in run.tags:
+            return dg.SkipReason("annot build has told whoever waited for it")
         build = FailedBuild(name, run.run_id, run.job_name, _message(campaign, context))
         context.log.error(f"{name}: {build.message}")
         if on_failure is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.releases import Releases
 from assets_defs import FailedBuild, build_definitions
+from assets_defs.automation import ATTENDED_TAG
 from assets_defs.freshness import longest_gap
 from assets_defs.run import run_in_process
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
@@ -21,9 +23,11 @@ from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 AT_ONCE = {"retries": {"max": 2, "delay_seconds": 0}}
 
 
-def run(definitions: dg.Definitions, instance: dg.DagsterInstance):
+def run(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, tags: Mapping[str, str] | None = None
+):
     job = definitions.resolve_job_def("small_nightly")
-    return job.execute_in_process(instance=instance, raise_on_error=False)
+    return job.execute_in_process(instance=instance, raise_on_error=False, tags=tags)
 
 
 def test_nothing_runs_before_it_is_switched_on(tmp_path):
@@ -203,10 +207,12 @@ def test_reasons_that_may_pass_say_so(tmp_path):
     assert not wrong.value.may_pass
 
 
-def told(campaign: Path, on_failure, instance: dg.DagsterInstance) -> str:
+def told(
+    campaign: Path, on_failure, instance: dg.DagsterInstance, *, attended: bool = False
+) -> str:
     """Run the job and then its failure sensor; what the sensor said."""
     definitions = build_definitions(campaign, on_failure=on_failure)
-    result = run(definitions, instance)
+    result = run(definitions, instance, {ATTENDED_TAG: "true"} if attended else {})
     (event,) = [e for e in result.all_events if e.event_type_value == "PIPELINE_FAILURE"]
     context = dg.build_run_status_sensor_context(
         "small_failed", event, instance, result.dagster_run,
@@ -242,6 +248,14 @@ def test_without_a_hook_or_with_a_broken_one_the_sensor_goes_on(tmp_path):
     with dg.DagsterInstance.ephemeral() as instance:
         assert "logged" in told(campaign, None, instance)
         assert "on_failure failed too" in told(campaign, _breaks, instance)
+
+
+def test_whoever_waits_for_annot_build_is_not_told_twice(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=None)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert "has told" in told(campaign, failures.append, instance, attended=True)
+    assert failures == []
 
 
 def _breaks(failure: FailedBuild) -> None:

@@ -169,6 +169,7 @@ def definitions_file(folder: Path, *campaigns: Path, on_failure: str | None = No
     return file
 
 
+@LONG
 def test_parallel_runs_on_one_sqlite(tmp_path):
     """Two campaigns at once, each in a process, recorded by one instance."""
     live = Deployment(tmp_path)
