@@ -95,13 +95,17 @@ def archive_file(
     InputError
         The file cannot be read.
     """
-    digest = export_sha256(path)
+    with readable(path):
+        digest, size = file_sha256(path), path.stat().st_size
     kept = archived(archive, digest)
-    if kept.exists() and kept.stat().st_size == path.stat().st_size:
+    if kept.exists() and kept.stat().st_size == size:
         return digest, kept.stat().st_size
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(kept) as temporary:
-        shutil.copyfile(path, temporary)
+    with readable(path):
+        source = path.open("rb")  # once it is open, it can no longer vanish
+    with source, replacing(kept) as temporary:
+        with temporary.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
         copied = file_sha256(temporary)
         if copied != digest:
             raise InputError(

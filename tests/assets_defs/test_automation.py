@@ -281,3 +281,19 @@ def test_what_was_skipped_says_why(tmp_path):
         event = instance.get_latest_materialization_event(key)
     metadata = event.asset_materialization.metadata
     assert f"as run {first.run_id} had them" in metadata["skipped"].value
+
+
+def test_an_export_that_vanishes_while_it_is_archived_is_named(tmp_path, monkeypatch):
+    export = tmp_path / "a.csv"
+    export.write_text("item,judge,label\n")
+    digest = archive.file_sha256
+
+    def vanishing(path: Path) -> str:
+        found = digest(path)
+        path.unlink()
+        return found
+
+    monkeypatch.setattr(archive, "file_sha256", vanishing)
+    with pytest.raises(InputError, match=r"a\.csv: cannot be read") as error:
+        archive.archive_file(export, tmp_path / "archive")
+    assert error.value.may_pass
