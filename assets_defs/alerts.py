@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.storage.store import Store
 from assets_defs.automation import ATTENDED_TAG
 
@@ -119,4 +119,9 @@ def _message(campaign: LoadedCampaign, context: dg.RunFailureSensorContext) -> s
             return failure.user_failure_data.description
         if failure.error:
             return failure.error.message.strip()
-    return context.failure_event.message or "the run failed and says no more"
+    killed = Problem(
+        "",
+        context.failure_event.message or "Dagster says no more",
+        do="see the run's log; the last release stands, the next run goes on from what is made",
+    )
+    return str(StoreError("the run was ended from outside", [killed]))

@@ -152,8 +152,8 @@ def test_a_run_that_is_killed_from_outside_is_told(tmp_path):
         os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
         until((tmp_path / "told.txt").exists, "the alert")
     said = (tmp_path / "told.txt").read_text()
-    assert said.startswith("small: ")
-    assert "unexpectedly exited" in said
+    assert said.startswith("small: the run was ended from outside")
+    assert "do:" in said
     assert not (folder / "gold").exists()
 
 
