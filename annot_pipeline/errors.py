@@ -47,13 +47,27 @@ class Problem:
 
 
 class AnnotError(Exception):
-    """Base of every error that is meant for the user; ``exit_status`` is the command's."""
+    """Base of every error that is meant for the user; ``exit_status`` is the command's.
+
+    Parameters
+    ----------
+    title
+        What could not be done.
+    problems
+        Why, one by one.
+    may_pass
+        It may be over in a minute: a file that is still being written, a disk that is away.
+        Unattended builds try again.
+    """
 
     exit_status = 1
 
-    def __init__(self, title: str, problems: Sequence[Problem] = ()) -> None:
+    def __init__(
+        self, title: str, problems: Sequence[Problem] = (), *, may_pass: bool = False
+    ) -> None:
         self.title = title
         self.problems = tuple(problems)
+        self.may_pass = may_pass
         super().__init__(title)
 
     def document(self) -> dict[str, object]:

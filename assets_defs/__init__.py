@@ -1,10 +1,30 @@
-"""Dagster: the stages as assets, gates as checks, schedule, sensor, component.
+"""Dagster: the stages as assets, gates as checks, schedule, sensors, component.
 
 One Dagster concept a file. What does not belong here: arithmetic, SQL, paths, and what a
 stage does (annot_pipeline.pipeline declares that).
+
+Every `dg` command of a project in whose environment this is installed imports this module, so
+that it loads dagster alone, and the rest when it is asked for.
 """
 
-from assets_defs.component import JudgmentCampaign
-from assets_defs.definitions import build_definitions
+from __future__ import annotations
 
-__all__ = ["JudgmentCampaign", "build_definitions"]
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from assets_defs.component import JudgmentCampaign
+
+if TYPE_CHECKING:
+    from assets_defs.alerts import FailedBuild
+    from assets_defs.definitions import build_definitions
+
+__all__ = ["FailedBuild", "JudgmentCampaign", "build_definitions"]
+
+LAZY = {"FailedBuild": "assets_defs.alerts", "build_definitions": "assets_defs.definitions"}
+
+
+def __getattr__(name: str) -> Any:
+    """What is not loaded yet."""
+    if name not in LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(LAZY[name]), name)

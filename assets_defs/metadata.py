@@ -72,6 +72,8 @@ def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
         "reused": run.result.reused,
         "made_by_run": run.result.run,
     }
+    if run.result.reused:
+        metadata["skipped"] = f"inputs, settings and code are as run {run.result.run} had them"
     if table in GOLD:
         metadata["dagster/column_schema"] = _column_schema(table)
     if table == "controlled":

@@ -7,8 +7,9 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.pipeline import GOLD_MADE, Build, Progress
 from annot_pipeline.publish import publish
+from assets_defs.freshness import freshness
 from assets_defs.keys import release_key, table_key
-from assets_defs.stage_assets import in_dagster
+from assets_defs.stage_assets import in_dagster, retry_policy
 
 
 def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.AssetsDefinition:
@@ -24,10 +25,12 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
         kinds={"parquet"},
         owners=list(settings.owners),
         code_version="1",
+        freshness_policy=freshness(campaign),
+        retry_policy=retry_policy(campaign),
     )
     def release(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
-        publication = in_dagster(lambda: publish(build))
+        publication = in_dagster(context, lambda: publish(build))
         manifest = publication.release.manifest
         return dg.MaterializeResult(
             metadata={

@@ -8,10 +8,11 @@ import uuid
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import AnnotError, StoreError
+from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun, failed
 from annot_pipeline.publish import Publication
 from annot_pipeline.storage.releases import Releases
+from assets_defs.automation import ATTENDED_TAG
 from assets_defs.definitions import definitions_of
 
 
@@ -34,12 +35,11 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             result = job.execute_in_process(
                 instance=instance,
                 run_id=build.run,
+                tags={ATTENDED_TAG: "true"},
                 run_config={"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}},
             )
         except dg.Failure as failure:
-            if isinstance(failure.__cause__, AnnotError):
-                raise failure.__cause__ from None
-            raise
+            raise failure.__cause__ or failure from None
         except dg.DagsterError:
             error = failed(_runs(build))
             if error is None:

@@ -6,14 +6,20 @@ from typing import Any, TypeVar
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.gates import gates_of
 from annot_pipeline.pipeline import Build, Progress, Stage, StageRun
+from assets_defs.automation import ATTENDED_TAG
 from assets_defs.checks import check_result, check_spec
+from assets_defs.freshness import freshness
 from assets_defs.keys import table_key
 from assets_defs.metadata import stage_metadata, table_description
 
 T = TypeVar("T")
+
+READ_EXPORTS = ("archive_exports", "read_records")
+"""Stages that read what others write: what stops them may pass."""
 
 
 def stage_assets(
@@ -21,6 +27,7 @@ def stage_assets(
 ) -> dg.AssetsDefinition:
     """The assets of one stage."""
     settings = campaign.settings
+    policy = freshness(campaign)
     gates = gates_of(stage.name, stage.outputs)
     specs = [
         dg.AssetSpec(
@@ -31,6 +38,7 @@ def stage_assets(
             kinds=set(stage.kinds),
             owners=list(settings.owners),
             code_version=stage.code_version,
+            freshness_policy=policy if table in GOLD else None,
         )
         for table in stage.outputs
     ]
@@ -39,10 +47,11 @@ def stage_assets(
         name=f"{settings.campaign}__{stage.name}",
         specs=specs,
         check_specs=[check_spec(campaign, gate) for gate in gates],
+        retry_policy=retry_policy(campaign) if stage.name in READ_EXPORTS else None,
     )
     def assets(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
-        run = in_dagster(lambda: build.run_stage(stage))
+        run = in_dagster(context, lambda: build.run_stage(stage))
         for table in stage.outputs:
             yield _materialized(campaign, run, table)
 
@@ -58,9 +67,27 @@ def _materialized(campaign: LoadedCampaign, run: StageRun, table: str) -> dg.Mat
     )
 
 
-def in_dagster(work: Callable[[], T]) -> T:
-    """Run; an error that is meant for the user fails the step with just its words."""
+def in_dagster(context: dg.AssetExecutionContext, work: Callable[[], T]) -> T:
+    """Run; an error that is meant for the user fails the step with just its words.
+
+    Dagster's retry policy tries again what may pass, unless a person waits.
+    """
     try:
         return work()
-    except AnnotError as error:
-        raise dg.Failure(str(error), allow_retries=False) from error
+    except Exception as error:
+        passing = isinstance(error, AnnotError) and error.may_pass
+        raise dg.Failure(
+            str(error) if isinstance(error, AnnotError) else f"{type(error).__name__}: {error}",
+            allow_retries=passing and ATTENDED_TAG not in context.run.tags,
+        ) from error
+
+
+def retry_policy(campaign: LoadedCampaign) -> dg.RetryPolicy:
+    """Again, waiting twice as long each time; builds of many campaigns do not go in step."""
+    retries = campaign.settings.schedule.retries
+    return dg.RetryPolicy(
+        max_retries=retries.max,
+        delay=retries.delay_seconds,
+        backoff=dg.Backoff.EXPONENTIAL,
+        jitter=dg.Jitter.PLUS_MINUS,
+    )

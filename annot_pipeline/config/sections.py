@@ -223,11 +223,44 @@ class Privacy(Section):
     """Whether a build may give judges other names than the last release did."""
 
 
-class Schedule(Section):
-    """When the nightly build runs."""
+class Retries(Section):
+    """How often an unattended build reads exports again, waiting longer each time."""
 
+    max: int = Field(default=3, ge=0, le=20)
+    delay_seconds: float = Field(default=30, ge=0, le=86_400)
+
+
+class Fresh(Section):
+    """How old gold may be; null means what follows from the cron."""
+
+    warn_hours: float | None = Field(default=None, ge=1 / 60)
+    fail_hours: float | None = Field(default=None, ge=1 / 60)
+
+    @model_validator(mode="after")
+    def _warns_first(self) -> Self:
+        if self.warn_hours and not self.fail_hours:
+            raise ValueError("warn_hours needs fail_hours")
+        if self.warn_hours and self.fail_hours and not self.warn_hours < self.fail_hours:
+            raise ValueError("warn_hours must be less than fail_hours")
+        return self
+
+
+class Sensor(Section):
+    """The sensor that looks for new exports."""
+
+    active: bool = False
+    interval_seconds: int = Field(default=60, ge=1, le=86_400)
+
+
+class Schedule(Section):
+    """When builds run that nobody waits for; schedule and sensor start stopped unless active."""
+
+    active: bool = False
     cron: str = Field(default="0 2 * * *", pattern=r"^([\d*/,\-A-Za-z]+\s+){4}[\d*/,\-A-Za-z#]+$")
     timezone: str = "UTC"
+    sensor: Sensor = Sensor()
+    retries: Retries = Retries()
+    fresh: Fresh = Fresh()
 
     @field_validator("timezone")
     @classmethod

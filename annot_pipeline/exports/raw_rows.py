@@ -29,6 +29,8 @@ FOREIGN = {
 }
 """First bytes of files that are not text in UTF-8: what they are, and what to do."""
 
+CHUNK_BYTES = 1 << 20
+
 
 @dataclass(frozen=True)
 class RawRows:
@@ -142,8 +144,23 @@ class Opening:
                         yield cast("IO[bytes]", unzipped)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise self.broken(
-                f"the gzip is damaged or cut short ({error})", "fetch the export again"
+                f"the gzip is damaged or cut short ({error})",
+                "fetch the export again",
+                may_pass=True,  # it may still be written
             ) from None
+
+    def check_whole(self) -> None:
+        """Refuse a gzip that is damaged or cut short, before anything rests on it.
+
+        Raises
+        ------
+        InputError
+            With what was found.
+        """
+        if self.gzipped:
+            with self.open_bytes() as file:
+                while file.read(CHUNK_BYTES):
+                    pass
 
     def _check_start(self, start: bytes) -> None:
         if self.is_utf8:
@@ -151,10 +168,10 @@ class Opening:
                 if start.startswith(bytes_):
                     raise self.broken(what, do)
 
-    def broken(self, what: str, do: str) -> InputError:
+    def broken(self, what: str, do: str, *, may_pass: bool = False) -> InputError:
         """The error of a file that cannot be read as a whole."""
-        what = " ".join(what.split())
-        return InputError(f"{self.name}: cannot be read", [Problem("", what, do=do)])
+        problem = Problem("", " ".join(what.split()), do=do)
+        return InputError(f"{self.name}: cannot be read", [problem], may_pass=may_pass)
 
 
 Reader = Callable[[Opening], Export]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +46,7 @@ def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> lis
     if not found:
         what = f"only folders match {pattern}" if paths else f"no file matches {pattern}"
         do = f"check the path; it starts at {folder}" + _nearby(folder, pattern)
-        raise ConfigError("an export is missing", [Problem(where, what, do=do)])
+        raise ConfigError("an export is missing", [Problem(where, what, do=do)], may_pass=True)
     for export in found:
         _check_file(export)
     found.sort(key=lambda export: natural_key(export.relative))
@@ -70,6 +72,7 @@ def _check_file(export: FoundExport) -> None:
         raise InputError(
             f"{export.relative}: cannot be read",
             [Problem("", what, do="mend, rename or remove it, or mend the glob")],
+            may_pass=not export.path.exists(),  # what a link leads to may come back
         )
 
 
@@ -79,36 +82,64 @@ def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts], name
 
 
-def archive_file(path: Path, archive: Path) -> tuple[str, int]:
+def archive_file(
+    path: Path, archive: Path, check: Callable[[Path], None] = lambda _: None
+) -> tuple[str, int]:
     """Keep a file's bytes; returns their SHA-256 and their number.
 
-    The digest is that of the bytes kept, also when the file changes meanwhile.
+    The digest is that of the bytes kept, also when the file changes meanwhile. ``check`` sees
+    new bytes before they are kept, and may refuse them.
 
     Raises
     ------
     InputError
         The file cannot be read.
     """
-    try:
-        digest = file_sha256(path)
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read",
-            [Problem("", error.strerror or str(error), do="check the file and who may read it")],
-        ) from None
+    with readable(path):
+        digest, size = file_sha256(path), path.stat().st_size
     kept = archived(archive, digest)
-    if kept.exists() and kept.stat().st_size == path.stat().st_size:
+    if kept.exists() and kept.stat().st_size == size:
         return digest, kept.stat().st_size
     kept.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(kept) as temporary:
-        shutil.copyfile(path, temporary)
+    with readable(path):
+        source = path.open("rb")  # once it is open, it can no longer vanish
+    with source, replacing(kept) as temporary:
+        with temporary.open("wb") as copy:
+            shutil.copyfileobj(source, copy)
         copied = file_sha256(temporary)
         if copied != digest:
             raise InputError(
                 f"{path}: changed while it was read",
                 [Problem("", "the export is still being written", do="build again later")],
+                may_pass=True,
             )
+        check(temporary)
     return digest, kept.stat().st_size
+
+
+def export_sha256(path: Path) -> str:
+    """SHA-256 of an export.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    with readable(path):
+        return file_sha256(path)
+
+
+@contextlib.contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say of an export that is gone, or forbidden, which it is and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read",
+            [Problem("", error.strerror or str(error), do="check the file and who may read it")],
+            may_pass=True,
+        ) from None
 
 
 def archived(archive: Path, sha256: str) -> Path:

@@ -1,40 +1,19 @@
-"""The Dagster side: keys, checks, schedule, sensor, component, and a whole run."""
+"""The Dagster side: keys, checks, and whole runs."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import dagster as dg
 import pytest
-from dagster.components.testing.utils import create_defs_folder_sandbox
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES
 from annot_pipeline.pipeline import GOLD_MADE, STAGES
 from annot_pipeline.storage.releases import Releases
-from assets_defs import JudgmentCampaign, build_definitions
-
-ROWS = "".join(f"i{i},w{j},{'ab'[(i * j) % 2]}\n" for i in range(9) for j in range(4))
-
-
-def write_campaign(folder: Path, name: str = "small", rows: str = ROWS) -> Path:
-    (folder / "exports").mkdir(parents=True, exist_ok=True)
-    (folder / "exports" / "a.csv").write_text("item,judge,label\n" + rows)
-    document = {
-        "campaign": name,
-        "owners": ["team:annotation"],
-        "schedule": {"cron": "30 3 * * *", "timezone": "Europe/Paris"},
-        "sources": [
-            {
-                "path": "exports/*.csv", "format": "csv",
-                "fields": {"item": "item", "judge": "judge", "label": "label"},
-            }
-        ],
-    }  # fmt: skip
-    (folder / "campaign.yaml").write_text(json.dumps(document))
-    return folder
+from assets_defs import build_definitions
+from tests.assets_defs.campaigns import ROWS, write_campaign
 
 
 @pytest.fixture
@@ -154,42 +133,6 @@ def test_a_bad_export_fails_the_step_in_our_words(campaign):
         assert "no file matches exports/*.csv" in failure.user_failure_data.description
 
 
-def test_the_sensor_asks_for_a_build_when_exports_have_settled(campaign):
-    definitions = build_definitions(campaign)
-    sensor = definitions.resolve_sensor_def("small_exports")
-
-    def first_key(tick):
-        return tick.run_requests[0].run_key
-
-    def look(cursor):
-        with dg.instance_for_test() as instance:
-            return sensor.evaluate_tick(
-                dg.build_sensor_context(instance=instance, cursor=cursor, definitions=definitions)
-            )
-
-    first = look(None)
-    assert not first.run_requests  # new, but it may still be growing
-    second = look(first.cursor)
-    assert len(second.run_requests) == 1
-    third = look(second.cursor)
-    assert not third.run_requests
-    export = campaign / "exports" / "a.csv"
-    export.write_bytes(export.read_bytes())  # a new mtime, the same content
-    assert not look(second.cursor).run_requests
-    export.write_text(export.read_text() + "new,w1,a\n")
-    growing = look(second.cursor)
-    assert not growing.run_requests
-    settled = look(growing.cursor)
-    assert settled.run_requests[0].run_key != second.run_requests[0].run_key
-    export.write_text(export.read_text().replace("new,w1,a\n", ""))  # as it was before
-    again = look(look(settled.cursor).cursor)
-    keys = {first_key(t) for t in (second, settled, again)}
-    assert len(keys) == 3  # dagster skips a run key that it has seen
-    export.unlink()
-    gone = look(settled.cursor)
-    assert "no file matches" in gone.skip_message
-
-
 def test_two_campaigns_live_in_one_project(tmp_path):
     definitions = dg.Definitions.merge(
         build_definitions(write_campaign(tmp_path / "one", "one")),
@@ -207,24 +150,6 @@ def test_overrides_replace_top_level_keys(campaign, tmp_path):
     assert (tmp_path / "elsewhere" / "latest.json").exists()
     with pytest.raises(ConfigError, match="1 problem"):
         build_definitions(campaign, glod="x")
-
-
-@pytest.mark.filterwarnings(  # dagster's own reading of defs.yaml
-    "ignore:.*parse_obj_as:pydantic.warnings.PydanticDeprecatedSince20"
-)
-@pytest.mark.filterwarnings("ignore::dagster.BetaWarning")
-def test_the_component_builds_the_same_definitions(campaign):
-    with create_defs_folder_sandbox() as sandbox:
-        path = sandbox.scaffold_component(
-            component_cls=JudgmentCampaign,
-            defs_yaml_contents={
-                "type": "assets_defs.JudgmentCampaign",
-                "attributes": {"campaign": str(campaign)},
-            },
-        )
-        with sandbox.load_component_and_build_defs(defs_path=path) as (_, definitions):
-            keys = {spec.key for spec in definitions.resolve_all_asset_specs()}
-    assert keys == {s.key for s in build_definitions(campaign).resolve_all_asset_specs()}
 
 
 def test_workspace_shows_the_examples():

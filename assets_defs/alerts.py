@@ -1,0 +1,127 @@
+"""Failed builds: the sensor that tells somebody.
+
+The sensor is of the campaign's job, whoever launched it; `annot build` tells the person who
+waits for it. Runs that were killed from outside fail, and are told of, when Dagster's run
+monitoring finds them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.storage.store import Store
+from assets_defs.automation import ATTENDED_TAG
+
+if TYPE_CHECKING:
+    from assets_defs.automation import NightlyJob
+
+
+@dataclass(frozen=True)
+class FailedBuild:
+    """What is known of a build that failed.
+
+    Parameters
+    ----------
+    campaign
+        Name of the campaign.
+    run_id, job
+        The run, as Dagster knows it.
+    message
+        What went wrong, where, what is allowed and what to do: text of several lines.
+    """
+
+    campaign: str
+    run_id: str
+    job: str
+    message: str
+
+
+OnFailure = Callable[[FailedBuild], object]
+
+
+def resolved(on_failure: OnFailure | str | None) -> OnFailure | None:
+    """The function, imported if it is named as ``package.module:function``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such function.
+    """
+    if not isinstance(on_failure, str):
+        return on_failure
+    module, _, name = on_failure.partition(":")
+    what = ""
+    try:
+        found = getattr(importlib.import_module(module), name) if module and name else None
+    except Exception as error:  # a user's module may raise anything when it is imported
+        found, what = None, f"{type(error).__name__}: {error}"
+    if not callable(found):
+        raise ConfigError(
+            f"on_failure: {on_failure} cannot be called",
+            [
+                Problem(
+                    "on_failure",
+                    what or "no function of a module",
+                    "package.module:function",
+                    "name a function that can be imported where Dagster runs",
+                )
+            ],
+        )
+    function: OnFailure = found
+    return function
+
+
+def failure_sensor(
+    campaign: LoadedCampaign, job: NightlyJob, on_failure: OnFailure | None
+) -> dg.SensorDefinition:
+    """Calls ``on_failure`` for each failed run of the job; without it, logs the message."""
+    name = campaign.settings.campaign
+
+    @dg.run_failure_sensor(
+        name=f"{name}_failed",
+        monitored_jobs=[job],
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Tells of builds that failed: calls on_failure, else logs the message.",
+    )
+    def failed(context: dg.RunFailureSensorContext) -> dg.SkipReason:
+        run = context.dagster_run
+        if ATTENDED_TAG in run.tags:
+            return dg.SkipReason("annot build has told whoever waited for it")
+        build = FailedBuild(name, run.run_id, run.job_name, _message(campaign, context))
+        context.log.error(f"{name}: {build.message}")
+        if on_failure is None:
+            return dg.SkipReason(f"run {run.run_id} failed; logged, for there is no on_failure")
+        try:
+            on_failure(build)
+        except Exception as error:
+            context.log.exception(f"on_failure itself failed: {error}")
+            return dg.SkipReason(f"run {run.run_id} failed; on_failure failed too: {error}")
+        return dg.SkipReason(f"run {run.run_id} failed; on_failure was called")
+
+    return failed
+
+
+def _message(campaign: LoadedCampaign, context: dg.RunFailureSensorContext) -> str:
+    """In our words if a stage noted them, else in those of the steps, else of the run."""
+    noted = Store(campaign.store).last_outcome()
+    if noted and noted["run"] == context.dagster_run.run_id:
+        return noted["outcome"]
+    for event in context.get_step_failure_events():
+        failure = event.step_failure_data
+        if failure.user_failure_data and failure.user_failure_data.description:
+            return failure.user_failure_data.description
+        if failure.error:
+            return failure.error.message.strip()
+    killed = Problem(
+        "",
+        context.failure_event.message or "Dagster says no more",
+        do="see the run's log; the last release stands, the next run goes on from what is made",
+    )
+    return str(StoreError("the run was ended from outside", [killed]))

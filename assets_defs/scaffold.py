@@ -1,0 +1,92 @@
+"""`dg scaffold defs assets_defs.JudgmentCampaign NAME`: files that load as they are written."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from pathlib import Path
+
+import click
+import dagster as dg
+from pydantic import BaseModel, Field
+
+CAMPAIGN = """\
+# Campaign {name}: settings of a build. Paths are relative to this file.
+# All settings: docs/campaign.md of annot-pipeline.
+#
+# 1. Put exports into exports/.
+# 2. Let annot guess what stands in them, or mend `sources` by hand:
+#      annot init {folder}/exports -o {folder} --force
+# 3. annot validate {folder}     what maps to what, what would be rejected; writes nothing
+# 4. Launch the job {name}_nightly, or switch on its schedule or sensor.
+
+campaign: {name}
+
+store: store  # working state; another folder or disk will do
+gold: gold    # releases: a folder, or s3://bucket/prefix
+
+sources:
+  - path: exports/*.csv
+    format: csv  # or jsonl, parquet, mturk, label_studio, ...
+    fields:      # what annot calls it: the column of the export
+      item: item
+      judge: judge
+      label: label  # or score, for numbers on a scale
+
+schedule:
+  cron: "0 2 * * *"
+  timezone: UTC
+  active: false            # true: as soon as a daemon runs
+  sensor: {{active: false}}  # true: a build whenever exports are new or changed
+"""
+
+IGNORED = "# data, which is not part of the project\nexports/\nstore/\ngold/\n"
+
+
+class ScaffoldParams(BaseModel):
+    """Options of the scaffolder."""
+
+    exports: str | None = Field(
+        default=None,
+        description="An export, or a folder of exports: campaign.yaml is guessed from them.",
+    )
+
+
+class CampaignScaffolder(dg.Scaffolder[ScaffoldParams]):
+    """Writes defs.yaml, a commented campaign.yaml and the folder for exports."""
+
+    @classmethod
+    def get_scaffold_params(cls) -> type[ScaffoldParams]:
+        """What `dg scaffold defs` takes."""
+        return ScaffoldParams
+
+    def scaffold(self, request: dg.ScaffoldRequest[ScaffoldParams]) -> None:
+        """Write the files; a campaign.yaml that is there already stays."""
+        folder = request.target_path
+        target = folder / "campaign.yaml"
+        if not target.exists():
+            target.write_text(_campaign_text(folder, request.params), encoding="utf-8")
+            (folder / ".gitignore").write_text(IGNORED, encoding="utf-8")
+            (folder / "exports").mkdir(exist_ok=True)
+        dg.scaffold_component(request, {"campaign": "."})
+        print(f"next: see {target}, then annot validate {folder}")
+
+
+def _campaign_text(folder: Path, params: ScaffoldParams) -> str:
+    if params.exports is None:
+        return CAMPAIGN.format(name=campaign_name(folder.name), folder=folder)
+    from annot_pipeline.errors import AnnotError
+    from annot_pipeline.guess import guess_campaign
+
+    try:
+        return guess_campaign([Path(params.exports)], folder.resolve(), named_by_folder=True)
+    except AnnotError as error:
+        with contextlib.suppress(OSError):  # dagster made the folder; it stays if it holds files
+            folder.rmdir()
+        raise click.ClickException(str(error)) from None
+
+
+def campaign_name(text: str) -> str:
+    """A valid name of a campaign that is like a text."""
+    name = re.sub(r"[^a-z0-9_]+", "_", text.lower()).strip("_")
+    return name if re.match(r"[a-z]", name) else f"campaign_{name}".rstrip("_")

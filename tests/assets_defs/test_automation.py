@@ -1,0 +1,299 @@
+"""What a night needs: schedule, freshness, retries, and who is told when it fails."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError, InputError
+from annot_pipeline.storage import archive
+from annot_pipeline.storage.releases import Releases
+from assets_defs import FailedBuild, build_definitions
+from assets_defs.automation import ATTENDED_TAG
+from assets_defs.freshness import longest_gap
+from assets_defs.run import run_in_process
+from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
+
+AT_ONCE = {"retries": {"max": 2, "delay_seconds": 0}}
+
+
+def run(
+    definitions: dg.Definitions, instance: dg.DagsterInstance, tags: Mapping[str, str] | None = None
+):
+    job = definitions.resolve_job_def("small_nightly")
+    return job.execute_in_process(instance=instance, raise_on_error=False, tags=tags)
+
+
+def test_nothing_runs_before_it_is_switched_on(tmp_path):
+    stopped = build_definitions(write_campaign(tmp_path / "a"))
+    assert stopped.resolve_schedule_def("small_nightly_schedule").default_status.value == "STOPPED"
+    assert stopped.resolve_sensor_def("small_exports").default_status.value == "STOPPED"
+    assert stopped.resolve_sensor_def("small_failed").default_status.value == "RUNNING"
+    active = {"active": True, "sensor": {"active": True, "interval_seconds": 7}}
+    running = build_definitions(tmp_path / "a", schedule=active)
+    assert running.resolve_schedule_def("small_nightly_schedule").default_status.value == "RUNNING"
+    sensor = running.resolve_sensor_def("small_exports")
+    assert (sensor.default_status.value, sensor.minimum_interval_seconds) == ("RUNNING", 7)
+
+
+def test_a_tick_of_an_earlier_hour_asks_for_the_same_job(tmp_path):
+    """The clock may be set back: a tick knows its own time alone."""
+    definitions = build_definitions(write_campaign(tmp_path / "small"))
+    schedule = definitions.resolve_schedule_def("small_nightly_schedule")
+    with dg.DagsterInstance.ephemeral() as instance:
+        for year in (2031, 2020):
+            context = dg.build_schedule_context(instance, datetime(year, 1, 1))
+            assert len(schedule.evaluate_tick(context).run_requests) == 1
+
+
+def test_runs_carry_the_campaign(tmp_path):
+    definitions = build_definitions(write_campaign(tmp_path / "small"))
+    assert definitions.resolve_job_def("small_nightly").tags["annot/campaign"] == "small"
+
+
+@pytest.mark.parametrize("cron", ["99 * * * *", "0 0 31 2 *"])
+def test_a_cron_that_is_never_is_refused_in_our_words(tmp_path, cron):
+    write_campaign(tmp_path / "small", schedule={"cron": cron})
+    with pytest.raises(ConfigError, match=r"(?s)schedule\.cron: .* is never.*allowed:.*do:"):
+        build_definitions(tmp_path / "small")
+
+
+@pytest.mark.parametrize(
+    ("cron", "hours"),
+    [
+        ("0 2 * * *", 24), ("0 2 * * 1-5", 72), ("0 */6 * * *", 6), ("0 2 1 * *", 31 * 24),
+        ("*/10 8-18 * * 1-5", 61 + 1 / 6),
+    ],
+)  # fmt: skip
+def test_the_longest_time_between_ticks(cron, hours):
+    assert longest_gap(cron, "UTC") == timedelta(hours=hours)
+
+
+def test_an_hour_more_where_clocks_go_back():
+    assert longest_gap("30 3 * * *", "Europe/Paris") == timedelta(hours=25)
+
+
+def windows(folder: Path, **schedule) -> tuple[float, float | None]:
+    definitions = build_definitions(folder, schedule=schedule)
+    policies = {
+        spec.key.to_user_string(): spec.freshness_policy
+        for spec in definitions.resolve_all_asset_specs()
+        if spec.freshness_policy
+    }
+    assert {"small/release", "small/gold/labels"} <= set(policies)
+    assert "small/controlled" not in policies
+    policy = policies["small/gold/labels"]
+    warn = policy.warn_window and policy.warn_window.to_timedelta() / timedelta(hours=1)
+    return policy.fail_window.to_timedelta() / timedelta(hours=1), warn
+
+
+def test_gold_is_late_when_nights_are_missed(tmp_path):
+    folder = write_campaign(tmp_path / "small")
+    assert windows(folder) == (48, 30)
+    assert windows(folder, fresh={"fail_hours": 5}) == (5, None)
+    assert windows(folder, fresh={"fail_hours": 5, "warn_hours": 2}) == (5, 2)
+    assert windows(folder, cron="* * * * *")[1] >= 1 / 60
+
+
+@pytest.mark.parametrize(
+    ("fresh", "said"),
+    [({"warn_hours": 3}, "needs fail_hours"), ({"warn_hours": 3, "fail_hours": 2}, "less than")],
+)
+def test_freshness_that_warns_last_is_refused(tmp_path, fresh, said):
+    with pytest.raises(ConfigError, match=said):
+        build_definitions(write_campaign(tmp_path / "small"), schedule={"fresh": fresh})
+
+
+@pytest.fixture
+def retried(tmp_path: Path) -> Path:
+    return write_campaign(tmp_path / "small", schedule=AT_ONCE)
+
+
+def retries_of(result, stage: str) -> int:
+    events = result.all_events
+    return sum(e.event_type_value == "STEP_UP_FOR_RETRY" and stage in e.step_key for e in events)
+
+
+def test_an_export_that_comes_late_is_waited_for(retried, monkeypatch):
+    (retried / "exports" / "a.csv").rename(retried / "late")
+    looked = []
+    find = archive._glob
+
+    def late(folder, pattern):
+        looked.append(pattern)
+        if len(looked) == 2:
+            (retried / "late").rename(retried / "exports" / "a.csv")
+        return find(folder, pattern)
+
+    monkeypatch.setattr(archive, "_glob", late)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(build_definitions(retried), instance)
+    assert result.success
+    assert retries_of(result, "archive_exports") == 1
+
+
+def test_half_a_gzip_is_waited_for(retried):
+    (retried / "exports" / "a.csv").unlink()
+    whole = gzip.compress(("item,judge,label\n" + ROWS).encode())
+    export = retried / "exports" / "a.csv.gz"
+    export.write_bytes(whole[:-20])
+    source = {
+        "path": "exports/*", "format": "csv",
+        "fields": {"item": "item", "judge": "judge", "label": "label"},
+    }  # fmt: skip
+    definitions = build_definitions(retried, sources=[source])
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(definitions, instance)
+        assert not result.success
+        failure = result.failure_data_for_node("small__archive_exports").user_failure_data
+        assert "cut short" in failure.description
+        assert retries_of(result, "archive_exports") == 2
+        assert not list((retried / "store" / "archive").rglob("*.*"))
+        export.write_bytes(whole)
+        assert run(definitions, instance).success
+
+
+def test_a_wrong_mapping_is_not_tried_again(retried):
+    (retried / "exports" / "a.csv").write_text("thing,judge,label\n1,2,3\n")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(build_definitions(retried), instance)
+    assert not result.success
+    assert retries_of(result, "") == 0
+
+
+def test_a_disk_that_is_away_when_it_is_time_to_publish(retried, monkeypatch):
+    gold = retried / "elsewhere" / "gold"
+    gold.parent.write_text("not a folder")
+    calls = []
+    from assets_defs import release
+
+    def mended(build):
+        calls.append(build)
+        if len(calls) == 3:
+            gold.parent.unlink()
+        return publish(build)
+
+    publish = release.publish
+    monkeypatch.setattr(release, "publish", mended)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(build_definitions(retried, gold=str(gold)), instance)
+    assert result.success
+    assert retries_of(result, "release") == 2
+    assert Releases(gold).versions() == ["v0001"]
+
+
+def test_a_person_does_not_wait_for_retries(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=None, schedule={"retries": {"max": 9}})
+    with pytest.raises(ConfigError, match="an export is missing"):
+        run_in_process(load_campaign(campaign), lambda _: None)
+
+
+def test_reasons_that_may_pass_say_so(tmp_path):
+    with pytest.raises(ConfigError) as missing:
+        archive.find_exports(tmp_path, "*.csv", latest=False, where="sources.0.path")
+    assert missing.value.may_pass
+    (tmp_path / "a.csv").symlink_to(tmp_path / "away")
+    with pytest.raises(InputError) as broken:
+        archive.find_exports(tmp_path, "*.csv", latest=False, where="sources.0.path")
+    assert broken.value.may_pass
+    with pytest.raises(ConfigError) as wrong:
+        archive.find_exports(tmp_path, "**.csv", latest=False, where="sources.0.path")
+    assert not wrong.value.may_pass
+
+
+def told(
+    campaign: Path, on_failure, instance: dg.DagsterInstance, *, attended: bool = False
+) -> str:
+    """Run the job and then its failure sensor; what the sensor said."""
+    definitions = build_definitions(campaign, on_failure=on_failure)
+    result = run(definitions, instance, {ATTENDED_TAG: "true"} if attended else {})
+    (event,) = [e for e in result.all_events if e.event_type_value == "PIPELINE_FAILURE"]
+    context = dg.build_run_status_sensor_context(
+        "small_failed", event, instance, result.dagster_run,
+        partition_key=None, context=None,
+    ).for_run_failure()  # fmt: skip
+    sensor = definitions.resolve_sensor_def("small_failed")
+    return sensor(context).skip_message
+
+
+def test_a_failed_night_is_told(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=None, schedule=AT_ONCE)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        said = told(campaign, failures.append, instance)
+    assert "on_failure was called" in said
+    (failure,) = failures
+    assert (failure.campaign, failure.job) == ("small", "small_nightly")
+    assert "no file matches exports/*.csv" in failure.message
+    assert "do:" in failure.message
+
+
+def test_a_failed_gate_is_told_in_the_words_of_the_gate(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=ROWS + ",w1,a\n" * 9)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        told(campaign, failures.append, instance)
+    assert "a gate failed" in failures[0].message
+    assert "item is blank" in failures[0].message
+
+
+def test_without_a_hook_or_with_a_broken_one_the_sensor_goes_on(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=None, schedule=AT_ONCE)
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert "logged" in told(campaign, None, instance)
+        assert "on_failure failed too" in told(campaign, _breaks, instance)
+
+
+def test_whoever_waits_for_annot_build_is_not_told_twice(tmp_path):
+    campaign = write_campaign(tmp_path / "small", rows=None)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert "has told" in told(campaign, failures.append, instance, attended=True)
+    assert failures == []
+
+
+def _breaks(failure: FailedBuild) -> None:
+    raise RuntimeError(f"the chat server is away, {failure.campaign} is not told")
+
+
+def test_a_hook_is_named_as_text(tmp_path):
+    campaign = write_campaign(tmp_path / "small")
+    build_definitions(campaign, on_failure="assets_defs.alerts:FailedBuild")
+    for wrong in ("assets_defs", "assets_defs.alerts:nobody", "no.such.module:tell", ":x", ""):
+        with pytest.raises(ConfigError, match=r"(?s)on_failure.*package\.module:function"):
+            build_definitions(campaign, on_failure=wrong)
+
+
+def test_what_was_skipped_says_why(tmp_path):
+    campaign = write_campaign(tmp_path / "small")
+    definitions = build_definitions(campaign)
+    key = dg.AssetKey(["small", "gold", "labels"])
+    with dg.DagsterInstance.ephemeral() as instance:
+        first = run(definitions, instance)
+        write_export(campaign)
+        run(definitions, instance)
+        event = instance.get_latest_materialization_event(key)
+    metadata = event.asset_materialization.metadata
+    assert f"as run {first.run_id} had them" in metadata["skipped"].value
+
+
+def test_an_export_that_vanishes_while_it_is_archived_is_named(tmp_path, monkeypatch):
+    export = tmp_path / "a.csv"
+    export.write_text("item,judge,label\n")
+    digest = archive.file_sha256
+
+    def vanishing(path: Path) -> str:
+        found = digest(path)
+        path.unlink()
+        return found
+
+    monkeypatch.setattr(archive, "file_sha256", vanishing)
+    with pytest.raises(InputError, match=r"a\.csv: cannot be read") as error:
+        archive.archive_file(export, tmp_path / "archive")
+    assert error.value.may_pass

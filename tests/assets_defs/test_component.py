@@ -1,0 +1,170 @@
+"""The component: in a project's defs folder, with errors in our words, scaffolded, light."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import dagster as dg
+import pytest
+from dagster.components.testing.utils import create_defs_folder_sandbox
+
+from annot_pipeline.campaign_file import load_campaign
+from assets_defs import JudgmentCampaign, build_definitions
+from assets_defs.scaffold import campaign_name
+from tests.assets_defs.campaigns import ROWS, write_campaign
+
+pytestmark = [
+    pytest.mark.filterwarnings(  # dagster's own reading of defs.yaml
+        "ignore:.*parse_obj_as:pydantic.warnings.PydanticDeprecatedSince20"
+    ),
+    pytest.mark.filterwarnings("ignore::dagster.BetaWarning"),
+]
+
+
+def keys(definitions: dg.Definitions) -> set[str]:
+    return {spec.key.to_user_string() for spec in definitions.resolve_all_asset_specs()}
+
+
+def load(*attributes: dict[str, Any]) -> set[str]:
+    """Keys of a project with these instances."""
+    with create_defs_folder_sandbox() as sandbox:
+        for number, given in enumerate(attributes):
+            sandbox.scaffold_component(
+                component_cls=JudgmentCampaign,
+                defs_path=f"campaign_{number}",
+                defs_yaml_contents={"type": "assets_defs.JudgmentCampaign", "attributes": given},
+            )
+        with sandbox.build_all_defs() as definitions:
+            dg.Definitions.validate_loadable(definitions)
+            return keys(definitions)
+
+
+def test_the_component_builds_the_same_definitions(tmp_path):
+    campaign = write_campaign(tmp_path / "small")
+    assert load({"campaign": str(campaign)}) == keys(build_definitions(campaign))
+
+
+def test_several_instances_in_one_project(tmp_path):
+    campaign = str(write_campaign(tmp_path / "small"))
+    other = {"campaign": "other", "store": "store2", "gold": "gold2"}
+    found = load({"campaign": campaign}, {"campaign": campaign, "overrides": other})
+    assert {"small/release", "other/release"} <= found
+
+
+def test_the_same_campaign_twice_is_an_error_that_names_it(tmp_path):
+    campaign = str(write_campaign(tmp_path / "small"))
+    with pytest.raises(dg.DagsterInvalidDefinitionError, match=r"Duplicate.*'small'"):
+        load({"campaign": campaign}, {"campaign": campaign})
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"campaign": "nowhere"}, "nowhere: no campaign file"),
+        ({"overrides": {"schdule": {}}}, "schdule: unknown key"),
+        ({"overrides": {"quality": {"test": "nope"}}}, "quality.test: 'nope' is not allowed"),
+        ({"overrides": {"campaign": 3}}, "campaign: 3 is not a string"),
+        ({"on_failure": "no.such:function"}, "package.module:function"),
+    ],
+)
+def test_what_is_wrong_is_said_in_our_words(tmp_path, given, said):
+    campaign = str(write_campaign(tmp_path / "small"))
+    with pytest.raises(Exception, match="Error while building definitions") as error:
+        load({"campaign": campaign} | given)
+    cause = error.value.__cause__
+    assert said in str(cause)
+    assert "do:" in str(cause) or "allowed:" in str(cause)
+    assert cause.__suppress_context__  # nothing of pydantic's stands above
+
+
+def test_attributes_are_documented():
+    properties = JudgmentCampaign.get_model_cls().model_json_schema()["properties"]
+    assert set(properties) == {"campaign", "overrides", "on_failure"}
+    assert all(len(attribute["description"]) > 40 for attribute in properties.values())
+
+
+HEAVY = ("annot_pipeline", "numpy", "pandas", "pyarrow", "duckdb", "scipy", "great_expectations")
+
+
+def test_the_entry_point_loads_dagster_alone():
+    code = (
+        "import sys, assets_defs; print(assets_defs.JudgmentCampaign.get_spec().tags);"
+        f"print([m for m in {HEAVY} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_all_works_where_dagster_alone_is_installed():
+    """Neither the web server nor dg, which are extras."""
+    code = (
+        "import sys\n"
+        "for name in ('dagster_webserver', 'dagster_dg_cli', 'dagster_dg_core', 's3fs'):\n"
+        "    sys.modules[name] = None\n"
+        "import examples.definitions, dagster\n"
+        "dagster.Definitions.validate_loadable(examples.definitions.defs)"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, cwd=root
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_lazy_is_there():
+    import assets_defs
+
+    assert {getattr(assets_defs, name).__name__ for name in assets_defs.__all__} == {
+        "FailedBuild", "JudgmentCampaign", "build_definitions",
+    }  # fmt: skip
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = assets_defs.nothing
+
+
+def test_what_is_scaffolded_loads():
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(component_cls=JudgmentCampaign, defs_path="Röd-2")
+        assert (path / "exports").is_dir()
+        assert "exports/" in (path / ".gitignore").read_text()
+        name = load_campaign(path).settings.campaign
+        with sandbox.build_all_defs() as definitions:
+            assert f"{name}/release" in keys(definitions)
+
+
+def test_scaffolding_guesses_from_exports_and_keeps_a_file_that_is_there(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("text_id,worker,answer\n" + ROWS)
+    params = {"exports": str(tmp_path / "in")}
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=JudgmentCampaign, defs_path="sentiment", scaffold_params=params
+        )
+        settings = load_campaign(path).settings
+        assert settings.campaign == "sentiment"
+        assert settings.sources[0].fields["judge"].column == "worker"
+        (path / "campaign.yaml").write_text("campaign: mine\nsources: []\n")
+        sandbox.scaffold_component(component_cls=JudgmentCampaign, defs_path="sentiment")
+        assert (path / "campaign.yaml").read_text().startswith("campaign: mine")
+
+
+def test_exports_that_cannot_be_guessed_from_leave_no_folder(tmp_path):
+    with create_defs_folder_sandbox() as sandbox:
+        with pytest.raises(click.ClickException, match="no such file or folder"):
+            sandbox.scaffold_component(
+                component_cls=JudgmentCampaign,
+                defs_path="sentiment",
+                scaffold_params={"exports": str(tmp_path / "nothing")},
+            )
+        assert not (sandbox.defs_folder_path / "sentiment").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("My-Toxicity 2", "my_toxicity_2"), ("2nd", "campaign_2nd"), ("日本", "campaign")],
+)
+def test_names_of_campaigns(text, name):
+    assert campaign_name(text) == name

@@ -1,0 +1,44 @@
+"""docs/dagster.md: its settings can be written, its names exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import dagster as dg
+from ruamel.yaml import YAML
+
+from assets_defs import JudgmentCampaign, build_definitions
+from tests.assets_defs.campaigns import write_campaign
+
+TEXT = (Path(__file__).parents[2] / "docs" / "dagster.md").read_text()
+COMPONENT, SCHEDULE, INSTANCE = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
+
+
+def read(text: str) -> dict:
+    return YAML(typ="safe", pure=True).load(text)
+
+
+def test_the_attributes_are_those_of_the_component():
+    said = read(COMPONENT)
+    assert said["type"] == "assets_defs.JudgmentCampaign"
+    assert set(said["attributes"]) == set(JudgmentCampaign.model_fields)
+
+
+def test_the_schedule_can_be_written(tmp_path):
+    definitions = build_definitions(
+        write_campaign(tmp_path / "small"), schedule=read(SCHEDULE)["schedule"]
+    )
+    names = {s.name for s in [*definitions.schedules, *definitions.sensors]}
+    names |= {definitions.resolve_job_def("small_nightly").name}
+    for name in names:
+        assert f"`{name.replace('small', 'CAMPAIGN')}`" in TEXT, name
+
+
+def test_dagster_takes_the_settings_of_the_instance(tmp_path):
+    (tmp_path / "dagster.yaml").write_text(INSTANCE)
+    with dg.DagsterInstance.from_config(str(tmp_path)) as instance:
+        assert instance.run_monitoring_enabled
+        limits = instance.get_concurrency_config().run_queue_config.tag_concurrency_limits
+        assert limits[0]["key"] == "annot/campaign"
+        assert not instance.telemetry_enabled

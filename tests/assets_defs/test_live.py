@@ -1,0 +1,194 @@
+"""Nights as they are: a new project, a daemon, a clock, and several campaigns on one SQLite.
+
+What takes minutes runs under `make soak`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import annot_pipeline
+from annot_pipeline.storage.releases import Releases
+from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
+from tests.assets_defs.deployment import BIN, PATIENCE, Deployment, until
+
+AGREED = "".join(f"i{i},w{j},{'ab'[(i + (i % 7 == j)) % 2]}\n" for i in range(30) for j in range(5))
+"""Answers of judges who err now and then: no gate warns."""
+
+CHROMIUM = Path("/usr/bin/chromium")
+LONG = pytest.mark.skipif("SOAK" not in os.environ, reason="minutes: make soak")
+ALERTS = """\
+from pathlib import Path
+
+
+def tell(failure):
+    (Path(__file__).parent / "told.txt").write_text(f"{failure.campaign}: {failure.message}")
+"""
+CHECKS = """{assetNodes {assetKey {path} assetChecksOrError {... on AssetChecks {checks {
+    name executionForLatestMaterialization {status evaluation {severity}}}}}}}"""
+
+
+@LONG
+def test_from_a_new_project_to_gold(tmp_path):
+    live = Deployment(tmp_path)
+    project, folder = new_project(live)
+    assert "assets_defs.JudgmentCampaign" in live.run("dg", "list", "components", at=project)
+    live.run("dg", "check", "yaml", at=project)
+    live.run("dg", "check", "defs", at=project)
+    with live.running("dg", "dev", "--port", str(live.port), at=project):
+        until(lambda: answers(live), "the web server")
+        write_export(folder, AGREED)
+        until(lambda: [r for r in live.runs() if r["status"] == "SUCCESS"], "a run by the sensor")
+        assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 30
+        checks = statuses(live)
+        assert {"accounting", "rejected_share"} <= set(checks)
+        assert {name for name, status in checks.items() if status != "SUCCEEDED"} == set()
+        pictures(live, tmp_path, "night/gold/labels")
+        write_export(folder, ",w1,a\n" * 90, "broken.csv")
+        told = project / "src" / "shop" / "told.txt"
+        until(told.exists, "the alert")
+        assert "rejected_share" in told.read_text()
+        assert Releases(folder / "gold").versions() == ["v0001"]
+    live.run("dg", "check", "defs", at=project)  # store and gold lie among the definitions
+
+
+def new_project(live: Deployment) -> tuple[Path, Path]:
+    """A project with a campaign whose sensor is active; the folders of both."""
+    live.run("create-dagster", "project", "--no-uv-sync", "shop")
+    project = live.folder / "shop"
+    said = live.run("dg", "scaffold", "defs", "assets_defs.JudgmentCampaign", "night", at=project)
+    assert "next: " in said
+    folder = project / "src" / "shop" / "defs" / "night"
+    (project / "src" / "shop" / "alerts.py").write_text(ALERTS)
+    (folder / "defs.yaml").write_text(
+        "type: assets_defs.JudgmentCampaign\n"
+        "attributes: {campaign: ., on_failure: 'shop.alerts:tell'}\n"
+    )
+    written = (folder / "campaign.yaml").read_text()
+    active = written.replace(
+        "sensor: {active: false}", "sensor: {active: true, interval_seconds: 5}"
+    )
+    assert active != written
+    (folder / "campaign.yaml").write_text(active)
+    return project, folder
+
+
+def answers(live: Deployment) -> bool:
+    try:
+        return bool(live.ask("{version}"))
+    except OSError:
+        return False
+
+
+def statuses(live: Deployment) -> dict[str, str]:
+    """How the newest execution of each check went."""
+    return {
+        check["name"]: check["executionForLatestMaterialization"]["status"]
+        for node in live.ask(CHECKS)["assetNodes"]
+        for check in node["assetChecksOrError"].get("checks", ())
+    }
+
+
+def pictures(live: Deployment, folder: Path, asset: str) -> None:
+    """Screenshots of an asset's checks and of the lineage, where a browser is installed."""
+    if not CHROMIUM.is_file():
+        return
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(f"http://127.0.0.1:{live.port}/assets/{asset}?view=checks")
+        page.get_by_text("Passed").first.wait_for(timeout=PATIENCE * 1000)
+        page.screenshot(path=folder / "checks.png")
+        page.goto(f"http://127.0.0.1:{live.port}/asset-groups")
+        page.get_by_text("labels").first.wait_for(timeout=PATIENCE * 1000)
+        page.wait_for_timeout(3000)
+        page.screenshot(path=folder / "lineage.png")
+        browser.close()
+
+
+@LONG
+def test_a_tick_of_the_clock_publishes(tmp_path):
+    """The daemon alone, without a web server."""
+    live = Deployment(tmp_path)
+    folder = write_campaign(tmp_path / "c", schedule={"cron": "* * * * *", "active": True})
+    definitions_file(tmp_path, folder)
+    with live.running("dagster-daemon", "run", "-f", "defs.py"):
+        until((folder / "gold" / "latest.json").exists, "a release")
+    assert annot_pipeline.load_gold(folder / "gold", "labels").num_rows == 9
+
+
+DYING = """
+import os, pathlib, time
+import assets_defs.release
+
+
+def hang(build):
+    pathlib.Path("pid").write_text(str(os.getpid()))
+    time.sleep(600)
+
+
+assets_defs.release.publish = hang
+"""
+
+
+@LONG
+def test_a_run_that_is_killed_from_outside_is_told(tmp_path):
+    live = Deployment(tmp_path)
+    folder = write_campaign(tmp_path / "c", schedule={"cron": "* * * * *", "active": True})
+    (tmp_path / "alerts.py").write_text(ALERTS)
+    file = definitions_file(tmp_path, folder, on_failure="alerts:tell")
+    file.write_text(DYING + file.read_text())
+    with live.running("dagster-daemon", "run", "-f", "defs.py"):
+        until((tmp_path / "pid").exists, "a run that publishes")
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+        until((tmp_path / "told.txt").exists, "the alert")
+    said = (tmp_path / "told.txt").read_text()
+    assert said.startswith("small: the run was ended from outside")
+    assert "do:" in said
+    assert not (folder / "gold").exists()
+
+
+def definitions_file(folder: Path, *campaigns: Path, on_failure: str | None = None) -> Path:
+    file = folder / "defs.py"
+    built = ", ".join(
+        f"build_definitions({str(c)!r}, on_failure={on_failure!r})" for c in campaigns
+    )
+    file.write_text(
+        "import dagster as dg\nfrom assets_defs import build_definitions\n"
+        f"defs = dg.Definitions.merge({built})\n"
+    )
+    return file
+
+
+@LONG
+def test_parallel_runs_on_one_sqlite(tmp_path):
+    """Two campaigns at once, each in a process, recorded by one instance."""
+    live = Deployment(tmp_path)
+    campaigns = {name: write_campaign(tmp_path / name, name) for name in ("one", "two")}
+    definitions_file(tmp_path, *campaigns.values())
+    runs = [
+        subprocess.Popen(
+            [BIN / "dagster", "job", "execute", "-f", "defs.py", "-j", f"{name}_nightly"],
+            cwd=tmp_path, env=live.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )
+        for name in campaigns
+    ]  # fmt: skip
+    for run in runs:
+        said, _ = run.communicate(timeout=PATIENCE)
+        assert run.returncode == 0, said[-3000:]
+        assert "database is locked" not in said
+    hashes = set()
+    for folder in campaigns.values():
+        manifest = Releases(folder / "gold").get().manifest
+        hashes |= {t["sha256"] for t in manifest["tables"] if t["name"] == "judge_confusion"}
+        assert len(annot_pipeline.load_gold(folder / "gold", "labels")) == ROWS.count("w0")
+    assert len(hashes) == 2  # tasks are named after their campaigns: nothing is shared
