@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.storage.files import file_sha256, replacing
 
 MAGIC = "*?["
+COPIED_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -82,33 +85,69 @@ def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
 def archive_file(path: Path, archive: Path) -> tuple[str, int]:
     """Keep a file's bytes; returns their SHA-256 and their number.
 
-    The digest is that of the bytes kept, also when the file changes meanwhile.
+    They are those of one moment: what changes meanwhile is refused, for half of a row, or of an
+    archive, would be taken for the whole.
 
     Raises
     ------
     InputError
-        The file cannot be read.
+        The file cannot be read, or is still being written.
     """
-    try:
+    with _reading(path):
+        before = _stamp(path)
         digest = file_sha256(path)
-    except OSError as error:
-        raise InputError(
-            f"{path}: cannot be read",
-            [Problem("", error.strerror or str(error), do="check the file and who may read it")],
-        ) from None
     kept = archived(archive, digest)
-    if kept.exists() and kept.stat().st_size == path.stat().st_size:
-        return digest, kept.stat().st_size
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(kept) as temporary:
-        shutil.copyfile(path, temporary)
-        copied = file_sha256(temporary)
-        if copied != digest:
-            raise InputError(
-                f"{path}: changed while it was read",
-                [Problem("", "the export is still being written", do="build again later")],
-            )
-    return digest, kept.stat().st_size
+    if not (kept.exists() and kept.stat().st_size == before.size):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(kept) as temporary:
+            _copy(path, temporary)
+            if file_sha256(temporary) != digest:
+                raise _changing(path)
+    with _reading(path):
+        after = _stamp(path)
+    if after != before:
+        raise _changing(path)
+    return digest, before.size
+
+
+class _Stamp(NamedTuple):
+    """What differs if a file was written to, or another took its place."""
+
+    size: int
+    written_ns: int
+    inode: int
+
+
+def _stamp(path: Path) -> _Stamp:
+    found = path.stat()
+    return _Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _copy(path: Path, target: Path) -> None:
+    """Copy bytes; what goes wrong is told of the side where it does."""
+    with target.open("wb") as kept, ExitStack() as held:
+        with _reading(path):
+            file = held.enter_context(path.open("rb"))
+        while True:
+            with _reading(path):
+                block = file.read(COPIED_AT_ONCE)
+            if not block:
+                break
+            kept.write(block)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        problem = Problem("", error.strerror or str(error), do="check the file and who may read it")
+        raise InputError(f"{path}: cannot be read", [problem]) from None
+
+
+def _changing(path: Path) -> InputError:
+    problem = Problem("", "the export is still being written", do="build again later")
+    return InputError(f"{path}: changed while it was read", [problem])
 
 
 def archived(archive: Path, sha256: str) -> Path:
