@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,14 +52,17 @@ class Night:
         Its folder: one release, and one export more than that release was made of.
     first, second
         Digests of the tables of its release, and of the one that an undisturbed build makes.
-    steps, seconds
-        How many steps on files, and how long, that build took.
+    steps_in
+        How many steps on files that build took, in the whole folder (``""``), and in its store
+        and gold.
+    seconds
+        How long it took.
     """
 
     before: Path
     first: dict[str, str]
     second: dict[str, str]
-    steps: int
+    steps_in: dict[str, int]
     seconds: float
 
     def copy(self, folder: Path) -> Path:
@@ -77,12 +81,18 @@ def prepare_night(folder: Path) -> Night:
     shutil.copytree(before, after)
     night = build(after, Blow(after, 0, None))
     assert night.wait() == 0, night.said
-    return Night(before, first, tables(newest(after)), night.steps, night.seconds)
+    seconds, steps = night.seconds, night.steps
+    steps_in = {place: sum(map(_within(after / place), steps)) for place in ("", "store", "gold")}
+    return Night(before, first, tables(newest(after)), steps_in, seconds)
 
 
-def build(folder: Path, blow: Blow | None = None) -> Running:
+def _within(folder: Path) -> Callable[[str], bool]:
+    return lambda path: Path(path).is_relative_to(folder)
+
+
+def build(folder: Path, blow: Blow | None = None, *, said: str = "said") -> Running:
     """Start a build; what it says lies beside the campaign's folder."""
-    return start(folder.with_suffix(".said"), "build", folder, blow=blow)
+    return start(folder.with_suffix(f".{said}"), "build", folder, blow=blow)
 
 
 def newest(folder: Path) -> Release:

@@ -43,10 +43,10 @@ Action = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Blow:
-    """What befalls a process at its n-th step on files under a folder.
+    """What befalls a process at its n-th step on files in a folder.
 
     Steps are what Python's audit events tell of: files opened, renamed, removed, folders made.
-    Without an action, steps are counted only, and their number written beside the output.
+    Without an action, steps are noted only, and written beside the output.
     """
 
     folder: Path
@@ -81,9 +81,9 @@ class Running:
         return self.output.read_text(encoding="utf-8") if self.output.exists() else ""
 
     @property
-    def steps(self) -> int:
-        """How many steps it took, where a blow without an action counted them."""
-        return int(_counted(self.output).read_text())
+    def steps(self) -> list[str]:
+        """The file of each step, where a blow without an action noted them."""
+        return _noted(self.output).read_text(encoding="utf-8").splitlines()
 
 
 def start(output: Path, *command: str | Path, blow: Blow | None = None) -> Running:
@@ -114,27 +114,30 @@ def _run(
 
 
 def _await(blow: Blow, output: Path) -> None:
-    """Count steps from here on; an audit hook cannot be removed, so the process must end."""
-    folder, steps, is_over = f"{blow.folder}{os.sep}", 0, False
+    """Note steps from here on; an audit hook cannot be removed, so the process must end."""
+    folder, is_over = f"{blow.folder}{os.sep}", False
+    steps: list[str] = []
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
-        nonlocal steps, is_over
+        nonlocal is_over
         if is_over or not event.startswith(("open", "os.")) or not arguments:
             return
-        path = arguments[0]
-        if not isinstance(path, str | os.PathLike) or not os.fspath(path).startswith(folder):
+        if not isinstance(arguments[0], str | os.PathLike):
             return
-        steps += 1
-        if blow.action and steps >= blow.step:
+        path = os.fspath(arguments[0])
+        if not path.startswith(folder):
+            return
+        steps.append(path)
+        if blow.action and len(steps) >= blow.step:
             is_over = True  # what it does itself is no step
             is_over = blow.action()
 
     if blow.action is None:
-        atexit.register(lambda: _counted(output).write_text(str(steps)))
+        atexit.register(lambda: _noted(output).write_text("\n".join(steps)))
     sys.addaudithook(hook)
 
 
-def _counted(output: Path) -> Path:
+def _noted(output: Path) -> Path:
     return output.with_suffix(".steps")
 
 

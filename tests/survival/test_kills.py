@@ -31,7 +31,7 @@ def test_killed_at_any_moment(number: int, night: Night, tmp_path: Path) -> None
     folder = night.copy(tmp_path / "campaign")
     if number % 2:
         running = build(
-            folder, Blow(folder, 1 + int(share * LAST_STEP * night.steps), kill_oneself)
+            folder, Blow(folder, 1 + int(share * LAST_STEP * night.steps_in[""]), kill_oneself)
         )
         assert running.wait() == -signal.SIGKILL, running.said
     else:
