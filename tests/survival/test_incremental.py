@@ -23,7 +23,7 @@ from annot_pipeline.publish import publish
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 
-SEQUENCES = 67 if "SOAK" in os.environ else 3
+SEQUENCES = 67 if "SOAK" in os.environ else 2
 """Of each kind of campaign."""
 LONGEST = 6 if "SOAK" in os.environ else 3
 
