@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ class Build:
         if result is None:
             result = self._make(stage, key, basis, inputs)
         else:
-            result = StageResult(**{**result.__dict__, "reused": True})
+            result = replace(result, reused=True)
         self.store.record(self.run, result)
         gates = self.gates(stage, result)
         for gate in gates:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -20,18 +20,17 @@ from annot_pipeline.config import (
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import ConfigError, Problem, counted, first_of, shorten
+from annot_pipeline.errors import ConfigError, counted, first_of
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
-from annot_pipeline.exports import READERS, Export, Opening
+from annot_pipeline.exports import Opening
 from annot_pipeline.published_settings import names_in_path
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.opened_exports import check_columns, open_export
 from annot_pipeline.stages.parent import check_parent
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import (
     FIELD_TYPES,
-    columns_by_field,
-    columns_of,
     read_items,
     read_records,
 )
@@ -89,7 +88,8 @@ CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 
 def archive_exports(context: StageContext) -> Made:
     """Find the inputs of this build and keep their bytes."""
-    check_parent(context.campaign)  # before any work
+    waiting = partial(context.progress, "another build publishes; waiting")
+    parent = check_parent(context.campaign, waiting)  # before any work
     settings, folder = context.campaign.settings, context.campaign.folder
     rows = []
     listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
@@ -112,7 +112,7 @@ def archive_exports(context: StageContext) -> Made:
     context.progress(
         f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
     )
-    return Made({"exports": table}, {"files": len(rows), "bytes": total})
+    return Made({"exports": table}, {"files": len(rows), "bytes": total, "parent": parent})
 
 
 def _whole(export: FoundExport) -> Callable[[Path], None]:
@@ -152,24 +152,24 @@ def read_exports(context: StageContext) -> Made:
         )[:32]
         target = context.store.records / f"{key}.parquet"
         note = context.store.records / f"{key}.json"
-        if not (target.exists() and note.exists()):
+        noted = _noted(target, note)
+        if noted is None:
             where = f"sources.{place}.fields"
-            _parse(source, kept, export["source_file"], where, campaign, target, note)
+            noted = _parse(source, kept, export["source_file"], where, campaign, target, note)
             parsed += 1
             if parsed % 10 == 0:
                 context.progress(f"read {export['source_file']}")
-        noted = read_json(note)
-        counts = noted["counted"]
-        if noted["columns"] is not None:  # a row may leave out what is null, a source may not
-            seen.setdefault(place, {}).update(dict.fromkeys(noted["columns"]))
+        counts, columns = noted
+        if columns is not None:  # a row may leave out what is null, a source may not
+            seen.setdefault(place, {}).update(dict.fromkeys(columns))
         files.append(
             {name: export[name] for name in EXPORTS.names if name != "kind"}
             | {"filename": target.name, **counts}
             | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
         )
-    for place, columns in seen.items():
+    for place, met in seen.items():
         source = settings.sources[place]
-        check_columns(source, list(columns), source.path, f"sources.{place}.fields")
+        check_columns(source, list(met), source.path, f"sources.{place}.fields")
     n_rows, n_records = sum(f["rows"] for f in files), sum(f["records"] for f in files)
     context.progress(
         f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
@@ -286,70 +286,28 @@ def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int,
         yield from ((number, export) for export in exports)
 
 
-def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
-    """Open an export with the reader of its format."""
-    options = source.options
-    return READERS[source.format](
-        Opening(
-            path,
-            name,
-            frozenset(columns_of(source)),
-            options.delimiter,
-            options.quote,
-            options.encoding,
-            options.columns,
-            options.multilabel,
-        )
-    )
-
-
-def check_columns(
-    source: Source | ItemSource, columns: Sequence[str], name: str, where: str
-) -> None:
-    """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
-
-    Raises
-    ------
-    ConfigError
-        With the columns that there are.
-    """
-    missing = [c for c in columns_of(source) if c not in columns]
-    if not missing or not columns:
-        return
-    fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
-    raise ConfigError(
-        f"{name}: unknown column",
-        [
-            Problem(
-                f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
-                "the export has no such column",
-                allowed=first_of(list(map(shorten, columns)), 40),
-                do=_how_to_name(missing, columns),
-                values=tuple(missing),
-            )
-        ],
-    )
-
-
-def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
-    repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
-    likely = difflib.get_close_matches(missing[0], columns, 1)
-    if repeated:
-        return f"several columns have this name; name one by its place, as {repeated[0]}"
-    if len(columns) == 1:
-        return 'set options.delimiter to what stands between the columns ("\\t" for a tab)'
-    if any("\ufffd" in column for column in columns):
-        return "set options.encoding to the file's encoding"
-    return f"did you mean {likely[0]}?" if likely else "name a column that the export has"
-
-
 def _reads_path(source: Source) -> bool:
     return '"capture"' in source.model_dump_json()
 
 
+Noted: TypeAlias = tuple[dict[str, Any], list[str] | None]
+"""What was counted in an export, and its columns where it has no header."""
+
+
+def _noted(target: Path, note: Path) -> Noted | None:
+    """What is known of an export that is parsed; None: not parsed, damaged, or of other code."""
+    try:
+        document = read_json(note)
+        counts, columns = document["counted"], document["columns"]
+        known = {"rows", "records", "ignored"} == set(counts)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return (counts, columns) if known and target.exists() else None
+
+
 def _parse(
     source: Source, kept: Path, name: str, where: str, campaign: str, target: Path, note: Path
-) -> None:
+) -> Noted:
     """Write the records of one export; the note beside it is written last."""
     export = open_export(source, kept, name)
     if export.has_header:
@@ -365,6 +323,7 @@ def _parse(
     counted = {"rows": export.n_rows, "records": whole.num_rows, "ignored": export.ignored}
     seen = None if export.has_header else export.columns
     write_json(note, {"counted": counted, "columns": seen})
+    return counted, seen
 
 
 def _no_records() -> pa.Table:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.storage.files import file_sha256, replacing
 
 MAGIC = "*?["
+COPIED_AT_ONCE = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -87,34 +89,62 @@ def archive_file(
 ) -> tuple[str, int]:
     """Keep a file's bytes; returns their SHA-256 and their number.
 
-    The digest is that of the bytes kept, also when the file changes meanwhile. ``check`` sees
-    new bytes before they are kept, and may refuse them.
+    They are those of one moment: what changes meanwhile is refused, for half of a row, or of an
+    archive, would be taken for the whole. ``check`` sees new bytes before they are kept, and may
+    refuse them. Bytes that are kept already, but damaged, are kept anew.
 
     Raises
     ------
     InputError
-        The file cannot be read.
+        The file cannot be read, or is still being written.
     """
     with readable(path):
-        digest, size = file_sha256(path), path.stat().st_size
+        before = _stamp(path)
+        digest = file_sha256(path)
     kept = archived(archive, digest)
-    if kept.exists() and kept.stat().st_size == size:
-        return digest, kept.stat().st_size
-    kept.parent.mkdir(parents=True, exist_ok=True)
+    if not (kept.exists() and file_sha256(kept) == digest):
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(kept) as temporary:
+            _copy(path, temporary)
+            if file_sha256(temporary) != digest:
+                raise _changing(path)
+            check(temporary)
     with readable(path):
-        source = path.open("rb")  # once it is open, it can no longer vanish
-    with source, replacing(kept) as temporary:
-        with temporary.open("wb") as copy:
-            shutil.copyfileobj(source, copy)
-        copied = file_sha256(temporary)
-        if copied != digest:
-            raise InputError(
-                f"{path}: changed while it was read",
-                [Problem("", "the export is still being written", do="build again later")],
-                may_pass=True,
-            )
-        check(temporary)
-    return digest, kept.stat().st_size
+        after = _stamp(path)
+    if after != before:
+        raise _changing(path)
+    return digest, before.size
+
+
+class _Stamp(NamedTuple):
+    """What differs if a file was written to, or another took its place."""
+
+    size: int
+    written_ns: int
+    inode: int
+
+
+def _stamp(path: Path) -> _Stamp:
+    found = path.stat()
+    return _Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+
+
+def _copy(path: Path, target: Path) -> None:
+    """Copy bytes; what goes wrong is told of the side where it does."""
+    with target.open("wb") as kept, ExitStack() as held:
+        with readable(path):
+            file = held.enter_context(path.open("rb"))
+        while True:
+            with readable(path):
+                block = file.read(COPIED_AT_ONCE)
+            if not block:
+                break
+            kept.write(block)
+
+
+def _changing(path: Path) -> InputError:
+    problem = Problem("", "the export is still being written", do="build again later")
+    return InputError(f"{path}: changed while it was read", [problem], may_pass=True)
 
 
 def export_sha256(path: Path) -> str:

@@ -169,7 +169,9 @@ class Bucket:
                 raise
             if isinstance(error, OSError) and error.errno in OF_THIS_DISK:
                 raise
-            raise StoreError(f"{place}: cannot be reached", [_problem(error)]) from error
+            title, refused = f"{place}: cannot be reached", _is_refused(error)
+            problem = _refused(error) if refused else _unreachable(error)
+            raise StoreError(title, [problem], may_pass=not refused) from error
 
     def _no_bucket(self, place: str) -> StoreError:
         what = f"there is no bucket {self._root.partition('/')[0]}"
@@ -177,14 +179,20 @@ class Bucket:
         return StoreError(f"{place}: cannot be reached", [Problem("", what, do=do)])
 
 
-def _problem(error: Exception) -> Problem:
-    if isinstance(error, PermissionError) or "Credentials" in type(error).__name__:
-        what = f"access is refused: {_first_line(error)}"
-        do = (
-            "set credentials in the environment (as AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
-            f"AWS_SECRET_ACCESS_KEY) that may list, read, write and delete there; {STANDS}"
-        )
-        return Problem("", what, do=do)
+def _is_refused(error: Exception) -> bool:
+    return isinstance(error, PermissionError) or "Credentials" in type(error).__name__
+
+
+def _refused(error: Exception) -> Problem:
+    what = f"access is refused: {_first_line(error)}"
+    do = (
+        "set credentials in the environment (as AWS_PROFILE, or AWS_ACCESS_KEY_ID and "
+        f"AWS_SECRET_ACCESS_KEY) that may list, read, write and delete there; {STANDS}"
+    )
+    return Problem("", what, do=do)
+
+
+def _unreachable(error: Exception) -> Problem:
     what = f"{type(error).__name__}: {_first_line(error)}"
     return Problem("", what, do=f"check the network and the endpoint, then try again; {STANDS}")
 

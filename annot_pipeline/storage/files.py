@@ -54,10 +54,11 @@ def appearing(target: Path) -> Iterator[Path]:
             for path in temporary.rglob("*"):
                 _sync(path)
             _sync(temporary)
-            with contextlib.suppress(FileExistsError, OSError):
+            try:
                 os.rename(temporary, target)
-            if not target.is_dir():
-                raise FileNotFoundError(f"{target} could not be made")
+            except OSError:
+                if not target.is_dir():
+                    raise
             _sync(target.parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

@@ -79,7 +79,7 @@ def read_pointer(gold: Path) -> Pointer | None:
     Raises
     ------
     StoreError
-        It is not as it was written.
+        It is not as it was written, or a newer annot-pipeline wrote it.
     """
     data = pointer_bytes(gold)
     return None if data is None else parse_pointer(data, gold / POINTER)
@@ -114,6 +114,13 @@ def parse_pointer(data: bytes, place: Path | str) -> Pointer:
     try:
         return _parsed(data)
     except (ValueError, KeyError, TypeError, AttributeError):
+        if _is_signed(data):
+            what, do = (
+                "it holds what this one does not know",
+                "pip install --upgrade annot-pipeline",
+            )
+            title = f"{place}: written by a newer annot-pipeline"
+            raise StoreError(title, [Problem("", what, do=f"upgrade: {do}")]) from None
         do = "restore it from a backup, or delete it and build again: releases stand as they are"
         problem = Problem("", "it is not as it was written", do=do)
         raise StoreError(f"{place}: damaged", [problem]) from None
@@ -139,6 +146,15 @@ def _parsed(data: bytes) -> Pointer:
         if not VERSION.fullmatch(name) or not SHA256.fullmatch(sha256):
             raise ValueError(name)
     return pointer
+
+
+def _is_signed(data: bytes) -> bool:
+    """Whether it carries its own digest: whatever it says, that is what was written."""
+    try:
+        document = json.loads(data)
+        return bool(document.pop("sha256") == _digest(document))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def _digest(document: Mapping[str, Any]) -> str:

@@ -73,6 +73,10 @@ class Releases:
         """Published versions, oldest first; one that nothing points to yet is not listed."""
         return self.gold.published(self.gold.pointer())
 
+    def unpointed(self) -> bool:
+        """Whether something lies there as a release that nothing points to yet."""
+        return self.gold.versions() != self.versions()
+
     def get(self, version: str = "latest") -> Release:
         """A release by version.
 

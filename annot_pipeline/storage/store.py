@@ -15,7 +15,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -115,7 +115,7 @@ class Store:
             make_private(self.root)
             probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
             probe.write_bytes(b"")
-            probe.unlink()
+            probe.unlink(missing_ok=True)  # another build may be cleaning
         except OSError as error:
             raise cannot_write(self.root, error, "store") from None
 
@@ -156,10 +156,8 @@ class Store:
     def record(self, run: str, result: StageResult) -> None:
         """Note that a run's stage has this result."""
         for owner in (run, "latest"):
-            write_json(
-                self.root / "runs" / owner / f"{result.stage}.json",
-                {"stage": result.stage, "key": result.key, "reused": result.reused},
-            )
+            note = _Note(result.stage, result.key, result.reused)
+            write_json(self.root / "runs" / owner / f"{result.stage}.json", asdict(note))
 
     def recorded(self, run: str, stage: str, *, own: bool = False) -> StageResult:
         """The stage's result in this run, else (unless ``own``) that of the latest run.
@@ -170,11 +168,10 @@ class Store:
             No run has made it.
         """
         for owner in (run,) if own else (run, "latest"):
-            with contextlib.suppress(OSError, ValueError):
-                note = read_json(self.root / "runs" / owner / f"{stage}.json")
-                result = self.result(stage, note["key"])
-                if result:
-                    return StageResult(**{**result.__dict__, "reused": note["reused"]})
+            note = _note(self.root / "runs" / owner / f"{stage}.json")
+            result = self.result(stage, note.key) if note else None
+            if note and result:
+                return replace(result, reused=note.reused)
         raise StoreError(
             f"{stage} has not run yet",
             [
@@ -193,10 +190,10 @@ class Store:
     def last_outcome(self) -> dict[str, str] | None:
         """Run, time and outcome of the latest build; None before the first."""
         try:
-            outcome: dict[str, str] = read_json(self._outcome)
-        except (OSError, ValueError):
+            outcome = read_json(self._outcome)
+            return {name: str(outcome[name]) for name in ("run", "finished", "outcome")}
+        except (OSError, ValueError, KeyError, TypeError):
             return None
-        return outcome
 
     @property
     def _outcome(self) -> Path:
@@ -244,14 +241,14 @@ class Store:
             *self._folders("stages/*"),
             self._settings,
             *self._folders("archive/*"),
+            *self._folders("runs/*"),
         ):
             remove_unfinished(folder)
         runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
         for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
             shutil.rmtree(run)
-        used = {
-            (note["stage"], note["key"]) for note in map(_note, self.root.glob("runs/*/*.json"))
-        }
+        notes = map(_note, self.root.glob("runs/*/*.json"))
+        used = {(note.stage, note.key) for note in notes if note}
         oldest = time.time() - UNUSED_AFTER
         kept_files: set[str] = set()
         for folder in self._folders("stages/*/*"):
@@ -295,13 +292,22 @@ def _named_files(record_files: Path) -> set[str]:
     return {name.partition(".")[0] for name in read_table(record_files)["filename"].to_pylist()}
 
 
-def _note(path: Path) -> dict[str, Any]:
-    """A run's note of a result; a damaged one names none."""
+@dataclass(frozen=True)
+class _Note:
+    """A run's note that a stage has a result."""
+
+    stage: str
+    key: str
+    reused: bool
+
+
+def _note(path: Path) -> _Note | None:
+    """A run's note; None: there is none, or it is damaged. What newer code adds to it is left."""
     try:
-        note: dict[str, Any] = read_json(path)
-    except ValueError:
-        return {"stage": "", "key": ""}
-    return note
+        note = read_json(path)
+        return _Note(note["stage"], note["key"], note["reused"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _result(document: dict[str, Any], folder: Path) -> StageResult:

@@ -1,0 +1,69 @@
+"""Exports and item tables as their readers give them, held against what is mapped."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from annot_pipeline.config import ItemSource, Source
+from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
+from annot_pipeline.exports import READERS, Export, Opening
+from annot_pipeline.steps.read_records import columns_by_field, columns_of
+
+
+def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
+    """Open an export with the reader of its format."""
+    options = source.options
+    return READERS[source.format](
+        Opening(
+            path,
+            name,
+            frozenset(columns_of(source)),
+            options.delimiter,
+            options.quote,
+            options.encoding,
+            options.columns,
+            options.multilabel,
+        )
+    )
+
+
+def check_columns(
+    source: Source | ItemSource, columns: Sequence[str], name: str, where: str
+) -> None:
+    """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
+
+    Raises
+    ------
+    ConfigError
+        With the columns that there are.
+    """
+    missing = [c for c in columns_of(source) if c not in columns]
+    if not missing or not columns:
+        return
+    fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
+    raise ConfigError(
+        f"{name}: unknown column",
+        [
+            Problem(
+                f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
+                "the export has no such column",
+                allowed=first_of(list(map(shorten, columns)), 40),
+                do=_how_to_name(missing, columns),
+                values=tuple(missing),
+            )
+        ],
+    )
+
+
+def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
+    repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
+    likely = difflib.get_close_matches(missing[0], columns, 1)
+    if repeated:
+        return f"several columns have this name; name one by its place, as {repeated[0]}"
+    if len(columns) == 1:
+        return 'set options.delimiter to what stands between the columns ("\\t" for a tab)'
+    if any("\ufffd" in column for column in columns):
+        return "set options.encoding to the file's encoding"
+    return f"did you mean {likely[0]}?" if likely else "name a column that the export has"
