@@ -21,7 +21,7 @@ from pyarrow.parquet import read_schema
 from annot_pipeline.audit.trace.items import contested, trace_items
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
-from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.pipeline import (
     STAGES,
     Build,
@@ -37,6 +37,7 @@ from annot_pipeline.report.report import COMPARED, MOST_ITEMS, report_html
 from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.signature import digest, settings_hash, signature
+from annot_pipeline.stages.parent import refuse_overtaken
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import canonical_json, file_sha256
@@ -44,7 +45,7 @@ from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
 from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.store import StageResult, cannot_write
+from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import TableFile, damaged, read_table, write_table
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -137,34 +138,13 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
         return Publication(parent, published=False)
-    _refuse_overtaken(parent, runs["archive_exports"].result)
+    refuse_overtaken(parent, runs["archive_exports"].result)
     build.store.keep_settings(settings, kept_text(build.campaign.settings))
     note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
     return Publication(release, published=True)
-
-
-def _refuse_overtaken(newest: Release | None, look: StageResult) -> None:
-    """Publish only on the release that was the newest when this build looked at its exports.
-
-    Else a slow build would put older exports on top of newer ones, and its gates would have held
-    it against another parent. A release of the same look at the exports is no other build's.
-
-    Raises
-    ------
-    StoreError
-        Another build published meanwhile.
-    """
-    if newest is None or newest.version == look.facts["parent"]:
-        return
-    if look.key in {run["key"] for run in newest.manifest["runs"]}:
-        return
-    what = f"another build published {newest.version} while this one ran: nothing was published"
-    began = look.facts["parent"] or "no release"
-    problem = Problem("", f"this one began when there was {began}", do="build again")
-    raise StoreError(what, [problem])
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.keys import refuse_other_key
-from annot_pipeline.storage.releases import Releases
-from annot_pipeline.storage.store import cannot_write
+from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.store import StageResult, cannot_write
 
 
 def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str | None:
@@ -34,10 +35,31 @@ def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str |
             with releases.publishing(waiting):
                 releases.finish_interrupted()
         except OSError as error:
-            raise cannot_write(campaign.gold, error, "gold") from error
+            raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
     release = releases.latest()
     if release is None:
         return None
     refuse_other_key(campaign.settings.privacy, campaign.store, release.manifest)
     release.check()
     return release.version
+
+
+def refuse_overtaken(newest: Release | None, look: StageResult) -> None:
+    """Publish only on the release that was the newest when this build looked at its exports.
+
+    Else a slow build would put older exports on top of newer ones, and its gates would have held
+    it against another parent. A release of the same look at the exports is no other build's.
+
+    Raises
+    ------
+    StoreError
+        Another build published meanwhile.
+    """
+    if newest is None or newest.version == look.facts["parent"]:
+        return
+    if look.key in {run["key"] for run in newest.manifest["runs"]}:
+        return
+    what = f"another build published {newest.version} while this one ran: nothing was published"
+    began = look.facts["parent"] or "no release"
+    problem = Problem("", f"this one began when there was {began}", do="build again")
+    raise StoreError(what, [problem])

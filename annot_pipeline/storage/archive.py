@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -131,7 +130,7 @@ def _stamp(path: Path) -> _Stamp:
 
 def _copy(path: Path, target: Path) -> None:
     """Copy bytes; what goes wrong is told of the side where it does."""
-    with target.open("wb") as kept, ExitStack() as held:
+    with target.open("wb") as kept, contextlib.ExitStack() as held:
         with readable(path):
             file = held.enter_context(path.open("rb"))
         while True:

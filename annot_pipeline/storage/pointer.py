@@ -115,12 +115,9 @@ def parse_pointer(data: bytes, place: Path | str) -> Pointer:
         return _parsed(data)
     except (ValueError, KeyError, TypeError, AttributeError):
         if _is_signed(data):
-            what, do = (
-                "it holds what this one does not know",
-                "pip install --upgrade annot-pipeline",
-            )
-            title = f"{place}: written by a newer annot-pipeline"
-            raise StoreError(title, [Problem("", what, do=f"upgrade: {do}")]) from None
+            what = "it holds what this one does not know"
+            problem = Problem("", what, do="upgrade: pip install --upgrade annot-pipeline")
+            raise StoreError(f"{place}: written by a newer annot-pipeline", [problem]) from None
         do = "restore it from a backup, or delete it and build again: releases stand as they are"
         problem = Problem("", "it is not as it was written", do=do)
         raise StoreError(f"{place}: damaged", [problem]) from None
