@@ -19,7 +19,9 @@ def write_campaign(
     document = {
         "campaign": name,
         "owners": ["team:annotation"],
-        "schedule": {"cron": "30 3 * * *", "timezone": "Europe/Paris"},
+        "schedule": {
+            "cron": "30 3 * * *", "timezone": "Europe/Paris", "retries": {"delay_seconds": 0},
+        },
         "sources": [
             {
                 "path": "exports/*.csv", "format": "csv",
