@@ -56,7 +56,7 @@ def test_every_gate_of_a_made_table_is_a_check(campaign):
 
 
 def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(campaign), instance)
         assert result.success
         labels = instance.get_latest_materialization_event(dg.AssetKey(["small", "gold", "labels"]))
@@ -77,7 +77,7 @@ def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
 
 def test_a_second_run_reuses_and_publishes_nothing(campaign):
     definitions = build_definitions(campaign)
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         run(definitions, instance)
         assert run(definitions, instance).success
         key = dg.AssetKey(["small", "gold", "labels"])
@@ -90,7 +90,7 @@ def test_a_second_run_reuses_and_publishes_nothing(campaign):
 
 def test_a_failed_gate_blocks_and_the_release_is_not_made(tmp_path):
     campaign = write_campaign(tmp_path / "bad", rows=ROWS + ",w1,a\n" * 9)
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(campaign), instance)
         assert not result.success
         failed = [e for e in result.get_asset_check_evaluations() if not e.passed]
@@ -104,7 +104,7 @@ def test_a_release_is_gated_by_itself(tmp_path):
     """Materializing the release alone, after a run whose check failed, publishes nothing."""
     campaign = write_campaign(tmp_path / "bad", rows=ROWS + ",w1,a\n" * 9)
     definitions = build_definitions(campaign)
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         for stage in ("settle_judgments", "infer_labels", "describe_judges", "describe_items",
                       "trace_lineage"):  # fmt: skip
             definitions.resolve_implicit_global_asset_job_def().execute_in_process(
@@ -127,7 +127,7 @@ def test_a_release_is_gated_by_itself(tmp_path):
 
 def test_a_bad_export_fails_the_step_in_our_words(campaign):
     (campaign / "exports" / "a.csv").unlink()
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(campaign), instance)
         failure = result.failure_data_for_node("small__archive_exports")
         assert "no file matches exports/*.csv" in failure.user_failure_data.description
@@ -139,13 +139,13 @@ def test_two_campaigns_live_in_one_project(tmp_path):
         build_definitions(write_campaign(tmp_path / "two", "two")),
     )
     dg.Definitions.validate_loadable(definitions)
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         assert run(definitions, instance, "two_nightly").success
 
 
 def test_overrides_replace_top_level_keys(campaign, tmp_path):
     definitions = build_definitions(campaign, gold=str(tmp_path / "elsewhere"))
-    with dg.instance_for_test() as instance:
+    with dg.DagsterInstance.ephemeral() as instance:
         assert run(definitions, instance).success
     assert (tmp_path / "elsewhere" / "latest.json").exists()
     with pytest.raises(ConfigError, match="1 problem"):
