@@ -26,7 +26,12 @@ WAITING = "a build publishes; waiting"
 
 
 def prune(
-    campaign: LoadedCampaign, keep: int, *, dry_run: bool = False, progress: Progress
+    campaign: LoadedCampaign,
+    keep: int,
+    *,
+    gone: bool = False,
+    dry_run: bool = False,
+    progress: Progress,
 ) -> dict[str, Any]:
     """Remove releases but the newest and the pinned, and archived bytes that nothing needs.
 
@@ -36,6 +41,8 @@ def prune(
         Whose releases.
     keep
         How many of the newest releases stay, at least 1.
+    gone
+        Whether releases whose folders are gone, and will not come back, are struck off as well.
     dry_run
         Only say what would be removed.
     progress
@@ -44,7 +51,8 @@ def prune(
     Returns
     -------
     dict
-        ``kept`` and ``removed`` releases, ``archive``, and ``bytes`` freed; see docs/verify.md.
+        ``kept``, ``removed`` and ``struck_off`` releases, ``archive``, and ``bytes`` freed; see
+        docs/verify.md.
 
     Raises
     ------
@@ -60,14 +68,17 @@ def prune(
     releases = Releases.of(campaign)
     releases.get()  # there is something to keep
     store = Store(campaign.store)
+    lost = releases.gone() if gone else []
     if dry_run:
-        return _plan(campaign, releases, keep, progress)[0] | {"dry_run": True}
+        document, _ = _plan(campaign, releases, keep, progress)
+        return document | {"struck_off": lost, "dry_run": True}
     try:
         with (
             releases.publishing(lambda: progress(WAITING)),
             store.alone(lambda: progress("a build or a verification reads the store; waiting")),
         ):
             document, unneeded = _plan(campaign, releases, keep, progress)
+            releases.strike_off(lost)
             releases.remove([row["version"] for row in document["removed"]])
             for path in unneeded:
                 path.unlink(missing_ok=True)
@@ -75,7 +86,7 @@ def prune(
                 _renew_catalog(campaign, releases, progress)
     except OSError as error:
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
-    return document | {"dry_run": False}
+    return document | {"struck_off": lost, "dry_run": False}
 
 
 def set_pin(

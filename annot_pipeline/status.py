@@ -15,6 +15,7 @@ from annot_pipeline.stages.exports import present_exports
 from annot_pipeline.stages.unread_exports import unread_exports
 from annot_pipeline.storage.keys import derive, no_key, present_key, refuse_other_key
 from annot_pipeline.storage.manifest_changes import setting_changes
+from annot_pipeline.storage.pins import read_pins
 from annot_pipeline.storage.releases import Release, Releases
 
 DECIDED = ("decided", "overridden")
@@ -30,6 +31,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     releases = Releases.of(campaign)
     releases.refuse_another()
     release = releases.latest()
+    lying = [] if release else releases.gold.versions()
     before = {(s["name"], s["sha256"]) for s in release.manifest["sources"]} if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
     names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
@@ -51,8 +53,9 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "created_at": release.manifest["created_at"],
             "checks": release.manifest["checks"],
             "decisions": _decisions(release),
-            "damaged": release.damaged(),
+            "damaged": [*release.damaged(), *release.strangers()],
         },
+        "unpointed": lying,
         "arrived": arrived,
         "unread": unread_exports(campaign),
         "settings_changed": changed,
@@ -68,14 +71,22 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """All releases, oldest first."""
     releases = Releases.of(campaign)
     releases.refuse_another()
-    rows = []
+    pins = read_pins(releases)
+    rows: list[dict[str, Any]] = []
     before: dict[str, Any] | None = None
     for version in releases.versions():
-        manifest = releases.get(version).manifest
+        row = {"version": version, "pinned": version in pins}
+        try:
+            manifest = releases.get(version).manifest
+        except StoreError as error:  # the others can be listed all the same
+            rows.append(row | {"problem": " ".join(str(error).split())})
+            before = None
+            continue
         tables = {table["name"]: table["rows"] for table in manifest["tables"]}
         rows.append(
-            {
-                "version": version,
+            row
+            | {
+                "problem": None,
                 "created_at": manifest["created_at"],
                 "parent": manifest["parent"] and manifest["parent"]["version"],
                 "records": manifest["facts"]["records"],

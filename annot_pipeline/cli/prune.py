@@ -13,6 +13,8 @@ def add(prune: argparse.ArgumentParser) -> None:
     add_campaign(prune)
     text = "how many of the newest releases stay; pinned ones stay too"
     prune.add_argument("--keep", metavar="N", type=int, required=True, help=text)
+    text = "strike off releases whose folders are gone and will not come back"
+    prune.add_argument("--gone", action="store_true", help=text)
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
 
 
@@ -21,7 +23,9 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.retention import prune
 
     campaign = load(arguments)
-    document = prune(campaign, arguments.keep, dry_run=arguments.dry_run, progress=say)
+    document = prune(
+        campaign, arguments.keep, gone=arguments.gone, dry_run=arguments.dry_run, progress=say
+    )
     show(arguments, document, lambda: _text(arguments.campaign, document))
     return 0
 
@@ -34,6 +38,7 @@ def _text(campaign: str, document: Document) -> str:
         why = f": {row['why']}" if row["why"] else ""
         lines.append(f"{row['version']}  stays ({', '.join(reasons)}{why})")
     lines += [f"{r['version']}  {gone}  {r['bytes']:>15,} bytes" for r in document["removed"]]
+    lines += [f"{version}  struck off: its folder is gone" for version in document["struck_off"]]
     if not document["removed"]:
         lines.append("no release is older: none goes")
     archive = document["archive"]

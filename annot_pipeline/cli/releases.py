@@ -6,6 +6,7 @@ import argparse
 
 from annot_pipeline.cli.changes import changes_text
 from annot_pipeline.cli.common import add_campaign, load, show
+from annot_pipeline.errors import printable
 
 
 def add(releases: argparse.ArgumentParser) -> None:
@@ -24,12 +25,18 @@ def run(arguments: argparse.Namespace) -> int:
             return f"no release yet\nnext: annot build {arguments.campaign}"
         lines = []
         for row in rows:
+            pinned = "  pinned" * row["pinned"]
+            if row["problem"]:
+                lines.append(
+                    f"{row['version']}{pinned}  cannot be read: {printable(row['problem'])}"
+                )
+                continue
             changes = changes_text(row["changes"] | {"settings_changed": row["settings_changed"]})
             parent = f" after {row['parent']}" if row["parent"] else ""
             first = "no judgment, label or decision changed" if row["parent"] else "first release"
             made = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
             lines.append(
-                f"{row['version']}  {row['created_at']}{parent}  {made}"
+                f"{row['version']}{pinned}  {row['created_at']}{parent}  {made}"
                 f"{row['records']:,} records  "
                 f"{changes or first}"
             )

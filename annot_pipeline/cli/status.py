@@ -25,6 +25,9 @@ def run(arguments: argparse.Namespace) -> int:
 def _status_text(campaign: str, document: Document) -> str:
     release, last = document["release"], document["last_build"]
     lines = [f"{document['campaign']}: no release yet"]
+    if document["unpointed"]:
+        lying = first_of(document["unpointed"])
+        lines = [f"{document['campaign']}: {lying} lie there, but latest.json does not"]
     damaged = release["damaged"] if release else []
     if release:
         version, when, path = (release[key] for key in ("version", "created_at", "path"))

@@ -259,6 +259,12 @@ class BucketRelease(Release):
         sizes = self.bucket.sizes(self.version)
         return [name for name in self.manifest["files"] if not self._is_whole(name, sizes)]
 
+    def _is_there(self, name: str) -> bool:
+        return self.bucket.has(f"{self.version}/{name}")
+
+    def _lying(self) -> set[str]:
+        return set(self.bucket.sizes(self.version))
+
     def _is_whole(self, name: str, sizes: dict[str, int]) -> bool:
         if name not in sizes:
             return False

@@ -58,4 +58,4 @@ def unpin(releases: Releases, version: str) -> str:
 def _write(releases: Releases, pins: Mapping[str, Pin]) -> None:
     pointer = releases.gold.pointer()
     if pointer is not None:
-        releases.gold.point(replace(pointer, pins=pins))
+        releases.point(replace(pointer, pins=pins))

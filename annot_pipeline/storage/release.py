@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST
 from annot_pipeline.storage.tables import parse_table
@@ -101,8 +101,25 @@ class Release:
             Which are not.
         """
         found = self.damaged()
+        missing = [name for name in found if not self._is_there(name)]
+        if missing:
+            raise self._half(first_of(missing))
         if found:
             raise self._changed(self.place, tuple(found))
+        if self.strangers():
+            do = f"move it elsewhere; annot verify {self.campaign} checks the rest"
+            problem = Problem("", "not of this release", do=do, values=tuple(self.strangers()))
+            raise DamagedError(f"{self.place}: holds what was not published", [problem])
+
+    def strangers(self) -> list[str]:
+        """What lies there and is not of the release."""
+        return sorted(self._lying() - {MANIFEST, *self.manifest["files"]})
+
+    def _is_there(self, name: str) -> bool:
+        return (self.folder / name).exists()
+
+    def _lying(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()}
 
     def _named(self, name: str) -> tuple[str, str]:
         """The file of a table, and its digest."""

@@ -8,6 +8,8 @@ lie in a folder, or in an object store, is not told here (gold_folder, gold_buck
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -17,9 +19,10 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.storage.files import write_json
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
-from annot_pipeline.storage.pointer import POINTER, Pointer, number
+from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.release import Release
 
 __all__ = ["Release", "Releases"]
@@ -36,21 +39,31 @@ class Releases:
         Whose releases they must be; None: anybody's.
     typed
         The campaign as commands take it, for messages.
+    kept
+        A copy of the pointer, in the store: pins and what was pruned stand nowhere else.
     """
 
     def __init__(
-        self, gold: Path | GoldFolder, campaign: str | None = None, typed: str = "CAMPAIGN"
+        self,
+        gold: Path | GoldFolder,
+        campaign: str | None = None,
+        typed: str = "CAMPAIGN",
+        kept: Path | None = None,
     ) -> None:
         self.gold = gold if isinstance(gold, GoldFolder) else GoldFolder(gold)
         self.campaign = campaign
         self.typed = typed
+        self.kept = kept
 
     @classmethod
     def of(cls, campaign: LoadedCampaign) -> Releases:
         """The releases of a campaign; those of another one are refused."""
         url = campaign.gold_url
         gold = GoldBucket(url, campaign.gold) if url else campaign.gold
-        return cls(gold, campaign.settings.campaign, campaign.typed)
+        place = url or os.path.relpath(campaign.gold.resolve(), campaign.store.resolve())
+        named = hashlib.sha256(place.encode()).hexdigest()[:16]
+        kept = campaign.store / "pointers" / f"{named}.json"  # a store may feed several
+        return cls(gold, campaign.settings.campaign, campaign.typed, kept)
 
     @classmethod
     def at(cls, place: str, store: Path) -> Releases:
@@ -148,6 +161,7 @@ class Releases:
             Folders that lie there as newer releases, but are none: a copy that is not finished, or
             not the child of the newest release. The pointer stays where it is.
         """
+        self._restore_pointer()
         pointer = self.gold.pointer()
         lost, left = pointer is None, []
         for version in self.gold.versions():
@@ -180,6 +194,28 @@ class Releases:
         self._point_to(version)
         return self.gold.release(version, manifest, self.typed)
 
+    def point(self, pointer: Pointer) -> None:
+        """Write the pointer while the right to publish is held, and its copy."""
+        self.gold.point(pointer)
+        if self.kept:
+            write_json(self.kept, pointer.document())
+
+    def gone(self) -> list[str]:
+        """Releases that were published, and whose folders are gone, though nobody pruned them."""
+        pointer = self.gold.pointer()
+        if pointer is None:
+            return []
+        there = {*self.gold.versions(), *pointer.pruned}
+        return sorted(pointer.manifests.keys() - there, key=number)
+
+    def strike_off(self, versions: Sequence[str]) -> None:
+        """Know releases that are gone as pruned, pinned or not; the right to publish is held."""
+        pointer = self.gold.pointer()
+        if pointer and versions:
+            pins = {v: pin for v, pin in pointer.pins.items() if v not in versions}
+            pruned = tuple({*pointer.pruned, *versions})
+            self.point(replace(pointer, pruned=pruned, pins=pins))
+
     def remove(self, versions: Sequence[str]) -> None:
         """Remove releases while the right to publish is held; the pointer goes on knowing them.
 
@@ -191,7 +227,7 @@ class Releases:
         there = {v: self.gold.manifest_sha256(v) for v in versions}
         known = {v: sha256 for v, sha256 in there.items() if sha256} | self._known(pointer)
         pruned = tuple({*pointer.pruned, *versions})
-        self.gold.point(replace(pointer, manifests=known, pruned=pruned))
+        self.point(replace(pointer, manifests=known, pruned=pruned))
         self.gold.remove(versions)
 
     def _read(self, version: str, pointer: Pointer) -> Release:
@@ -219,7 +255,16 @@ class Releases:
         after = Pointer(version, known)
         if before:
             after = replace(before, version=version, manifests=known, complete=True)
-        self.gold.point(after)
+        self.point(after)
+
+    def _restore_pointer(self) -> None:
+        """Write a pointer that was lost as its copy has it, if the release it names is there."""
+        if self.kept is None or not self.kept.is_file() or self.gold.pointer_bytes() is not None:
+            return
+        with suppress(StoreError):
+            copy = parse_pointer(self.kept.read_bytes(), str(self.kept))
+            if self.gold.manifest_sha256(copy.version) == copy.manifests[copy.version]:
+                self.gold.point(copy)
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
         """Digests of all manifests; where the pointer is old or lost, of those that are there."""

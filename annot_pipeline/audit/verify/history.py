@@ -27,6 +27,7 @@ def verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) 
             if version not in there:
                 is_ = "it is pinned, " if version in pointer.pins else "it was published, "
                 what = f"{is_}but its folder is gone; annot prune did not remove it"
-                checked.find(gold.place(version), what, RESTORE)
+                do = f"{RESTORE}; or strike it off: annot prune CAMPAIGN --keep N --gone"
+                checked.find(gold.place(version), what, do)
     for name, what in gold.strangers().items():
         checked.find(gold.place(name), what, MOVE)

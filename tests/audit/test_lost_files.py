@@ -1,0 +1,102 @@
+"""What people lose, restore and leave lying: builds, verify and releases go on, and say so."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.audit.verify.everything import verify
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
+from annot_pipeline.errors import StoreError
+from annot_pipeline.retention import list_pins, prune, set_pin
+from annot_pipeline.status import list_releases, status
+from annot_pipeline.storage.pointer import read_pointer
+from tests.audit.two_releases import EXPORT, build, flip
+
+LAST = "item,judge,label\ni3,w9,a\n"
+
+
+def quiet(_: str) -> None:
+    pass
+
+
+def found(campaign: Path) -> list[str]:
+    return [row["file"] for row in verify(load_campaign(campaign), progress=quiet)["findings"]]
+
+
+@pytest.mark.parametrize("damage", ["gone", "flipped and deleted"])
+def test_a_lost_pointer_comes_back_with_pins_and_what_was_pruned(campaign, damage):
+    build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+    set_pin(load_campaign(campaign), "v0003", remove=False, why="the paper", progress=quiet)
+    prune(load_campaign(campaign), 2, progress=quiet)
+    path = campaign / "gold" / "latest.json"
+    before = path.read_bytes()
+    if damage != "gone":
+        flip(path, 40)
+    path.unlink()
+    assert status(load_campaign(campaign))["unpointed"] == ["v0002", "v0003"]
+    assert main(["build", str(campaign)]) == 0
+    assert path.read_bytes() == before
+    assert [p["why"] for p in list_pins(load_campaign(campaign))] == ["the paper"]
+    assert read_pointer(campaign / "gold").pruned == ("v0001",)
+    assert found(campaign) == []
+
+
+def test_a_copy_of_the_pointer_that_names_another_release_is_not_taken(campaign):
+    kept = next((campaign / "store" / "pointers").iterdir())
+    text = kept.read_text()
+    build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+    kept.write_text(text)
+    (campaign / "gold" / "latest.json").unlink()
+    shutil.rmtree(campaign / "gold" / "v0002")
+    build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+    assert read_pointer(campaign / "gold").version == "v0003"
+
+
+def test_a_release_that_will_not_come_back_can_be_struck_off(campaign):
+    shutil.rmtree(campaign / "gold" / "v0001")
+    assert [Path(w).name for w in found(campaign)] == ["v0001"]
+    planned = prune(load_campaign(campaign), 5, gone=True, dry_run=True, progress=quiet)
+    assert planned["struck_off"] == ["v0001"]
+    assert len(found(campaign)) == 1
+    assert main(["prune", str(campaign), "--keep", "5", "--gone"]) == 0
+    assert found(campaign) == []
+
+
+def test_what_lies_in_a_release_and_is_not_of_it_stops_a_build(campaign):
+    (campaign / "gold" / "v0002" / "notes.txt").write_text("mine")
+    with pytest.raises(StoreError, match="holds what was not published") as refused:
+        build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+    assert refused.value.problems[0].values == ("notes.txt",)
+    assert status(load_campaign(campaign))["release"]["damaged"] == ["notes.txt"]
+
+
+def test_a_table_that_is_gone_is_called_missing(campaign):
+    (campaign / "gold" / "v0002" / "judges.parquet").unlink()
+    with pytest.raises(StoreError, match=r"half a release\n.*judges\.parquet is missing"):
+        build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+
+
+def test_one_damaged_release_does_not_hide_the_others(campaign, capsys):
+    set_pin(load_campaign(campaign), "v0002", remove=False, why="", progress=quiet)
+    flip(campaign / "gold" / "v0001" / "manifest.json", 200)
+    first, second = list_releases(load_campaign(campaign))
+    assert "not the bytes that were published" in first["problem"]
+    assert (second["version"], second["pinned"], second["problem"]) == ("v0002", True, None)
+    assert main(["releases", str(campaign)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("v0001  cannot be read: ")
+    assert said[1].startswith("v0002  pinned  ")
+
+
+def test_a_build_mends_the_archive_from_the_export(campaign):
+    kept = next(p for p in (campaign / "store" / "archive").glob("*/*"))
+    before = kept.read_bytes()
+    flip(kept, 20)
+    assert found(campaign) != []
+    assert main(["build", str(campaign)]) == 0
+    assert kept.read_bytes() == before
+    assert found(campaign) == []
