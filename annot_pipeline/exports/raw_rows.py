@@ -126,7 +126,7 @@ class Opening:
         Raises
         ------
         InputError
-            Also while they are read: the bytes are no whole gzip.
+            Also while they are read: the bytes are no whole gzip, or not in the encoding.
         """
         try:
             with self.path.open("rb") as file:
@@ -147,6 +147,13 @@ class Opening:
                 f"the gzip is damaged or cut short ({error})",
                 "fetch the export again",
                 may_pass=True,  # it may still be written
+            ) from None
+        except (
+            UnicodeError
+        ) as error:  # where bytes that are not text are replaced: no UTF-16 at all
+            raise self.broken(
+                f"is not text in {self.encoding} ({error})",
+                "set options.encoding to the file's encoding",
             ) from None
 
     def check_whole(self) -> None:

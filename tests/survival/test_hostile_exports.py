@@ -6,14 +6,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.errors import KEPT, AnnotError
+from annot_pipeline.errors import KEPT, AnnotError, InputError
 from annot_pipeline.pipeline import STAGES, Build, stages_for
 from annot_pipeline.publish import publish
 from annot_pipeline.storage.tables import read_table
+from tests.survival import hostile
 from tests.survival.hostile import Export, exports
 
 EXAMPLES = 2000 if "SOAK" in os.environ else 100
@@ -94,3 +96,16 @@ def test_any_export_is_read_or_refused_in_words(tmp_path: Path) -> None:
     all_exports()
     print(f"{sum(built)} of {len(built)} exports were read")
     assert sum(built) > len(built) / 3, "else little is tested"
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "label_studio", "wmt_ranking"])
+def test_bytes_without_the_mark_of_their_encoding(kind: str, tmp_path: Path) -> None:
+    """Found so: UTF-16 says by its first two bytes which of two it is."""
+    fields = hostile.FIELDS.get(kind, {name: name for name in ("item", "judge", "label")})
+    export = Export("item,judge,label\n".encode("utf-16")[2:], kind, fields, {"encoding": "utf-16"})
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    build = Build(load_campaign(write(export, folder)))
+    with pytest.raises(InputError, match="cannot be read"):
+        for stage in STAGES:
+            build.run_stage(stage)
