@@ -58,3 +58,18 @@ def test_what_is_said_of_comparisons_can_be_written(block, tmp_path):
     said = YAML(typ="safe", pure=True).load(block)
     (tmp_path / "campaign.yaml").write_text(json.dumps(least | said))
     assert load_campaign(tmp_path)
+
+
+def test_what_operators_see_is_what_the_code_says():
+    """Words of messages in docs/operations.md, as they stand in the source."""
+    page = (ROOT / "docs" / "operations.md").read_text()
+    table = page.split("| what you see |")[1].split("\n\n")[0]
+    seen = [line.split("|")[1] for line in table.splitlines()[2:]]
+    words = [word for cell in seen for word in re.findall(r"`([^`]+)`", cell)]
+    code = "\n".join(p.read_text() for p in (ROOT / "annot_pipeline").rglob("*.py"))
+    code = re.sub(r'"\s*f?"', "", code)
+    assert len(words) > 10
+    for word in words:
+        if not word.startswith("annot "):
+            fixed = [part for part in re.split(r"\.\.\.|v\d{4}|store|gold", word) if part.strip()]
+            assert all(part in code for part in fixed), word

@@ -15,6 +15,7 @@ from annot_pipeline.errors import KEPT, AnnotError, InputError
 from annot_pipeline.pipeline import STAGES, Build, stages_for
 from annot_pipeline.publish import publish
 from annot_pipeline.storage.tables import read_table
+from tests.conftest import build_file
 from tests.survival import hostile
 from tests.survival.hostile import Export, exports
 
@@ -105,7 +106,6 @@ def test_bytes_without_the_mark_of_their_encoding(kind: str, tmp_path: Path) -> 
     export = Export("item,judge,label\n".encode("utf-16")[2:], kind, fields, {"encoding": "utf-16"})
     folder = tmp_path / "campaign"
     folder.mkdir()
-    build = Build(load_campaign(write(export, folder)))
+    campaign = write(export, folder)
     with pytest.raises(InputError, match="cannot be read"):
-        for stage in STAGES:
-            build.run_stage(stage)
+        build_file(campaign)
