@@ -1,0 +1,150 @@
+"""Decisions of experts: what decisions do."""
+
+from collections import Counter
+
+import pytest
+
+from annot_pipeline.storage.keys import pseudonym
+from tests.adjudication.decided import DECIDED, ITEMS, KEY, SOURCES, decisions, fates, labels
+
+
+def test_a_decision_overrides_the_label_and_the_model_stays_beside(build):
+    before = labels(build({"x.csv": decisions("zz,eva,no,,")}))
+    after = labels(build({"x.csv": decisions("i0,eva,yes,2024-05-01T12:00:00+02:00,seen again")}))
+    model, decided = before["i0"], after["i0"]
+    assert (model["label"], model["adjudicated"], model["model_label"]) == ("no", False, "no")
+    assert model["model_probability"] == model["probability"] > 0.99
+    assert (decided["label"], decided["adjudicated"], decided["certain"]) == ("yes", True, False)
+    assert decided["adjudication_reason"] == "seen again"
+    assert decided["adjudicated_at"].isoformat() == "2024-05-01T10:00:00+00:00"
+    kept = ("model_label", "model_probability", "entropy", "n_judgments", "n_judges",
+            "majority_label", "majority_share")  # fmt: skip
+    assert {name: decided[name] for name in kept} == {name: model[name] for name in kept}
+    assert decided["probability"] == pytest.approx(1 - model["probability"], rel=1e-6)
+    assert (model["support"], decided["support"]) == (0.75, 0.25)  # one of four judges said yes
+    undecided = [name for name in ITEMS if name != "i0"]
+    assert {name: after[name] for name in undecided} == {name: before[name] for name in undecided}
+    assert all(after[name]["adjudicator"] is None for name in undecided)
+
+
+def test_a_decision_for_the_models_label_is_an_adjudication_too(build):
+    built = build({"x.csv": decisions("i1,eva,yes,,")})
+    row = labels(built)["i1"]
+    assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, True)
+    assert row["probability"] == row["model_probability"]
+    found = {"small": {"decided": 1, "overridden": 0, "superseded": 0}}
+    assert built.publication.release.manifest["facts"]["adjudications"] == found
+
+
+def test_nothing_but_labels_and_lists_moves(build):
+    plain = build({"x.csv": decisions()})
+    decided = build({"x.csv": decisions("i0,eva,yes,,", "i1,p,no,,", "i2,eva,other,,")})
+    old, new = plain.hashes(), decided.hashes()
+    moved = {name for name in old if old[name] != new[name]}
+    assert moved == {"labels", "judgments", "lineage"}
+    assert plain.facts("infer_labels")["adjudications"] == {}
+    assert decided.facts("infer_labels")["adjudications"] == {
+        "small": {"decided": 3, "overridden": 3, "superseded": 0}
+    }
+    assert {row["judge"] for row in decided.rows("judges")} == {
+        row["judge"] for row in plain.rows("judges")
+    }
+    assert [row["n_judgments"] for row in decided.rows("judges")] == [8, 8, 8, 8]
+
+
+def test_an_item_that_only_an_expert_decided_has_a_row(build):
+    built = build({"x.csv": decisions("new,eva,yes,,", "i0,eva,yes,,")})
+    row = labels(built)["new"]
+    assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, False)
+    assert (row["n_judgments"], row["n_judges"]) == (0, 0)
+    told = {"task", "item", "label", "certain", "adjudicated", "n_judgments", "n_judges",
+            "adjudicator"}  # fmt: skip
+    assert {name for name, value in row.items() if value is not None} == told
+    assert [r["item"] for r in built.rows("labels")] == [*ITEMS, "new"]
+    assert "new" in {r["item"] for r in built.rows("items")}
+    assert not [r for r in built.rows("label_distributions") if r["item"] == "new"]
+    assert built.facts("infer_labels")["items"] == 9
+    # it is no item with one judgment, and none that the model labelled
+    assert built.facts("infer_labels")["single_judgment_share"] == 0
+
+
+def test_a_class_that_nobody_else_gave(build):
+    row = labels(build({"x.csv": decisions("i0,eva,neither,,")}))["i0"]
+    assert (row["label"], row["probability"], row["support"]) == ("neither", 0.0, 0.0)
+    declared = build(
+        {"x.csv": decisions("i0,eva,neither,,", *["i2,eva,yes,,"])},
+        "gates.rejected_share.error=.5",
+        tasks=[{"name": "*", "kind": "categorical", "labels": ["no", "yes"]}],
+    )
+    assert labels(declared)["i0"]["adjudicated"] is False
+    assert fates(declared, "x.csv") == [
+        ("rejected", "label is not a declared class: 'neither'"),
+        ("adjudication", "decision of an expert"),
+    ]
+
+
+def test_who_decided_is_a_pseudonym_and_may_judge_elsewhere(build):
+    built = build({"x.csv": decisions("i0,p,yes,,")})
+    row = labels(built)["i0"]
+    (mine,) = {r["judge"] for r in built.rows("judges") if r["judge"] == row["adjudicator"]}
+    assert mine == pseudonym(KEY, "p")
+    listed = [r for r in built.rows("judgments") if r["item"] == "i0" and r["judge"] == mine]
+    assert {(r["fate"], r["control"], r["label"]) for r in listed} == {
+        ("used", "none", "yes"), ("adjudication", "adjudication", "yes"),
+    }  # fmt: skip
+    assert len({r["judgment_id"] for r in listed}) == 2
+    assert row["n_judgments"] == 4
+
+
+@pytest.mark.parametrize(
+    ("exports", "label", "who"),
+    [
+        # by time, whatever the order of files and rows
+        ({"x1.csv": ["i0,eva,yes,2024-02-02,"], "x2.csv": ["i0,tom,no,2024-01-01,"]}, "yes", "eva"),
+        ({"x1.csv": ["i0,eva,yes,2024-02-02,", "i0,tom,no,2024-03-01,"]}, "no", "tom"),
+        # a time counts more than none
+        ({"x1.csv": ["i0,eva,yes,2024-02-02,"], "x2.csv": ["i0,tom,no,,"]}, "yes", "eva"),
+        # else the later file, by natural path order
+        ({"x2.csv": ["i0,eva,yes,,"], "x10.csv": ["i0,tom,no,,"]}, "no", "tom"),
+        ({"x2.csv": ["i0,eva,no,,"], "x10.csv": ["i0,eva,yes,,"]}, "yes", "eva"),
+        # else by label
+        ({"x.csv": ["i0,eva,yes,,", "i0,tom,maybe,,"]}, "maybe", "tom"),
+        ({"x.csv": ["i0,eva,yes,,", "i0,eva,maybe,,"]}, "maybe", "eva"),
+    ],
+)
+def test_the_latest_decision_counts(build, exports, label, who):
+    built = build({name: decisions(*rows) for name, rows in exports.items()})
+    row = labels(built)["i0"]
+    assert (row["label"], row["adjudicator"]) == (label, pseudonym(KEY, who))
+    turned = build({name: decisions(*rows[::-1]) for name, rows in exports.items()})
+    assert turned.hashes()["labels"] == built.hashes()["labels"]
+    found = Counter(fate for name in exports for fate, _ in fates(built, name))
+    assert found == {"adjudication": 1, "superseded": 1}
+    facts = built.facts("infer_labels")["adjudications"]["small"]
+    assert (facts["decided"], facts["superseded"]) == (1, 1)
+
+
+def test_a_later_source_takes_precedence(build):
+    later = {"path": "exports/later.csv", "format": "csv", "fields": DECIDED}
+    exports = {"x.csv": decisions("i0,eva,no,,"), "later.csv": decisions("i0,tom,yes,,")}
+    assert labels(build(exports, sources=[*SOURCES, later]))["i0"]["label"] == "yes"
+    first = labels(build(exports, sources=[later, *SOURCES]))["i0"]
+    assert first["label"] == "no"
+
+
+def test_what_became_of_the_other_decisions(build):
+    built = build(
+        {
+            "x1.csv": decisions("i0,eva,no,2024-01-01,", "i0,tom,yes,2024-01-02,"),
+            "x2.csv": decisions("i0,eva,no,2024-01-01,", "i0,eva,yes,2024-01-03,"),
+        }
+    )
+    assert labels(built)["i0"]["adjudicator"] == pseudonym(KEY, "eva")
+    differs = "a decision that takes precedence differs; this one: 'no'"
+    same = "a decision that takes precedence is the same"
+    assert fates(built, "x1.csv") == [("superseded", differs), ("duplicate", same)]
+    assert fates(built, "x2.csv") == [
+        ("superseded", differs), ("adjudication", "decision of an expert"),
+    ]  # fmt: skip
+    ids = {r["judgment_id"] for r in built.rows("lineage") if r["judge"] == pseudonym(KEY, "eva")}
+    assert len(ids) == 1  # one expert's decision on one item, whenever it was made
