@@ -148,9 +148,9 @@ class Opening:
                 "fetch the export again",
                 may_pass=True,  # it may still be written
             ) from None
-        except (
-            UnicodeError
-        ) as error:  # where bytes that are not text are replaced: no UTF-16 at all
+        except UnicodeDecodeError:
+            raise  # a reader that knows the row says which
+        except UnicodeError as error:  # no decoder can start: UTF-16 without its mark
             raise self.broken(
                 f"is not text in {self.encoding} ({error})",
                 "set options.encoding to the file's encoding",

@@ -103,9 +103,9 @@ def test_any_export_is_read_or_refused_in_words(tmp_path: Path) -> None:
 def test_bytes_without_the_mark_of_their_encoding(kind: str, tmp_path: Path) -> None:
     """Found so: UTF-16 says by its first two bytes which of two it is."""
     fields = hostile.FIELDS.get(kind, {name: name for name in ("item", "judge", "label")})
-    export = Export("item,judge,label\n".encode("utf-16")[2:], kind, fields, {"encoding": "utf-16"})
+    data = "item,judge,label\n".encode("utf-16-le")
+    export = Export(data, kind, fields, {"encoding": "utf-16"})
     folder = tmp_path / "campaign"
     folder.mkdir()
-    campaign = write(export, folder)
     with pytest.raises(InputError, match="cannot be read"):
-        build_file(campaign)
+        build_file(write(export, folder))
