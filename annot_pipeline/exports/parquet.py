@@ -12,6 +12,9 @@ import pyarrow.parquet as pq
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, distinct
 
+DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
+"""What pyarrow raises where bytes are not what they should be; names that are no text, too."""
+
 
 def read_parquet(opening: Opening) -> Export:
     """Open a Parquet file; see `raw_rows.Export`."""
@@ -20,9 +23,9 @@ def read_parquet(opening: Opening) -> Export:
         if opening.gzipped:
             source = pa.BufferReader(pa.CompressedInputStream(source, "gzip").read())
         file = pq.ParquetFile(source)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        names = distinct(file.schema_arrow.names)
+    except DAMAGED as error:
         raise _broken(opening, error) from None
-    names = distinct(file.schema_arrow.names)
     return Export(_chunks(opening, file, names), names, n_rows=file.metadata.num_rows)
 
 
@@ -38,7 +41,7 @@ def _chunks(opening: Opening, file: pq.ParquetFile, names: list[str]) -> Iterato
                 batch = batch.rename_columns(names)
             columns = {name: _as_text(batch.column(name)) for name in wanted}
             yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+    except DAMAGED as error:
         raise _broken(opening, error) from None
 
 

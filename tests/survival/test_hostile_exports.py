@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -108,4 +110,16 @@ def test_bytes_without_the_mark_of_their_encoding(kind: str, tmp_path: Path) -> 
     folder = tmp_path / "campaign"
     folder.mkdir()
     with pytest.raises(InputError, match="cannot be read"):
+        build_file(write(export, folder))
+
+
+def test_parquet_whose_column_names_are_damaged(tmp_path: Path) -> None:
+    """Found so: what is no text in a footer was no error of Parquet to pyarrow."""
+    names = ("item", "judge", "label")
+    pq.write_table(pa.table({name: ["x"] for name in names}), tmp_path / "a.parquet")
+    data = (tmp_path / "a.parquet").read_bytes().replace(b"judge", b"jud\xffe")
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    export = Export(data, "parquet", {name: name for name in names}, {})
+    with pytest.raises(InputError, match=r"a\.parquet: cannot be read"):
         build_file(write(export, folder))
