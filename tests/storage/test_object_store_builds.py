@@ -132,8 +132,8 @@ def test_what_is_changed_in_the_bucket_is_found(campaign, s3, tmp_path, capsys):
     with pytest.raises(StoreError, match=f"{URL}/v0001/labels.parquet: not the bytes"):
         load_gold(URL, "labels")
     status = says(capsys, "status", str(campaign))
-    assert status["release"]["damaged"] == ["README.md"]
-    with pytest.raises(StoreError, match="not the bytes that were published"):
+    assert status["release"]["damaged"] == ["README.md", "more/notes.txt", "notes.txt"]
+    with pytest.raises(StoreError, match="half a release"):
         build_file(campaign)  # nothing goes on from a release that is not whole
     assert not list((tmp_path / "campaign" / "store").rglob(".tmp-*"))
 
