@@ -19,6 +19,7 @@ from annot_pipeline.publish import Publication, publish
 from annot_pipeline.stages import check_tables
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
+from assets_defs import metadata as assets_metadata
 from tests.full_campaign import write_full_campaign
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -63,6 +64,8 @@ def _reports_where_they_are_read(
         monkeypatch.setattr(publishing, "_write_catalog", lambda *_: None)
         monkeypatch.setattr(publishing, "report_html", lambda *_, **__: "not made in this test")
         monkeypatch.setattr(publishing, "contested", lambda *_: [])
+        monkeypatch.setattr(assets_metadata, "FIGURES", {})
+        monkeypatch.setattr(assets_metadata, "convergence_svg", lambda _: "<svg/>")
 
 
 @pytest.fixture(autouse=True)

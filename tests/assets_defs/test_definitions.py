@@ -55,6 +55,7 @@ def test_every_gate_of_a_made_table_is_a_check(campaign):
     assert names == {gate.name for gate in GATES if gate.table in made}
 
 
+@pytest.mark.reports
 def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
     with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(campaign), instance)
