@@ -74,8 +74,8 @@ def publish(build: Build) -> Publication:
         releases = Releases.of(build.campaign)
         try:
             with (
-                releases.publishing(lambda: build.progress("another build publishes; waiting")),
                 build.store.in_use(),  # nobody cleans what is published
+                releases.publishing(lambda: build.progress("another build publishes; waiting")),
             ):
                 left = releases.finish_interrupted()
                 if left:

@@ -74,8 +74,8 @@ def prune(
         return document | {"struck_off": lost, "dry_run": True}
     try:
         with (
-            releases.publishing(lambda: progress(WAITING)),
             store.alone(lambda: progress("a build or a verification reads the store; waiting")),
+            releases.publishing(lambda: progress(WAITING)),
         ):
             document, unneeded = _plan(campaign, releases, keep, progress)
             releases.strike_off(lost)

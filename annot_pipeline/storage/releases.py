@@ -139,7 +139,9 @@ class Releases:
     def publishing(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to publish; ``waiting`` is called if another build has it.
 
-        The kernel gives the right back when a process dies, so there are no stale locks.
+        The kernel gives the right back when a process dies, so there are no stale locks. Who needs
+        the store too (`Store.in_use`, `Store.alone`) takes it first: a stage that runs may come
+        here, and two who take them the other way round would wait for each other for ever.
 
         Raises
         ------
