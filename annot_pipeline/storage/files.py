@@ -28,7 +28,7 @@ def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
 
     With ``keep``, a target that appeared meanwhile stays instead.
     """
-    temporary = _beside(target)
+    temporary = beside(target)
     try:
         with _named(target):
             yield temporary
@@ -46,7 +46,7 @@ def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
 def appearing(target: Path) -> Iterator[Path]:
     """A temporary folder that becomes ``target`` in one step; an existing target stays."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = _beside(target)
+    temporary = beside(target)
     temporary.mkdir()
     try:
         with _named(target):
@@ -115,7 +115,8 @@ def _appear(temporary: Path, target: Path) -> None:
             os.replace(temporary, target)
 
 
-def _beside(target: Path) -> Path:
+def beside(target: Path) -> Path:
+    """A temporary name beside a target, that nobody else has."""
     return target.parent / f"{TEMPORARY}{target.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 

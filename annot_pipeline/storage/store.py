@@ -23,6 +23,7 @@ from typing import Any
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import (
     appearing,
+    beside,
     make_private,
     read_json,
     remove_unfinished,
@@ -140,8 +141,7 @@ class Store:
         """Let ``work`` fill a folder; the result appears in one step or not at all."""
         started = time.monotonic()
         folder = self._stage_folder(stage, key)
-        if folder.exists() and self.result(stage, key) is None:  # damaged
-            shutil.rmtree(folder)
+        self._remove(folder, lambda: self.result(stage, key) is None)  # damaged
         with appearing(folder) as temporary:
             tables, facts = work(temporary)
             seconds = round(time.monotonic() - started, 3)
@@ -150,8 +150,20 @@ class Store:
         return _result(read_json(folder / "stage.json"), folder)
 
     def discard(self, result: StageResult) -> None:
-        """Forget a result that is of no use."""
-        shutil.rmtree(self._stage_folder(result.stage, result.key))
+        """Forget a result that is of no use; what another build made in its place stays."""
+        stage, key = result.stage, result.key
+        self._remove(self._stage_folder(stage, key), lambda: self.result(stage, key) == result)
+
+    def _remove(self, folder: Path, is_useless: Callable[[], bool]) -> None:
+        """Remove a result if it is still of no use when nobody else removes any of its stage."""
+        if not folder.exists():
+            return
+        gone = beside(folder)
+        with self._lock(fcntl.LOCK_EX, folder.parent):
+            if not folder.exists() or not is_useless():
+                return
+            os.rename(folder, gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
     def record(self, run: str, result: StageResult) -> None:
         """Note that a run's stage has this result."""
@@ -220,8 +232,8 @@ class Store:
             yield
 
     @contextlib.contextmanager
-    def _lock(self, kind: int) -> Iterator[None]:
-        descriptor = os.open(self.root, os.O_RDONLY)
+    def _lock(self, kind: int, folder: Path | None = None) -> Iterator[None]:
+        descriptor = os.open(folder or self.root, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, kind)
             yield
