@@ -202,9 +202,9 @@ def _last(path: str) -> str:
 
 
 def _first_line(error: Exception) -> str:
-    """The first line of a message, without a password that an endpoint may hold."""
+    """The first line of a message, without a password that an endpoint may hold, with @ in it."""
     line = (str(error).strip() or "no message").split("\n")[0]
-    return re.sub(r"//[^/@\s]+@", "//***@", line)
+    return re.sub(r"//[^/\s]+@", "//***@", line)
 
 
 def _code(error: BaseException) -> str:
