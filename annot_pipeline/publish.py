@@ -81,6 +81,8 @@ def publish(build: Build) -> Publication:
                 if left:
                     build.progress(f"not published, and left alone: {first_of(left)}")
                 publication = _publish_if_new(build, runs, releases)
+                if not releases.copied:
+                    build.progress(f"{releases.kept}: cannot be written; the next build writes it")
         except OSError as cause:
             raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
     news = "published" if publication.published else "nothing new:"
@@ -139,8 +141,11 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
             _write_catalog(build, releases)
         return Publication(parent, published=False)
     refuse_overtaken(parent, runs["archive_exports"].result)
-    build.store.keep_settings(settings, kept_text(build.campaign.settings))
-    note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
+    try:
+        build.store.keep_settings(settings, kept_text(build.campaign.settings))
+        note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
+    except OSError as error:
+        raise cannot_write(build.store.root, error, "store") from error
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)

@@ -5,7 +5,8 @@ pointer: before that no reader sees it. Every object is created, never overwritt
 two machines upload cannot mix; the pointer alone is replaced, if it is still the one that the build
 went on from. A version without a manifest does not exist: an upload that was killed left it, or
 one that is under way. Its number is not used again, since nobody can tell which of the two it is;
-a later build removes it once the pointer has gone past it, when it can be published no more.
+a later build removes it once the pointer has gone past it, when it can be published no more. So it
+does with a whole version that the pointer went past without naming it: another build was faster.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class GoldBucket(GoldFolder):
 
     def published(self, pointer: Pointer | None) -> list[str]:
         """Versions that lie there and are published, oldest first."""
-        return [v for v in self._whole(pointer) if v in pointer.manifests] if pointer else []
+        return [v for v in self._whole(pointer) if pointer.names(v)] if pointer else []
 
     def used(self) -> list[str]:
         """Versions that no new release may get, also uploads that are not finished."""
@@ -130,7 +131,7 @@ class GoldBucket(GoldFolder):
         """Remove what can be published no more, and copies of what is gone."""
         super().tidy()
         pointer = self.pointer()
-        there = self._whole(pointer)
+        there = self.may_be_releases(pointer)
         for version in self.used() if pointer else ():
             if version not in there and pointer and number(version) < number(pointer.version):
                 self._remove_objects(version)
@@ -175,14 +176,14 @@ class GoldBucket(GoldFolder):
         """Bytes of a release."""
         return sum(self.bucket.sizes(version).values())
 
-    def strangers(self) -> dict[str, str]:
+    def strangers(self, pointer: Pointer | None) -> dict[str, str]:
         """Names of what is neither a release nor the pointer, and what it is."""
-        whole = self.versions()
-        half = f"no {MANIFEST}: an upload that was killed, or is under way; builds remove it"
+        known = (POINTER, *self.may_be_releases(pointer))
+        half = f"no {MANIFEST}, or overtaken: an upload killed, or under way; builds remove it"
         return {
             name: half if is_folder and VERSION.fullmatch(name) else "no release, nor the pointer"
             for name, is_folder in self.bucket.entries().items()
-            if name not in (POINTER, *whole)
+            if name not in known
         }
 
     @contextmanager

@@ -85,8 +85,14 @@ class GoldFolder:
 
     def published(self, pointer: Pointer | None) -> list[str]:
         """Versions that lie there and are published, oldest first."""
-        newest = number(pointer.version) if pointer else 0
-        return [v for v in self.versions() if number(v) <= newest]
+        return [v for v in self.versions() if pointer.names(v)] if pointer else []
+
+    def may_be_releases(self, pointer: Pointer | None) -> list[str]:
+        """Versions that lie there and are published, or newer ones, which a build may finish."""
+        if pointer is None:
+            return self.versions()
+        newest = number(pointer.version)
+        return [v for v in self.versions() if pointer.names(v) or number(v) > newest]
 
     def used(self) -> list[str]:
         """Versions that no new release may get, of those that lie there."""
@@ -145,9 +151,9 @@ class GoldFolder:
         """Bytes of a release."""
         return sum(path.lstat().st_size for path in (self.folder / version).rglob("*"))
 
-    def strangers(self) -> dict[str, str]:
+    def strangers(self, pointer: Pointer | None) -> dict[str, str]:
         """Names of what is neither a release nor written by a build, and what it is."""
-        known = (POINTER, *self.versions())
+        known = (POINTER, *self.may_be_releases(pointer))
         return {
             entry.name: "no release, nor anything else that is written here"
             for entry in sorted(self.folder.iterdir())

@@ -55,6 +55,17 @@ class Pointer:
     pins: Mapping[str, Pin] = field(default_factory=dict)
     complete: bool = field(default=True, compare=False)
 
+    @property
+    def last(self) -> str:
+        """The last release that was published; the newest, unless that is lost."""
+        return max(self.manifests, key=number)
+
+    def names(self, version: str) -> bool:
+        """Whether a version is that of a release, as far as it knows."""
+        if self.complete:
+            return version in self.manifests
+        return number(version) <= number(self.version)
+
     def document(self) -> dict[str, Any]:
         """As JSON says it."""
         said = {

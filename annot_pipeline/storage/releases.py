@@ -54,6 +54,7 @@ class Releases:
         self.campaign = campaign
         self.typed = typed
         self.kept = kept
+        self.copied = True  # unless the last copy of the pointer could not be written
 
     @classmethod
     def of(cls, campaign: LoadedCampaign) -> Releases:
@@ -87,8 +88,10 @@ class Releases:
         return self.gold.published(self.gold.pointer())
 
     def unpointed(self) -> bool:
-        """Whether something lies there as a release that nothing points to yet."""
-        return self.gold.versions() != self.versions()
+        """Whether something newer lies there as a release, that nothing points to yet."""
+        pointer = self.gold.pointer()
+        newest = number(pointer.version) if pointer else 0
+        return any(number(version) > newest for version in self.gold.versions())
 
     def get(self, version: str = "latest") -> Release:
         """A release by version.
@@ -165,18 +168,21 @@ class Releases:
         """
         self._restore_pointer()
         pointer = self.gold.pointer()
+        if pointer:
+            self._copy(pointer)  # an earlier build could not, or another machine published
         lost, left = pointer is None, []
         for version in self.gold.versions():
             if number(version) <= (number(pointer.version) if pointer else 0):
                 continue
             try:
-                manifest = self.gold.manifest(version, None)
+                known = pointer.manifests.get(version) if pointer else None
+                manifest = self.gold.manifest(version, known)
             except StoreError:
                 left.append(version)
                 continue
             parent = (manifest["parent"] or {}).get("version")
             release = self.gold.release(version, manifest, self.typed)
-            follows = lost or (pointer is not None and parent == pointer.version)
+            follows = lost or (pointer is not None and parent in (pointer.version, pointer.last))
             if manifest["version"] != version or not follows or release.damaged():
                 left.append(version)
                 continue
@@ -186,7 +192,7 @@ class Releases:
 
     def next_version(self) -> str:
         """The version that the next release gets; a deleted one is not used again."""
-        pointer = self.gold.pointer()
+        pointer = self.gold.pointer() or self._read_copy()
         used = [*self.gold.used(), *(pointer.manifests if pointer else ())]
         return f"v{max(map(number, used), default=0) + 1:04d}"
 
@@ -197,10 +203,9 @@ class Releases:
         return self.gold.release(version, manifest, self.typed)
 
     def point(self, pointer: Pointer) -> None:
-        """Write the pointer while the right to publish is held, and its copy."""
+        """Write the pointer while the right to publish is held, and its copy if that can be."""
         self.gold.point(pointer)
-        if self.kept:
-            write_json(self.kept, pointer.document())
+        self._copy(pointer)
 
     def gone(self) -> list[str]:
         """Releases that were published, and whose folders are gone, though nobody pruned them."""
@@ -260,13 +265,30 @@ class Releases:
         self.point(after)
 
     def _restore_pointer(self) -> None:
-        """Write a pointer that was lost as its copy has it, if the release it names is there."""
-        if self.kept is None or not self.kept.is_file() or self.gold.pointer_bytes() is not None:
+        """Write a pointer that was lost as its copy has it; it names the newest that is there."""
+        if self.gold.pointer_bytes() is not None or (copy := self._read_copy()) is None:
             return
-        with suppress(StoreError):
-            copy = parse_pointer(self.kept.read_bytes(), str(self.kept))
-            if self.gold.manifest_sha256(copy.version) == copy.manifests[copy.version]:
-                self.gold.point(copy)
+        for version in reversed(self.gold.published(copy)):
+            if self.gold.manifest_sha256(version) == copy.manifests[version]:
+                self.gold.point(replace(copy, version=version))
+                return
+
+    def _read_copy(self) -> Pointer | None:
+        """The copy of the pointer; None where there is none, or it is damaged."""
+        with suppress(StoreError, OSError):
+            if self.kept:
+                return parse_pointer(self.kept.read_bytes(), str(self.kept))
+        return None
+
+    def _copy(self, pointer: Pointer) -> None:
+        """Copy the pointer. What is published is published: the next build tries again."""
+        if self.kept is None or not pointer.complete or self._read_copy() == pointer:
+            return
+        try:
+            write_json(self.kept, pointer.document())
+            self.copied = True
+        except OSError:
+            self.copied = False
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
         """Digests of all manifests; where the pointer is old or lost, of those that are there."""

@@ -45,7 +45,7 @@ def test_a_lost_pointer_comes_back_with_pins_and_what_was_pruned(campaign, damag
     assert found(campaign) == []
 
 
-def test_a_copy_of_the_pointer_that_names_another_release_is_not_taken(campaign):
+def test_an_older_copy_of_the_pointer_tells_what_it_knows(campaign):
     kept = next((campaign / "store" / "pointers").iterdir())
     text = kept.read_text()
     build(campaign, {"a.csv": EXPORT, "c.csv": LAST})

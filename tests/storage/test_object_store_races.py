@@ -12,7 +12,7 @@ import pytest
 
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.bucket import Bucket
-from tests.storage.s3_machines import machine, objects, publish, text_of
+from tests.storage.s3_machines import KEY, machine, objects, publish, text_of
 
 ROUNDS = 20 if "SOAK" in os.environ else 3
 READERS = 20 if "SOAK" in os.environ else 2
@@ -55,6 +55,18 @@ def test_who_took_the_next_number_and_was_overtaken_leaves_nothing(
     other.join()
     assert "not published" in refused[0]
     assert not [name for name in objects(s3) if name.startswith("v0003")]
+
+
+def test_who_was_overtaken_and_killed_at_once_is_cleared_away(s3: Any, tmp_path: Path) -> None:
+    one = machine(tmp_path / "one")
+    publish(one, "first")
+    for path in s3.find(f"{KEY}/v0001"):  # an upload that is whole, and was never pointed to
+        s3.pipe_file(path.replace("v0001", "v0002"), s3.cat_file(path))
+    assert publish(one, "second") == "v0003"
+    assert list(one.gold.strangers(one.gold.pointer())) == ["v0002"]
+    assert publish(one, "third") == "v0004"
+    assert one.versions() == ["v0001", "v0003", "v0004"]
+    assert not [name for name in objects(s3) if name.startswith("v0002")]
 
 
 def test_each_release_is_whole_and_follows_the_one_before(s3: Any, tmp_path: Path) -> None:

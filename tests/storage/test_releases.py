@@ -144,6 +144,23 @@ def test_a_deleted_version_is_not_used_again(tmp_path):
     assert publish(releases) == "v0003"
 
 
+def test_a_folder_that_was_never_published_is_no_release(tmp_path):
+    releases = Releases(tmp_path / "gold")
+    publish(releases)
+    stray = tmp_path / "gold/v0005"
+    shutil.copytree(tmp_path / "gold/v0001", stray)
+    assert publish(releases) == "v0006"
+    assert releases.versions() == ["v0001", "v0006"]
+    assert not releases.unpointed()
+    with pytest.raises(StoreError, match="there are v0001, v0006"):
+        releases.get("v0005")
+    assert list(releases.gold.strangers(releases.gold.pointer())) == ["v0005"]
+    pointer = releases.gold.pointer()
+    old = {"version": "v0006", "manifest_sha256": pointer.manifests["v0006"]}
+    (tmp_path / "gold/latest.json").write_bytes(canonical_json(old))  # names the newest alone
+    assert releases.versions() == ["v0001", "v0005", "v0006"]
+
+
 def test_a_damaged_pointer_is_said(tmp_path):
     releases = Releases(tmp_path / "gold")
     publish(releases)

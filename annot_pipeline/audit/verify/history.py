@@ -29,5 +29,5 @@ def verify_history(gold: GoldFolder, pointer: Pointer | None, checked: Checked) 
                 what = f"{is_}but its folder is gone; annot prune did not remove it"
                 do = f"{RESTORE}; or strike it off: annot prune CAMPAIGN --keep N --gone"
                 checked.find(gold.place(version), what, do)
-    for name, what in gold.strangers().items():
+    for name, what in gold.strangers(pointer).items():
         checked.find(gold.place(name), what, MOVE)
