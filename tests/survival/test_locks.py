@@ -16,8 +16,8 @@ from tests.conftest import build_file
 from tests.survival.nights import add_export, write_campaign
 
 
-def start(work: Callable[[], object]) -> threading.Thread:
-    thread = threading.Thread(target=work, daemon=True)
+def start(name: str, work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     return thread
 
@@ -36,7 +36,7 @@ def test_a_build_and_a_prune_do_not_wait_for_each_other(
     asked = getattr(Releases, asks)
 
     def waits(self: Releases) -> object:
-        if threading.current_thread() is building:
+        if threading.current_thread().name == "builds":
             ready.set()
             assert prune_waits.wait(30)
         return asked(self)
@@ -48,9 +48,10 @@ def test_a_build_and_a_prune_do_not_wait_for_each_other(
         publish(made)
 
     monkeypatch.setattr(Releases, asks, waits)
-    building = start(build)
+    building = start("builds", build)
     assert ready.wait(30)
-    pruning = start(lambda: prune(load_campaign(folder), 1, progress=lambda _: prune_waits.set()))
+    campaign = load_campaign(folder)
+    pruning = start("prunes", lambda: prune(campaign, 1, progress=lambda _: prune_waits.set()))
     for thread in (building, pruning):
         thread.join(30)
         assert not thread.is_alive()
