@@ -1,17 +1,14 @@
-"""When builds run: the nightly job and schedule, and the sensor for new exports."""
+"""When builds run: the nightly job and its schedule; the sensor is in `sensor`."""
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import AnnotError, ConfigError, Problem
+from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.pipeline import MAKER
-from annot_pipeline.signature import digest
-from annot_pipeline.stages.exports import export_stats, present_exports
 from assets_defs.keys import release_key, table_key
 
 if TYPE_CHECKING:  # what define_asset_job returns; dagster does not export its name
@@ -68,58 +65,3 @@ def nightly_schedule(campaign: LoadedCampaign, job: NightlyJob) -> dg.ScheduleDe
             "mend it, or leave it out for 0 2 * * *",
         )
         raise ConfigError(f"{campaign.file}: no such time", [problem]) from None
-
-
-def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefinition:
-    """Asks for a build when exports are new or changed, by content, and have settled.
-
-    Each look asks the file system for sizes and times, which is cheap. When two looks in a row
-    find the same, nobody writes any more, and the bytes are read, once, and compared with those
-    of the last build that was asked for. The cursor holds digests: it stays small.
-    """
-    sensor = campaign.settings.schedule.sensor
-
-    @dg.sensor(
-        name=f"{campaign.settings.campaign}_exports",
-        job=job,
-        minimum_interval_seconds=sensor.interval_seconds,
-        description="Starts a build when exports are new or changed (by content).",
-        default_status=(
-            dg.DefaultSensorStatus.RUNNING if sensor.active else dg.DefaultSensorStatus.STOPPED
-        ),
-    )
-    def exports(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        cursor = _read_cursor(context.cursor)
-        try:
-            stat = digest(export_stats(campaign))
-            settled = stat == cursor.get("stat")
-            if settled and cursor.get("looked") == stat:
-                return dg.SkipReason("the exports are as they were")
-            seen = digest(present_exports(campaign)) if settled else None
-        except AnnotError as error:
-            return dg.SkipReason(str(error))
-        cursor["stat"] = stat
-        if seen is None:
-            context.update_cursor(json.dumps(cursor))
-            return dg.SkipReason("exports may be new; waiting for a second look to be the same")
-        cursor["looked"] = stat
-        if seen == cursor.get("built"):
-            context.update_cursor(json.dumps(cursor))
-            return dg.SkipReason("the exports hold what they held")
-        cursor["built"] = seen
-        # no run key: exports that come back to what they were are built again
-        request = dg.RunRequest(tags={EXPORTS_TAG: seen[:16]})
-        return dg.SensorResult(run_requests=[request], cursor=json.dumps(cursor))
-
-    return exports
-
-
-def _read_cursor(text: str | None) -> dict[str, Any]:
-    """What the last look noted; what is not ours, or of an older form, is forgotten."""
-    try:
-        noted = json.loads(text or "{}")
-    except ValueError:
-        return {}
-    if not isinstance(noted, dict):
-        return {}
-    return {name: noted[name] for name in ("stat", "looked", "built") if name in noted}

@@ -11,8 +11,9 @@ from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.pipeline import STAGES, Progress
 from assets_defs.alerts import OnFailure, failure_sensor, resolved
-from assets_defs.automation import exports_sensor, nightly_job, nightly_schedule
+from assets_defs.automation import nightly_job, nightly_schedule
 from assets_defs.release import release_asset
+from assets_defs.sensor import exports_sensor
 from assets_defs.stage_assets import stage_assets
 
 

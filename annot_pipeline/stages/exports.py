@@ -42,6 +42,7 @@ from annot_pipeline.storage.archive import (
     find_exports,
     matching_folders,
     readable,
+    stamp,
 )
 from annot_pipeline.storage.files import read_json, replacing, write_json
 from annot_pipeline.storage.tables import read_table, write_table
@@ -238,7 +239,10 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
 
 
 def present_exports(
-    campaign: LoadedCampaign, *, missing_ok: bool = False
+    campaign: LoadedCampaign,
+    *,
+    missing_ok: bool = False,
+    sha256: Callable[[Path], str] = export_sha256,
 ) -> list[tuple[int, str, str]]:
     """What a build would read now: (number of the source, export, SHA-256).
 
@@ -248,7 +252,7 @@ def present_exports(
         An export is missing or cannot be read.
     """
     return [
-        (number, export.relative, export_sha256(export.path))
+        (number, export.relative, sha256(export.path))
         for number, export in _found(campaign, missing_ok=missing_ok)
     ]
 
@@ -267,8 +271,7 @@ def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int
     stats = []
     for number, export in _found(campaign, missing_ok=False):
         with readable(export.path):
-            stat = export.path.stat()
-        stats.append((number, export.relative, stat.st_size, stat.st_mtime_ns, stat.st_ino))
+            stats.append((number, export.relative, *stamp(export.path)))
     return stats
 
 

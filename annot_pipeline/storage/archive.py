@@ -98,7 +98,7 @@ def archive_file(
         The file cannot be read, or is still being written.
     """
     with readable(path):
-        before = _stamp(path)
+        before = stamp(path)
         digest = file_sha256(path)
     kept = archived(archive, digest)
     if not (kept.exists() and file_sha256(kept) == digest):
@@ -109,13 +109,13 @@ def archive_file(
                 raise _changing(path)
             check(temporary)
     with readable(path):
-        after = _stamp(path)
+        after = stamp(path)
     if after != before:
         raise _changing(path)
     return digest, before.size
 
 
-class _Stamp(NamedTuple):
+class Stamp(NamedTuple):
     """What differs if a file was written to, or another took its place."""
 
     size: int
@@ -123,9 +123,10 @@ class _Stamp(NamedTuple):
     inode: int
 
 
-def _stamp(path: Path) -> _Stamp:
+def stamp(path: Path) -> Stamp:
+    """What the file system says of a file now."""
     found = path.stat()
-    return _Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+    return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
 
 
 def _copy(path: Path, target: Path) -> None:

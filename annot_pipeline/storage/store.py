@@ -93,6 +93,11 @@ class Store:
         return self.root / "records"
 
     @property
+    def export_digests(self) -> Path:
+        """What the sensor knows of exports that it has read."""
+        return self.root / "export_digests.json"
+
+    @property
     def _settings(self) -> Path:
         return self.root / "settings"
 

@@ -2,39 +2,61 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
+import time
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import dagster as dg
 import pytest
 
-from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.storage.archive import export_sha256
-from assets_defs import automation, build_definitions
+from annot_pipeline.storage import known_digests
+from annot_pipeline.storage.releases import Releases
+from assets_defs import build_definitions, sensor
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
 
 
 class Watch:
     """A sensor and its cursor, looked at again and again."""
 
-    def __init__(self, campaign: Path) -> None:
-        self.definitions = build_definitions(campaign)
-        self.sensor = self.definitions.resolve_sensor_def("small_exports")
+    def __init__(self, campaign: Path, instance: dg.DagsterInstance) -> None:
+        self.campaign, self.instance = campaign, instance
         self.cursor: str | None = None
         self.said = ""
+        self.asked: dict[str, str] = {}
+        self.reload()
+
+    def reload(self, **overrides) -> None:
+        """Read the campaign anew, as a code location does."""
+        self.definitions = build_definitions(self.campaign, **overrides)
+        self.sensor = self.definitions.resolve_sensor_def("small_exports")
 
     def look(self) -> bool:
         """Whether a build was asked for."""
-        with dg.DagsterInstance.ephemeral() as instance:
-            tick = self.sensor.evaluate_tick(
-                dg.build_sensor_context(
-                    instance=instance, cursor=self.cursor, definitions=self.definitions
-                )
+        tick = self.sensor.evaluate_tick(
+            dg.build_sensor_context(
+                instance=self.instance, cursor=self.cursor, definitions=self.definitions
             )
+        )
         self.cursor, self.said = tick.cursor, tick.skip_message or ""
+        for request in tick.run_requests or ():
+            self.asked = dict(request.tags)
         return bool(tick.run_requests)
+
+    def run(self) -> bool:
+        """Do what was asked for; whether it went well."""
+        job = self.definitions.resolve_job_def("small_nightly")
+        return job.execute_in_process(
+            instance=self.instance, raise_on_error=False, tags=self.asked
+        ).success
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.DagsterInstance.ephemeral() as instance:
+        yield instance
 
 
 @pytest.fixture
@@ -43,9 +65,9 @@ def campaign(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def watch(campaign: Path) -> Watch:
+def watch(campaign: Path, instance: dg.DagsterInstance) -> Watch:
     """A sensor that has asked for the first build."""
-    watch = Watch(campaign)
+    watch = Watch(campaign, instance)
     assert [watch.look() for _ in range(3)] == [False, True, False]
     return watch
 
@@ -74,17 +96,41 @@ def test_a_time_set_back_hides_no_change(campaign, watch):
     assert [watch.look() for _ in range(3)] == [False, True, False]
 
 
-def test_bytes_are_read_once_a_change(campaign, watch, monkeypatch):
-    read = []
-    whole = automation.present_exports
-    monkeypatch.setattr(automation, "present_exports", lambda c: read.append(c) or whole(c))
+@pytest.fixture
+def read(monkeypatch) -> list[str]:
+    """Names of the files whose bytes are read."""
+    names: list[str] = []
+    whole = known_digests.export_sha256
+    monkeypatch.setattr(
+        known_digests, "export_sha256", lambda path: names.append(path.name) or whole(path)
+    )
+    return names
+
+
+def test_only_what_changed_is_read(campaign, watch, read):
     for _ in range(5):
         watch.look()
     assert read == []
-    write_export(campaign, ROWS + "new,w1,a\n")
-    for _ in range(5):
-        watch.look()
-    assert len(read) == 1
+    write_export(campaign, "i1,w9,a\n", "b.csv")
+    assert [watch.look() for _ in range(5)] == [False, True, False, False, False]
+    assert read == ["b.csv"]
+
+
+def test_what_takes_long_is_read_in_several_looks(campaign, watch, read, monkeypatch):
+    monkeypatch.setattr(sensor, "SECONDS", 0)
+    for name in ("b.csv", "c.csv", "d.csv"):
+        write_export(campaign, f"i1,{name},a\n", name)
+    assert [watch.look() for _ in range(3)] == [False, False, False]
+    assert "more is read at the next look" in watch.said
+    assert [watch.look() for _ in range(2)] == [True, False]
+    assert read == ["b.csv", "c.csv", "d.csv"]
+
+
+def test_digests_that_cannot_be_kept_are_found_anew(campaign, watch, read):
+    (campaign / "store" / "export_digests.json").write_text('{"a": 1, "b": [2], "c": null}')
+    write_export(campaign, "i1,w9,a\n", "b.csv")
+    assert [watch.look() for _ in range(3)] == [False, True, False]
+    assert read == ["a.csv", "b.csv"]
 
 
 def test_a_folder_that_vanishes_comes_back(campaign, watch):
@@ -103,31 +149,22 @@ def test_a_folder_that_vanishes_comes_back(campaign, watch):
 def test_a_file_that_vanishes_between_two_system_calls(campaign, watch, monkeypatch):
     write_export(campaign, "i1,w9,a\n", "b.csv")
     watch.look()
-    monkeypatch.setattr(automation, "present_exports", _gone)
+    whole = known_digests.export_sha256
+    monkeypatch.setattr(known_digests, "export_sha256", lambda path: whole(path / "gone"))
     assert not watch.look()
     assert "cannot be read" in watch.said
     monkeypatch.undo()
     assert watch.look()
 
 
-def _gone(campaign: LoadedCampaign) -> str:
-    return export_sha256(campaign.folder / "exports" / "gone.csv")
-
-
 @pytest.mark.parametrize(
     "cursor",
     ["not json", "[1]", "17", '{"stat": {"a": [1]}, "built": 3}', '{"seen": "x", "count": 4}', ""],
 )
-def test_a_cursor_of_any_form_ends_in_a_build(campaign, cursor):
-    watch = Watch(campaign)
+def test_a_cursor_of_any_form_ends_in_a_build(campaign, instance, cursor):
+    watch = Watch(campaign, instance)
     watch.cursor = cursor
     assert [watch.look() for _ in range(3)] == [False, True, False]
-
-
-def test_the_cursor_of_an_older_version_knows_what_was_built(watch):
-    built = json.loads(watch.cursor)["built"]
-    watch.cursor = json.dumps({"seen": built, "built": built, "count": 3})
-    assert [watch.look() for _ in range(3)] == [False, False, False]
 
 
 def test_the_cursor_stays_small(campaign, watch):
@@ -136,3 +173,53 @@ def test_the_cursor_stays_small(campaign, watch):
     watch.look()
     watch.look()
     assert len(watch.cursor) < 400
+
+
+def later(monkeypatch, **pause: float) -> None:
+    """Let time pass."""
+    now = time.time() + timedelta(**pause).total_seconds()
+    monkeypatch.setattr(sensor.time, "time", lambda: now)
+
+
+def test_a_build_that_failed_is_asked_for_again_later_and_later(campaign, watch, monkeypatch):
+    """Nothing that the sensor sees changes when gold comes back."""
+    (campaign / "gold").write_text("in the way of the folder")
+    assert not watch.run()
+    assert [watch.look() for _ in range(5)] == [False] * 5
+    assert "failed" in watch.said
+    later(monkeypatch, minutes=20)
+    assert watch.look()
+    assert not watch.run()
+    later(monkeypatch, minutes=20)
+    assert not watch.look()
+    later(monkeypatch, minutes=40)
+    (campaign / "gold").unlink()
+    assert watch.look()
+    assert watch.run()
+    assert Releases(campaign / "gold").versions() == ["v0001"]
+    later(monkeypatch, days=9)
+    assert [watch.look() for _ in range(3)] == [False] * 3
+    assert "as they were" in watch.said
+
+
+def test_a_pause_is_never_longer_than_a_day():
+    pauses = [sensor.pause(failures) for failures in range(1, 30)]
+    assert pauses == sorted(pauses)
+    assert (pauses[0], pauses[-1]) == (timedelta(minutes=15), timedelta(days=1))
+
+
+def test_settings_that_are_mended_are_built_at_once(watch):
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields | {"item": "thing"}}
+    watch.reload(sources=[source])
+    assert watch.look()
+    assert not watch.run()
+    watch.reload(gates={"accounting": {"warn": 1}}, sources=[source | {"fields": fields}])
+    assert [watch.look(), watch.run(), watch.look()] == [True, True, False]
+    watch.reload(gates={"accounting": {"warn": 2}}, sources=[source | {"fields": fields}])
+    assert [watch.look(), watch.look()] == [True, False]
+
+
+def test_another_schedule_is_no_reason_to_build(watch):
+    watch.reload(schedule={"cron": "1 1 * * *", "sensor": {"active": True}})
+    assert [watch.look() for _ in range(2)] == [False, False]

@@ -1,0 +1,116 @@
+"""The sensor: asks for a build when exports or settings are new, or the last build failed."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import timedelta
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import AnnotError
+from annot_pipeline.signature import digest
+from annot_pipeline.stages.exports import export_stats, present_exports
+from annot_pipeline.storage.known_digests import known_digests
+from annot_pipeline.storage.store import Store
+from assets_defs.automation import EXPORTS_TAG
+
+if TYPE_CHECKING:
+    from assets_defs.automation import NightlyJob
+
+SECONDS = 20.0
+"""After which a look begins to read no further export: Dagster gives up a look after 60."""
+
+FIRST_PAUSE, LONGEST_PAUSE = timedelta(minutes=15), timedelta(days=1)
+MANY_FAILURES = 10
+
+
+def exports_sensor(campaign: LoadedCampaign, job: NightlyJob) -> dg.SensorDefinition:
+    """Asks for a build when exports or settings are new, by content, and have settled.
+
+    Each look asks the file system for sizes and times, which is cheap. When two looks in a row
+    find the same, nobody writes any more; the bytes of what changed are read, once, and all is
+    compared with what was asked for last. If that build failed, the same is asked for again,
+    after longer and longer pauses. The cursor holds digests: it stays small.
+    """
+    sensor = campaign.settings.schedule.sensor
+
+    @dg.sensor(
+        name=f"{campaign.settings.campaign}_exports",
+        job=job,
+        minimum_interval_seconds=sensor.interval_seconds,
+        description="Starts a build when exports or settings are new or changed (by content), "
+        "and, after a pause, when that build failed.",
+        default_status=(
+            dg.DefaultSensorStatus.RUNNING if sensor.active else dg.DefaultSensorStatus.STOPPED
+        ),
+    )
+    def exports(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        cursor = _read_cursor(context.cursor)
+        before = cursor.get("stat")
+        try:
+            cursor["stat"] = digest(export_stats(campaign))
+            if cursor["stat"] != before:
+                context.update_cursor(json.dumps(cursor))
+                return dg.SkipReason("exports may be new; waiting for a second look to be the same")
+            wanted = _wanted(campaign)
+        except AnnotError as error:
+            return dg.SkipReason(str(error))
+        if wanted == cursor.get("asked"):
+            waits = _waits(context.instance, job.name, wanted)
+            if waits:
+                return dg.SkipReason(waits)
+        cursor["asked"] = wanted
+        # no run key: what comes back to what it was is built again
+        request = dg.RunRequest(tags={EXPORTS_TAG: wanted})
+        return dg.SensorResult(run_requests=[request], cursor=json.dumps(cursor))
+
+    return exports
+
+
+def pause(failures: int) -> timedelta:
+    """How long to wait before the same is asked for again."""
+    return min(FIRST_PAUSE * (1 << (failures - 1)), LONGEST_PAUSE)
+
+
+def _wanted(campaign: LoadedCampaign) -> str:
+    """Digest of what a build would be made of: the bytes of all exports, and the settings."""
+    store = Store(campaign.store)
+    with known_digests(store.export_digests, SECONDS) as sha256:
+        found = present_exports(campaign, sha256=sha256)
+    settings = campaign.settings.model_dump(mode="json", by_alias=True, exclude={"schedule"})
+    return digest([found, settings])[:16]
+
+
+def _waits(instance: dg.DagsterInstance, job: str, asked: str) -> str:
+    """Why what was asked for is not asked for again now; nothing: its builds failed, long ago."""
+    records = instance.get_run_records(
+        dg.RunsFilter(job_name=job, tags={EXPORTS_TAG: asked}), limit=MANY_FAILURES
+    )
+    failed = list(
+        takewhile(lambda record: record.dagster_run.status == dg.DagsterRunStatus.FAILURE, records)
+    )
+    if not failed:
+        return "exports and settings are as they were"
+    ended = failed[0].end_time or failed[0].update_timestamp.timestamp()
+    left = ended + pause(len(failed)).total_seconds() - time.time()
+    if left <= 0:
+        return ""
+    return (
+        f"run {failed[0].dagster_run.run_id} failed; unless exports or settings change, "
+        f"the same is asked for again in {left / 60:.0f} minutes"
+    )
+
+
+def _read_cursor(text: str | None) -> dict[str, Any]:
+    """What the last look noted; what is not ours, or of an older form, is forgotten."""
+    try:
+        noted = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    if not isinstance(noted, dict):
+        return {}
+    return {name: noted[name] for name in ("stat", "asked") if name in noted}
