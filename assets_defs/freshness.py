@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import pairwise
+from zoneinfo import ZoneInfo
 
 import dagster as dg
 
@@ -16,38 +17,46 @@ LATE, TOO_LATE = 1.25, 2.0
 LEAST = timedelta(seconds=60)
 """Dagster takes no shorter window."""
 
-MANY_TICKS = 50
-WEEK, YEARS = timedelta(days=9), timedelta(days=3 * 366)
+DAY, YEARS = timedelta(days=1), timedelta(days=3 * 366)
 START = datetime(2024, 1, 1)
 
 
 def freshness(campaign: LoadedCampaign) -> dg.FreshnessPolicy | None:
-    """The policy of a campaign's gold tables and release; None if its cron hardly ever ticks."""
+    """The policy of a campaign's gold tables and release.
+
+    None where nobody says how often gold is made: the schedule is not active, and the campaign
+    gives no hours.
+    """
     schedule = campaign.settings.schedule
     fresh = schedule.fresh
     if fresh.fail_hours:
         warn = timedelta(hours=fresh.warn_hours) if fresh.warn_hours else None
         return dg.FreshnessPolicy.time_window(timedelta(hours=fresh.fail_hours), warn)
-    gap = longest_gap(schedule.cron, schedule.timezone)
-    if gap is None:
+    if not schedule.active:
         return None
+    gap = longest_gap(schedule.cron, schedule.timezone)
     warn = max(LATE * gap, LEAST)
     return dg.FreshnessPolicy.time_window(max(TOO_LATE * gap, 2 * LEAST), warn)
 
 
 @lru_cache
-def longest_gap(cron: str, timezone: str) -> timedelta | None:
-    """Longest time between two ticks: of a week if there are many, else of three years."""
-    ticks = _ticks(cron, timezone, WEEK)
-    if len(ticks) < MANY_TICKS:
-        ticks = _ticks(cron, timezone, YEARS)
-    gaps = [after - before for before, after in pairwise(ticks)]
-    return timedelta(seconds=max(gaps)) if gaps else None
+def longest_gap(cron: str, timezone: str) -> timedelta:
+    """Longest time between two ticks of three years and the next.
+
+    Every day that has ticks has them at the same times, so that the longest gap lies where the
+    most days have none, or within one such day: only there minutes are looked at.
+    """
+    days = _ticks(" ".join(["0", "0", *cron.split()[2:]]), timezone, START, START + YEARS)
+    before, after = max(pairwise(days), key=lambda pair: pair[1] - pair[0])
+    ticks = _ticks(cron, timezone, before - DAY, after + 2 * DAY)
+    return max(after - before for before, after in pairwise(ticks))
 
 
-def _ticks(cron: str, timezone: str, span: timedelta) -> list[int]:
-    """Ticks in seconds since 1970: the partitions that Dagster would cut time into."""
+def _ticks(cron: str, timezone: str, start: datetime, end: datetime) -> list[datetime]:
+    """Ticks of a span and the next: where partitions begin that Dagster would cut it into."""
     cut = dg.TimeWindowPartitionsDefinition(
-        start=START, cron_schedule=cron, timezone=timezone, fmt="%s"
-    )
-    return [int(key) for key in cut.get_partition_keys(current_time=START + span)]
+        start=start.replace(tzinfo=None), cron_schedule=cron, timezone=timezone,
+        fmt="%Y-%m-%dT%H:%M:%S%z", end_offset=1,
+    )  # fmt: skip
+    keys = cut.get_partition_keys(current_time=end.replace(tzinfo=ZoneInfo(timezone)))
+    return [datetime.fromisoformat(key) for key in keys]
