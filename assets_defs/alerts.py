@@ -43,6 +43,9 @@ class FailedBuild:
     message: str
 
 
+GATE_FAILED = "DagsterAssetCheckFailedError"
+"""What Dagster fails a step with whose check blocks; which gates, the build has noted."""
+
 OnFailure = Callable[[FailedBuild], object]
 
 
@@ -109,14 +112,15 @@ def failure_sensor(
 
 
 def _message(campaign: LoadedCampaign, context: dg.RunFailureSensorContext) -> str:
-    """In our words if a stage noted them, else in those of the steps, else of the run."""
-    noted = Store(campaign.store).last_outcome()
-    if noted and noted["run"] == context.dagster_run.run_id:
-        return noted["outcome"]
+    """In our words if a step failed with them or by a gate, else in Dagster's."""
+    noted = Store(campaign.store).last_outcome() or {}
+    is_noted = noted.get("run") == context.dagster_run.run_id
     for event in context.get_step_failure_events():
         failure = event.step_failure_data
         if failure.user_failure_data and failure.user_failure_data.description:
             return failure.user_failure_data.description
+        if failure.error and failure.error.cls_name == GATE_FAILED and is_noted:
+            return noted["outcome"]
         if failure.error:
             return failure.error.message.strip()
     killed = Problem(

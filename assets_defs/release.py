@@ -5,11 +5,15 @@ from typing import Any
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.pipeline import GOLD_MADE, Build, Progress
+from annot_pipeline.pipeline import GOLD_MADE, MAKER, STAGES, Build, Progress
 from annot_pipeline.publish import publish
 from assets_defs.freshness import freshness
 from assets_defs.keys import release_key, table_key
 from assets_defs.stage_assets import in_dagster, retry_policy
+
+READ = {table for stage in STAGES for table in stage.inputs}
+LAST = [table for table in MAKER if table in GOLD_MADE or table not in READ]
+"""What is published, and what no stage reads: with them every stage has run."""
 
 
 def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.AssetsDefinition:
@@ -18,7 +22,7 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
 
     @dg.asset(
         key=release_key(campaign),
-        deps=[table_key(campaign, table) for table in (*GOLD_MADE, "label_fits")],
+        deps=[table_key(campaign, table) for table in LAST],
         description="The newest release: gold tables, manifest, data card, report. Published "
         "when contents, settings or exports changed and no gate fails; else the last one stands.",
         group_name=settings.campaign,

@@ -18,8 +18,8 @@ from assets_defs.metadata import stage_metadata, table_description
 
 T = TypeVar("T")
 
-READ_EXPORTS = ("archive_exports", "read_records")
-"""Stages that read what others write: what stops them may pass."""
+READ_ELSEWHERE = ("archive_exports", "read_records", "compare_releases")
+"""Stages that read what lies outside the store, exports or gold: what stops them may pass."""
 
 
 def stage_assets(
@@ -47,7 +47,7 @@ def stage_assets(
         name=f"{settings.campaign}__{stage.name}",
         specs=specs,
         check_specs=[check_spec(campaign, gate) for gate in gates],
-        retry_policy=retry_policy(campaign) if stage.name in READ_EXPORTS else None,
+        retry_policy=retry_policy(campaign) if stage.name in READ_ELSEWHERE else None,
     )
     def assets(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)

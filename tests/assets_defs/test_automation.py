@@ -11,10 +11,11 @@ import dagster as dg
 import pytest
 
 from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.errors import ConfigError, InputError
+from annot_pipeline.errors import ConfigError, InputError, StoreError
+from annot_pipeline.stages import compare
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.releases import Releases
-from assets_defs import FailedBuild, build_definitions
+from assets_defs import FailedBuild, build_definitions, stage_assets
 from assets_defs.automation import ATTENDED_TAG
 from assets_defs.freshness import longest_gap
 from assets_defs.run import run_in_process
@@ -70,7 +71,8 @@ def test_a_cron_that_is_never_is_refused_in_our_words(tmp_path, cron):
         ("0 2 * * *", 24), ("0 2 * * 1-5", 72), ("0 */6 * * *", 6), ("0 2 1 * *", 31 * 24),
         ("*/10 8-18 * * 1-5", 61 + 1 / 6), ("*/10 * 1 * *", 30 * 24 + 1 / 6),
         ("0 * 1-7 * *", 24 * 24 + 1), ("*/15 * * 1 *", 335 * 24 + 1 / 4), ("0 9-17 * * *", 16),
-        ("* * * * *", 1 / 60), ("0 2 1 1 *", 366 * 24), ("0 0 29 2 *", 1461 * 24), ("0 2,8 * * 7", 6 * 24 + 18),
+        ("* * * * *", 1 / 60), ("0 2 1 1 *", 366 * 24), ("0 0 29 2 *", 1461 * 24),
+        ("0 2,8 * * 7", 6 * 24 + 18),
     ],
 )  # fmt: skip
 def test_the_longest_time_between_ticks(cron, hours):
@@ -200,6 +202,24 @@ def test_a_disk_that_is_away_when_it_is_time_to_publish(retried, monkeypatch):
     assert Releases(gold).versions() == ["v0001"]
 
 
+def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
+    calls = []
+
+    class Away(Releases):
+        @classmethod
+        def of(cls, campaign):
+            calls.append(campaign)
+            if len(calls) < 3:
+                raise StoreError("s3://team/gold: cannot be reached", may_pass=True)
+            return Releases.of(campaign)
+
+    monkeypatch.setattr(compare, "Releases", Away)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = run(build_definitions(retried), instance)
+    assert result.success
+    assert retries_of(result, "compare_releases") == 2
+
+
 def test_a_person_does_not_wait_for_retries(tmp_path):
     campaign = write_campaign(tmp_path / "small", rows=None, schedule={"retries": {"max": 9}})
     with pytest.raises(ConfigError, match="an export is missing"):
@@ -253,6 +273,33 @@ def test_a_failed_gate_is_told_in_the_words_of_the_gate(tmp_path):
         told(campaign, failures.append, instance)
     assert "a gate failed" in failures[0].message
     assert "item is blank" in failures[0].message
+
+
+def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
+    """The first look finds no export; later Dagster fails a step, where no words are ours."""
+    (retried / "exports").rename(retried / "away")
+    metadata = stage_assets.stage_metadata
+
+    def broken(stage_run, table):
+        if table == "label_fits":
+            raise RuntimeError("no words of ours")
+        return metadata(stage_run, table)
+
+    find = archive._glob
+
+    def late(folder, pattern):
+        found = find(folder, pattern)
+        if (retried / "away").exists():
+            (retried / "away").rename(retried / "exports")
+        return found
+
+    monkeypatch.setattr(stage_assets, "stage_metadata", broken)
+    monkeypatch.setattr(archive, "_glob", late)
+    failures: list[FailedBuild] = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        told(retried, failures.append, instance)
+    assert "an export is missing" not in failures[0].message
+    assert "infer_labels" in failures[0].message
 
 
 def test_without_a_hook_or_with_a_broken_one_the_sensor_goes_on(tmp_path):
