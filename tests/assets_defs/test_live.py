@@ -1,7 +1,7 @@
 """Nights as they are: a new project, a daemon, a clock, and several campaigns on one SQLite.
 
-What takes minutes runs under `make soak`. Screenshots need Chromium where Debian puts it: without it
-they are left out, and the test is skipped in the end, unless REQUIRE_BROWSER says that they must be.
+What takes minutes runs under `make soak`. Screenshots need Chromium where Debian puts it: without
+it the test that takes them is skipped in its end, or fails if REQUIRE_BROWSER is set.
 """
 
 from __future__ import annotations
