@@ -13,13 +13,13 @@ NEVER = "never"
 
 def check_spec(campaign: LoadedCampaign, gate: Gate) -> dg.AssetCheckSpec:
     """A gate as a check; one that can fail with an error blocks what is downstream."""
-    given = campaign.settings.gates.get(gate.name)
-    error = given.error if given and "error" in given.model_fields_set else gate.error
+    levels = gate.levels(campaign.settings.gates.get(gate.name))
+    question = gate.asks(levels)
     return dg.AssetCheckSpec(
         gate.name,
         asset=table_key(campaign, gate.table),
-        description=f"{gate.question[:1].upper()}{gate.question[1:]}. If it fails: {gate.do}.",
-        blocking=error is not None,
+        description=f"{question[:1].upper()}{question[1:]}. If it fails: {gate.do}.",
+        blocking=levels.error is not None,
     )
 
 

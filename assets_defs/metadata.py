@@ -43,6 +43,7 @@ INTERNAL = {
     "prevalence_changes": "Shares of classes now and in the newest release.",
     "label_changes": "Items by task whose label is not that of the newest release.",
     "judge_changes": "Judgments by task of judges whom the newest release does not have.",
+    "vanished_judgments": "Judgments and items by task of the newest release that are gone.",
     "judge_scores": "How judges used the scale.",
     "judge_contradictions": "Contradictions in what single judges said, by judge; raw names.",
     "segment_contradictions": "Contradictions in what single judges said, by segment.",

@@ -287,7 +287,11 @@ class Engine(Section):
 
 
 class Threshold(Section):
-    """Levels of a gate: a figure above ``warn`` warns, above ``error`` nothing is published."""
+    """Levels of a gate: a figure above ``warn`` warns, above ``error`` nothing is published.
+
+    ``minimum`` is how many items, judges or judgments its figure takes.
+    """
 
     warn: float | None = None
     error: float | None = None
+    minimum: int | None = Field(default=None, ge=1)

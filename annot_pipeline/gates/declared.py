@@ -7,19 +7,26 @@ from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
     contract_of,
+    few_judgments,
     judges_below_chance,
-    label_flips,
-    largest_change,
+    judges_failed,
     named,
     of_judges_in_control,
     rejected,
     rejected_in_worst,
     segments_in_parts,
-    since_release,
     superseded_by_order,
+    thin_systems,
     unpaired_controls,
-    unseen_judges,
     worst_task,
+)
+from annot_pipeline.gates.since_release import (
+    label_flips,
+    largest_change,
+    since_release,
+    unseen_judges,
+    vanished_items,
+    vanished_judgments,
 )
 
 GATES: tuple[Gate, ...] = (
@@ -139,7 +146,7 @@ GATES: tuple[Gate, ...] = (
         "share of the judges in judge control who failed",
         "look at their rows in judges: p, effect, seconds; if most fail, the controls may be too "
         "hard to see, or the test too strict",
-        lambda f: of_judges_in_control(f, f["verdicts"]["failed"]), warn=0.5,
+        judges_failed, warn=0.5, error=0.9, minimum=10,
     ),
     Gate(
         "judges_undetermined", "control_judges", "judge_tests",
@@ -236,38 +243,59 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "thin_systems", "rank_systems", "system_rankings",
-        "number of systems that are ranked by fewer than 10 judgments",
+        "number of systems that are ranked by fewer than {minimum} judgments",
         "their ranks are hardly more than chance, see rank_low and rank_high; ask for more "
         "judgments of them, or list them in no ranking",
-        lambda f: named(f["thin_systems"]), warn=0,
+        thin_systems, warn=0, minimum=10,
     ),
     Gate(
         "agreement_fall", "compare_releases", "agreement_changes",
-        "largest fall of a kappa, alpha or Spearman since the newest release, of those that their "
-        "intervals do not explain",
+        "largest fall of a kappa, alpha or Spearman of {minimum} items or more since the newest "
+        "release, of those that their intervals do not explain",
         "look at the judges and exports that are new; if guidelines changed, this may be right",
-        since_release(lambda f: largest_change(f["agreement_falls"])), warn=0.1,
+        since_release(lambda f, least: largest_change(f["agreement_falls"], least)),
+        warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
         "prevalence_drift", "compare_releases", "prevalence_changes",
-        "share of the items by which a class grew or shrank most since the newest release, of "
-        "those changes that their intervals do not explain",
+        "share of the items by which a class grew or shrank most since the newest release, in "
+        "tasks of {minimum} items or more, of those changes that their intervals do not explain",
         "annot diff shows the items; look whether other items came in, a label is mapped anew, or "
         "new judges use the classes otherwise",
-        since_release(lambda f: largest_change(f["prevalence_shifts"])), warn=0.1,
+        since_release(lambda f, least: largest_change(f["prevalence_shifts"], least)),
+        warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
         "label_flips", "compare_releases", "label_changes",
-        "share of the items labelled before whose label is not that of the newest release",
+        "share of the items labelled before whose label is not that of the newest release, in the "
+        "worst task of {minimum} or more",
         "annot diff names the cause of each; look at corrected exports, settings and new judges",
-        since_release(label_flips), warn=0.05,
+        since_release(label_flips), warn=0.05, error=0.5, minimum=20,
     ),
     Gate(
         "unseen_judges", "compare_releases", "judge_changes",
-        "share of the judgments that are by judges whom the newest release does not have",
+        "share of the judgments that are by judges whom the newest release does not have, in the "
+        "worst task of {minimum} or more",
         "look at their verdicts in judges before you trust what changed; if judges are mapped "
         "from another column now, mend the mapping",
-        since_release(unseen_judges), warn=0.5,
+        since_release(unseen_judges), warn=0.5, minimum=20,
+    ),
+    Gate(
+        "vanished_judgments", "compare_releases", "vanished_judgments",
+        "share of the newest release's judgments that no export holds any more, in the worst task "
+        "of {minimum} or more",
+        "look whether an export is cut short, replaced or not matched by path any more; if they "
+        "were withdrawn, raise gates.vanished_judgments.error for this build",
+        since_release(vanished_judgments), warn=0.05, error=0.5, minimum=20,
+    ),
+    Gate(
+        "vanished_items", "compare_releases", "vanished_judgments",
+        "share of the newest release's items that no export judges any more, in the worst task of "
+        "{minimum} or more",
+        "look whether an export is cut short, replaced or not matched by path any more, or item or "
+        "task is mapped anew; if they were withdrawn, raise gates.vanished_items.error for this "
+        "build",
+        since_release(vanished_items), warn=0.05, error=0.5, minimum=20,
     ),
     Gate(
         "convergence", "infer_labels", "labels",
@@ -286,19 +314,19 @@ GATES: tuple[Gate, ...] = (
         "judges_below_chance", "infer_labels", "labels",
         "share of judges who do worse than answering without looking",
         "look at their rows in judges and judge_confusion; they may have misread the classes",
-        judges_below_chance, warn=0.05,
+        judges_below_chance, warn=0.05, error=0.5, minimum=10,
     ),
     Gate(
         "single_judgment_items", "infer_labels", "labels",
-        "share of items with one judgment only",
+        "share of the items judged that have fewer than {minimum} judgments",
         "ask more judges: one label says nothing of its own certainty",
-        lambda f: Finding(f["single_judgment_share"]), warn=0.5,
+        few_judgments, warn=0.5, minimum=2,
     ),
     Gate(
         "single_judgment_scores", "score_items", "scores",
-        "share of the items of no system whose score rests on one judgment only",
+        "share of the items of no system whose score rests on fewer than {minimum} judgments",
         "ask more judges: such a score is what one judge says; annot hits asks where it helps most",
-        lambda f: Finding(f["single_judgment_share"]), warn=0.5,
+        few_judgments, warn=0.5, minimum=2,
     ),
     *(
         Gate(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import share_text
 
 LINE = 100
@@ -35,6 +36,14 @@ class Finding:
     serious: float | None = None
 
 
+class Levels(NamedTuple):
+    """What a figure is held against (None: never), and how many it takes (None: no matter)."""
+
+    warn: float | None
+    error: float | None
+    minimum: int | None
+
+
 @dataclass(frozen=True)
 class Gate:
     """One gate.
@@ -46,13 +55,15 @@ class Gate:
     stage, table
         Stage whose facts it looks at; table that the check is shown on.
     question
-        What the figure is.
+        What the figure is; ``{minimum}`` stands for the minimum.
     do
         What to do when it fails.
     measure
-        The figure, from the stage's facts.
+        The figure, from the stage's facts, and from the minimum if the gate has one.
     warn, error
         Default levels; None: never.
+    minimum
+        By default, how many items, judges or judgments the figure takes; None: no matter.
     """
 
     name: str
@@ -60,9 +71,27 @@ class Gate:
     table: str
     question: str
     do: str
-    measure: Callable[[Facts], Finding]
+    measure: Callable[..., Finding]
     warn: float | None = None
     error: float | None = None
+    minimum: int | None = None
+
+    def levels(self, given: Threshold | None) -> Levels:
+        """The levels of a campaign; what it does not give keeps its default."""
+        given = given or Threshold()
+        warn, error = (
+            getattr(given if name in given.model_fields_set else self, name)
+            for name in ("warn", "error")
+        )
+        return Levels(warn, error, given.minimum or self.minimum)
+
+    def asks(self, levels: Levels) -> str:
+        """What the figure is, with the minimum that it takes."""
+        return self.question.replace("{minimum}", f"{levels.minimum}")
+
+    def find(self, facts: Facts, levels: Levels) -> Finding:
+        """The figure."""
+        return self.measure(facts, *([] if levels.minimum is None else [levels.minimum]))
 
 
 @dataclass(frozen=True)

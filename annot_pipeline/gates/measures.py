@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
-from annot_pipeline.errors import counted, first_of
+from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import Facts, Finding
 
 
@@ -43,10 +43,17 @@ def superseded_by_order(facts: Facts) -> Finding:
     return Finding(sum(r["records"] for r in rows), first_of(files, between="; "))
 
 
-def judges_below_chance(facts: Facts) -> Finding:
-    """Share of the judges who do worse than chance, and their names."""
+def judges_below_chance(facts: Facts, minimum: int) -> Finding:
+    """Share of the judges who do worse than chance, and their names; of few it is not serious."""
     found = named(facts["judges_below_chance"])
-    return Finding(found.value / max(facts["judges"], 1), found.detail)
+    finding = Finding(found.value / max(facts["judges"], 1), found.detail)
+    return finding if facts["judges"] >= minimum else replace(finding, serious=0.0)
+
+
+def judges_failed(facts: Facts, minimum: int) -> Finding:
+    """Share of the judges in control who failed; of few it is not serious."""
+    finding = of_judges_in_control(facts, facts["verdicts"]["failed"])
+    return finding if facts["judges_in_control"] >= minimum else replace(finding, serious=0.0)
 
 
 def of_judges_in_control(facts: Facts, n: int) -> Finding:
@@ -59,54 +66,6 @@ def unpaired_controls(facts: Facts) -> Finding:
     """Share of the controls without their ordinary judgment, with the reasons."""
     reasons = "; ".join(f"{n:,} x {reason}" for reason, n in facts["unpaired_reasons"].items())
     return Finding(facts["unpaired_controls"] / max(facts["paired_controls"], 1), reasons)
-
-
-NO_RELEASE = "no release to compare with"
-
-
-def since_release(measure: Callable[[Facts], Finding]) -> Callable[[Facts], Finding]:
-    """A figure of what changed since the newest release; without one there is nothing to find."""
-
-    def measured(facts: Facts) -> Finding:
-        finding = measure(facts)
-        return Finding(0.0, NO_RELEASE) if facts["released_version"] is None else finding
-
-    return measured
-
-
-def largest_change(changes: Sequence[Mapping[str, Any]]) -> Finding:
-    """The largest of some changes, and each with its interval."""
-    told = [
-        f"{c['name']} {c['change']:+.3f} ({c['low']:+.3f} to {c['high']:+.3f})" for c in changes
-    ]
-    return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(told, between="; "))
-
-
-def label_flips(facts: Facts) -> Finding:
-    """Share of the items of both releases that changed their label, by task."""
-    rows = facts["label_changes"]
-    items, changed = (sum(row[name] for row in rows) for name in ("items", "changed"))
-    told = [
-        f"{row['task']} {row['changed']:,} of {row['items']:,}: {', '.join(row['first_changed'])}"
-        for row in sorted(rows, key=lambda row: (-row["changed"], row["task"]))
-        if row["changed"]
-    ]
-    return Finding(changed / max(items, 1), first_of(told, between="; "))
-
-
-def unseen_judges(facts: Facts) -> Finding:
-    """Share of the judgments by judges who are new, by task."""
-    if facts["judges_have_other_names"]:
-        return Finding(0.0, "judges have other names than in the newest release: not compared")
-    rows = facts["judge_changes"]
-    judgments, unseen = (sum(row[n] for row in rows) for n in ("judgments", "unseen_judgments"))
-    told = [
-        f"{row['task']} {counted(row['unseen_judges'], 'judge')}, "
-        f"{row['unseen_judgments']:,} of {row['judgments']:,} judgments"
-        for row in sorted(rows, key=lambda row: (-row["unseen_judgments"], row["task"]))
-        if row["unseen_judgments"]
-    ]
-    return Finding(unseen / max(judgments, 1), first_of(told, between="; "))
 
 
 def contract_of(table: str) -> Callable[[Facts], Finding]:
@@ -133,3 +92,15 @@ def segments_in_parts(facts: Facts) -> Finding:
     """Share of segments in several parts, in the worst task."""
     graphs = facts["segment_graphs"].items()
     return worst_task({t: g["segments_in_parts"] / max(g["segments"], 1) for t, g in graphs})
+
+
+def thin_systems(facts: Facts, minimum: int) -> Finding:
+    """Systems that no method ranks by enough judgments."""
+    return named([name for name, n in facts["judgments_of_systems"] if n < minimum])
+
+
+def few_judgments(facts: Facts, minimum: int) -> Finding:
+    """Share of the items judged that have too few judgments."""
+    items = facts["items_by_judgments"]
+    few = sum(n_items for n_judgments, n_items in items if n_judgments < minimum)
+    return Finding(few / max(sum(n_items for _, n_items in items), 1))

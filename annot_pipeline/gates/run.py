@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from annot_pipeline.config import Threshold
 from annot_pipeline.errors import ConfigError, Problem, printable
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import Facts, Finding, Gate, GateResult, Level
+from annot_pipeline.gates.gate import Facts, Finding, Gate, GateResult, Level, Levels
 
 
 def gates_of(stage: str, tables: Sequence[str]) -> list[Gate]:
@@ -20,7 +20,7 @@ def can_measure(stage: str, tables: Sequence[str], facts: Facts) -> bool:
     """Whether the facts are there; those of older code may lack what a new gate looks at."""
     try:
         for gate in gates_of(stage, tables):
-            _measured(gate, facts)
+            _measured(gate, facts, gate.levels(None))
     except KeyError:
         return False
     return True
@@ -29,7 +29,7 @@ def can_measure(stage: str, tables: Sequence[str], facts: Facts) -> bool:
 def is_checked(stage: str, tables: Sequence[str], facts: Facts) -> bool:
     """Whether nothing is left that could not be checked; another time it may be."""
     return can_measure(stage, tables, facts) and not any(
-        _measured(gate, facts).unchecked for gate in gates_of(stage, tables)
+        _measured(gate, facts, gate.levels(None)).unchecked for gate in gates_of(stage, tables)
     )
 
 
@@ -39,11 +39,9 @@ def run_gates(
     """Hold a stage's facts against the levels of the campaign."""
     results = []
     for gate in gates_of(stage, tables):
-        given = thresholds.get(gate.name)
-        warn = given.warn if given and "warn" in given.model_fields_set else gate.warn
-        error = given.error if given and "error" in given.model_fields_set else gate.error
-        finding = _measured(gate, facts)
-        level = _level(finding, warn, error)
+        levels = gate.levels(thresholds.get(gate.name))
+        finding = _measured(gate, facts, levels)
+        level = _level(finding, levels)
         results.append(
             GateResult(
                 gate.name,
@@ -51,9 +49,9 @@ def run_gates(
                 gate.table,
                 level,
                 float(finding.value),
-                warn,
-                error,
-                gate.question,
+                levels.warn,
+                levels.error,
+                gate.asks(levels),
                 finding.detail,
                 _do(gate, finding, level),
                 finding.unchecked,
@@ -62,21 +60,21 @@ def run_gates(
     return results
 
 
-def _measured(gate: Gate, facts: Facts) -> Finding:
+def _measured(gate: Gate, facts: Facts, levels: Levels) -> Finding:
     """What a gate finds; where it fails itself, that it could not be checked."""
     try:
-        return gate.measure(facts)
+        return gate.find(facts, levels)
     except KeyError:
         raise  # a fact that is missing: the stage has to run again
     except Exception as error:
         return Finding(0.0, unchecked=f"{type(error).__name__}: {printable(error)}")
 
 
-def _level(finding: Finding, warn: float | None, error: float | None) -> Level:
+def _level(finding: Finding, levels: Levels) -> Level:
     serious = finding.value if finding.serious is None else finding.serious
-    if finding.unchecked or (error is not None and serious > error):
+    if finding.unchecked or (levels.error is not None and serious > levels.error):
         return "error"
-    return "warn" if warn is not None and finding.value > warn else "pass"
+    return "warn" if levels.warn is not None and finding.value > levels.warn else "pass"
 
 
 def _do(gate: Gate, finding: Finding, level: Level) -> str:
@@ -86,14 +84,15 @@ def _do(gate: Gate, finding: Finding, level: Level) -> str:
 
 
 def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
-    """Refuse levels for gates that do not exist.
+    """Refuse levels for gates that do not exist, and a minimum where none is looked at.
 
     Raises
     ------
     ConfigError
-        With the names that exist.
+        With the names that are allowed.
     """
     names = [gate.name for gate in GATES]
+    with_minimum = [gate.name for gate in GATES if gate.minimum is not None]
     problems = [
         Problem(
             f"gates.{name}",
@@ -106,3 +105,10 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
     ]
     if problems:
         raise ConfigError("campaign.yaml: unknown gate", problems)
+    problems = [
+        Problem(f"gates.{name}.minimum", "the gate has no minimum", ", ".join(with_minimum))
+        for name, given in thresholds.items()
+        if given.minimum is not None and name not in with_minimum
+    ]
+    if problems:
+        raise ConfigError("campaign.yaml: a minimum of a gate without one", problems)

@@ -1,4 +1,4 @@
-"""Holds a build against the newest release: agreement, classes, labels, judges."""
+"""Holds a build against the newest release: agreement, classes, labels, judges, judgments."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.releases import Release, Releases
 
 COMPARED = {
-    "agreement": "agreement_changes",
-    "prevalence": "prevalence_changes",
-    "labels": "label_changes",
-    "judges": "judge_changes",
+    "agreement_changes": ("agreement", "agreement"),
+    "prevalence_changes": ("prevalence", "prevalence"),
+    "label_changes": ("labels", "labels"),
+    "judge_changes": ("judges", "judges"),
+    "vanished_judgments": ("lineage", "judgments"),
 }
-"""Gold tables that are compared, and the query and table of each."""
+"""Queries, with the table of the build and that of the release which each compares."""
 
 
 def compare_releases(context: StageContext) -> Made:
@@ -28,9 +29,9 @@ def compare_releases(context: StageContext) -> Made:
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
-            {name: context.inputs[name].path, "released": _released(release, name)},
+            {made: context.inputs[made].path, "released": _released(release, released)},
         )
-        for name, changed in COMPARED.items()
+        for changed, (made, released) in COMPARED.items()
     }
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
@@ -41,6 +42,7 @@ def compare_releases(context: StageContext) -> Made:
         "prevalence_shifts": shifts,
         "label_changes": changes["label_changes"].to_pylist(),
         "judge_changes": changes["judge_changes"].to_pylist(),
+        "vanished_judgments": changes["vanished_judgments"].to_pylist(),
     }
     return Made(changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}, facts)
 

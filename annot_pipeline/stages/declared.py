@@ -286,17 +286,6 @@ STAGES: tuple[Stage, ...] = (
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
-        "compare_releases",
-        "Holds agreement, classes, labels and judges against those of the newest release.",
-        inputs={"agreement": (), "prevalence": (), "labels": (), "judges": ()},
-        outputs=tuple(compare.COMPARED.values()),
-        settings=(),
-        code_version="1",
-        work=compare.compare_releases,
-        remembered=False,  # the newest release is looked at anew each time
-        kinds=frozenset({"parquet", "duckdb", "numpy"}),
-    ),
-    Stage(
         "describe_items",
         "Lists the items that were judged, with what item tables say of them.",
         inputs={"controlled": (), "item_rows": ()},
@@ -354,6 +343,17 @@ STAGES: tuple[Stage, ...] = (
         code_version="1",
         work=gold.trace_lineage,
         kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "compare_releases",
+        "Holds what judges said, and what came of it, against the newest release.",
+        inputs={made: () for made, _ in compare.COMPARED.values()},
+        outputs=tuple(compare.COMPARED),
+        settings=(),
+        code_version="2",
+        work=compare.compare_releases,
+        remembered=False,  # the newest release is looked at anew each time
+        kinds=frozenset({"parquet", "duckdb", "numpy"}),
     ),
 )  # fmt: skip
 """In an order in which each finds its inputs."""

@@ -18,13 +18,13 @@ from annot_pipeline.steps.comparing.measure_preference_agreement import measure_
 from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
 from annot_pipeline.steps.comparing.rank_segments import rank_segments
 from annot_pipeline.steps.infer_labels import infer_labels
+from annot_pipeline.steps.judgments_of_systems import judgments_of_systems
 from annot_pipeline.steps.measure_agreement import measure_agreement
 from annot_pipeline.steps.planning.plan_hits import plan_hits
 from annot_pipeline.steps.rank_systems import rank_systems
 from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
-from annot_pipeline.steps.thin_systems import thin_systems
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.tables import read_table
 
@@ -154,8 +154,8 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         )
         for name, table in tables.items()
     }
-    thin = {"thin_systems": thin_systems(whole["system_rankings"])}
-    return Made(whole, facts | compared_facts | thin | {"alpha": settings.ranking.alpha})
+    systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
+    return Made(whole, facts | compared_facts | systems | {"alpha": settings.ranking.alpha})
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:

@@ -14,8 +14,6 @@ from annot_pipeline.methods.wilson import wilson_interval
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
-NAMED = 20
-"""Changes that the facts name; gates look at the largest."""
 
 Row = dict[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -27,14 +25,14 @@ def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
     Parameters
     ----------
     rows
-        Statistics with ``released``, ``now`` and the ends of their bootstrap intervals.
+        Statistics with ``released``, ``now``, the ends of their bootstrap intervals, and ``items``.
     """
     (before, before_ends), (after, after_ends) = (_ends(rows, n) for n in ("released", "now"))
     changes = change_intervals(before, before_ends, after, after_ends)
     table = _with(rows, changes)
     falls = [
         {"name": f"{row['task']} {row['statistic']}", "change": row["change"],
-         "low": row["change_low"], "high": row["change_high"]}
+         "low": row["change_low"], "high": row["change_high"], "items": row["items"]}
         for row in table.filter(pa.array(changes.beyond & (changes.change < 0))).to_pylist()
         if CHANCE_CORRECTED.search(row["statistic"])
     ]  # fmt: skip
@@ -58,7 +56,8 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
     table = _with(rows, changes)
     shifts = [
         {"name": f"{row['task']} {row['label']}", "change": row["change"],
-         "low": row["change_low"], "high": row["change_high"]}
+         "low": row["change_low"], "high": row["change_high"],
+         "items": min(row["released_items"], row["now_items"])}
         for row in table.filter(pa.array(changes.beyond)).to_pylist()
     ]  # fmt: skip
     return table, _largest(shifts)
@@ -84,4 +83,4 @@ def _with(rows: pa.Table, changes: Changes) -> pa.Table:
 
 
 def _largest(changes: list[Row]) -> list[Row]:
-    return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))[:NAMED]
+    return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))

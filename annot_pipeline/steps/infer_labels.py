@@ -314,7 +314,7 @@ def _facts(
     """What gates look at and people want to see."""
     labels, figures = tables["labels"], tables["judge_figures"]
     below = pc.less(figures["accuracy"], figures["chance_accuracy"])
-    single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
+    judged = np.bincount(labels["n_judgments"].to_numpy())
     return {
         "tasks": len(results),
         "classes": {task.name: task.classes for task, *_ in results},
@@ -323,7 +323,7 @@ def _facts(
         "certain_share": {
             t.name: float((fit.posterior.max(axis=1) >= CERTAIN).mean()) for t, fit, *_ in results
         },
-        "single_judgment_share": single / max(labels.num_rows, 1),
+        "items_by_judgments": [[int(n), int(judged[n])] for n in np.flatnonzero(judged) if n],
         "judges": figures.num_rows,
         "judges_below_chance": [
             f"{row['task']} {row['judge']}" for row in figures.filter(below).to_pylist()

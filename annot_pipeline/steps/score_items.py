@@ -102,8 +102,9 @@ def score_items(
         }
     )
     alone = pc.is_null(table["system"]).to_numpy() & (n_kept > 0)  # of systems the ranking counts
+    judgments, n_items = np.unique(n_kept[alone], return_counts=True)
     return table, {
-        "single_judgment_share": float((n_kept[alone] == 1).sum() / max(alone.sum(), 1)),
+        "items_by_judgments": np.column_stack([judgments, n_items]).tolist(),
         "items_scored": int((n_kept > 0).sum()),
         "items_without_kept_judgments": int((n_kept == 0).sum()),
         "items_without_easl": int(((n_kept > 0) & np.isnan(items.low)).sum()),

@@ -1,5 +1,5 @@
 -- One row is a statistic of agreement that this build and the newest release both have, with the
--- ends of its intervals (null without a bootstrap).
+-- ends of its intervals (null without a bootstrap) and the items that both rest on.
 -- Inputs: agreement (of this build), released (agreement of the newest release, or empty).
 SELECT
     n.task,
@@ -9,7 +9,8 @@ SELECT
     r.ci_high AS released_high,
     n.value AS now,
     n.ci_low AS now_low,
-    n.ci_high AS now_high
+    n.ci_high AS now_high,
+    least(n.n_items, r.n_items) AS items
 FROM agreement AS n
 JOIN released AS r ON n.task = r.task AND n.statistic = r.statistic
 WHERE n.value IS NOT NULL AND r.value IS NOT NULL

@@ -15,7 +15,7 @@ CONTRACT = "contract_"
 def row(gate: Gate) -> str:
     """The row of a gate."""
     levels = ["never" if n is None else f"{n:g}" for n in (gate.warn, gate.error)]
-    cells = (f"`{gate.name}`", gate.question, *levels, gate.do)
+    cells = (f"`{gate.name}`", gate.asks(gate.levels(None)), *levels, gate.do)
     return f"| {' | '.join(cells)} |"
 
 

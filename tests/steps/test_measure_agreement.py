@@ -229,14 +229,14 @@ def test_a_fall_of_agreement_is_told(build_campaign):
     first = build_campaign({"a.csv": agree})
     gates = {g.name: g for g in first.runs["compare_releases"].gates}
     assert (gates["agreement_fall"].level, gates["agreement_fall"].value) == ("pass", 0)
-    second = build_campaign({"a.csv": agree, "b.csv": differ})
+    second = build_campaign({"a.csv": agree, "b.csv": differ}, "gates.agreement_fall.error=1")
     gates = {g.name: g for g in second.runs["compare_releases"].gates}
     assert gates["agreement_fall"].level == "warn"
     before, now = statistics(first), statistics(second)
     falls = {name: before[name] - now[name] for name in now if "kappa" in name or "alpha" in name}
     assert gates["agreement_fall"].value == pytest.approx(max(falls.values()))
     assert "small cohen_kappa" in gates["agreement_fall"].detail
-    third = build_campaign({"a.csv": agree, "b.csv": differ})
+    third = build_campaign({"a.csv": agree, "b.csv": differ}, "gates.agreement_fall.error=1")
     gates = {g.name: g for g in third.runs["compare_releases"].gates}
     assert gates["agreement_fall"].value == 0
     assert not third.publication.published

@@ -1,0 +1,95 @@
+"""What gates measure of a build against the newest release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from annot_pipeline.errors import counted, first_of
+from annot_pipeline.gates.gate import Facts, Finding
+
+NO_RELEASE = "no release to compare with"
+OTHER_NAMES = "judges have other names than in the newest release: not compared"
+Row = Mapping[str, Any]
+
+
+def since_release(measure: Callable[[Facts, int], Finding]) -> Callable[[Facts, int], Finding]:
+    """A figure of what changed since the newest release; without one there is nothing to find."""
+
+    def measured(facts: Facts, minimum: int) -> Finding:
+        finding = measure(facts, minimum)
+        return Finding(0.0, NO_RELEASE) if facts["released_version"] is None else finding
+
+    return measured
+
+
+def largest_change(changes: Sequence[Row], minimum: int) -> Finding:
+    """The largest of some changes of enough items, and each with its interval."""
+    changes = [change for change in changes if change["items"] >= minimum]
+    told = [
+        f"{c['name']} {c['change']:+.3f} ({c['low']:+.3f} to {c['high']:+.3f})" for c in changes
+    ]
+    return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(told, between="; "))
+
+
+def label_flips(facts: Facts, minimum: int) -> Finding:
+    """Share of the items of both releases that changed their label."""
+    return _in_worst_task(
+        facts["label_changes"], "changed", "items", minimum,
+        lambda row: (
+            f"{row['changed']:,} of {row['items']:,}: {', '.join(row['first_changed'])}"
+        ),
+    )  # fmt: skip
+
+
+def unseen_judges(facts: Facts, minimum: int) -> Finding:
+    """Share of the judgments by judges who are new."""
+    if facts["judges_have_other_names"]:
+        return Finding(0.0, OTHER_NAMES)
+    return _in_worst_task(
+        facts["judge_changes"], "unseen_judgments", "judgments", minimum,
+        lambda row: (
+            f"{counted(row['unseen_judges'], 'judge')}, "
+            f"{row['unseen_judgments']:,} of {row['judgments']:,} judgments"
+        ),
+    )  # fmt: skip
+
+
+def vanished_judgments(facts: Facts, minimum: int) -> Finding:
+    """Share of the newest release's judgments that no export holds any more."""
+    if facts["judges_have_other_names"]:  # and with them judgments
+        return Finding(0.0, OTHER_NAMES)
+    return _in_worst_task(
+        facts["vanished_judgments"], "vanished", "judgments", minimum,
+        lambda row: f"{row['vanished']:,} of {row['judgments']:,}",
+    )  # fmt: skip
+
+
+def vanished_items(facts: Facts, minimum: int) -> Finding:
+    """Share of the newest release's items that no export judges any more."""
+    return _in_worst_task(
+        facts["vanished_judgments"], "vanished_items", "items", minimum,
+        lambda row: (
+            f"{row['vanished_items']:,} of {row['items']:,}: {', '.join(row['first_vanished'])}"
+        ),
+    )  # fmt: skip
+
+
+def _in_worst_task(
+    rows: Sequence[Row], part: str, whole: str, minimum: int, tell: Callable[[Row], str]
+) -> Finding:
+    """The largest share of any task, and the tasks by it; small tasks count together, as one."""
+    large = [row for row in rows if row[whole] >= minimum]
+    small = [row for row in rows if row[whole] < minimum]
+    sums = [
+        (sum(row[part] for row in task), sum(row[whole] for row in task))
+        for task in (*([row] for row in large), small)
+    ]
+    share = max((n / of for n, of in sums if of >= minimum), default=0.0)
+    told = [
+        f"{row['task']} {tell(row)}"
+        for tasks in (large, small)
+        for row in sorted(tasks, key=lambda row: (-row[part] / max(row[whole], 1), row["task"]))
+        if row[part]
+    ]
+    return Finding(share, first_of(told, between="; "))

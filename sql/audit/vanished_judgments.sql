@@ -1,0 +1,30 @@
+-- One row is a task of the newest release: its judgments and items, how many of them no export holds
+-- any more, and the first five of these items. What is rejected now is held no more.
+-- Inputs: lineage (of this build), released (judgments of the newest release, or empty).
+WITH held AS (
+    SELECT DISTINCT judgment_id FROM lineage WHERE judgment_id IS NOT NULL
+),
+held_items AS (
+    SELECT DISTINCT task, item FROM lineage WHERE judgment_id IS NOT NULL
+),
+items AS (
+    SELECT
+        r.task,
+        r.item,
+        count(*) AS judgments,
+        count_if(h.judgment_id IS NULL) AS vanished
+    FROM released AS r
+    LEFT JOIN held AS h ON r.judgment_id = h.judgment_id
+    GROUP BY r.task, r.item
+)
+SELECT
+    i.task,
+    sum(i.judgments)::BIGINT AS judgments,
+    sum(i.vanished)::BIGINT AS vanished,
+    count(*) AS items,
+    count_if(h.item IS NULL)::BIGINT AS vanished_items,
+    coalesce(min(CASE WHEN h.item IS NULL THEN i.item END, 5), []) AS first_vanished
+FROM items AS i
+LEFT JOIN held_items AS h ON i.task = h.task AND i.item = h.item
+GROUP BY i.task
+ORDER BY i.task
