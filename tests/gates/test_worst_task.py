@@ -96,6 +96,6 @@ def test_a_question_names_the_minimum_that_holds():
 
 def test_a_minimum_of_a_gate_without_one_is_refused():
     check_gate_names({"label_flips": Threshold(minimum=5)})
-    with pytest.raises(ConfigError, match="gates.look_alikes.minimum") as error:
+    with pytest.raises(ConfigError, match=r"gates\.look_alikes\.minimum") as error:
         check_gate_names({"look_alikes": Threshold(minimum=5)})
     assert "label_flips" in str(error.value)
