@@ -173,3 +173,10 @@ def test_a_time_tells_which_answer_is_the_later_one(build_campaign, day, level):
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
     built = build_campaign({"a.csv": corrected, "b.csv": timed}, sources=[source])
     assert order_gate(built).level == level
+
+
+@pytest.mark.parametrize("level", ["warn", "error"])
+def test_a_share_above_one_is_no_level(level):
+    with pytest.raises(ConfigError, match=rf"gates\.rejected_share\.{level}: a share above 1"):
+        check_gate_names({"rejected_share": Threshold(**{level: 5})})
+    check_gate_names({"rejected_share": Threshold(**{level: 1}), "look_alikes": Threshold(warn=5)})

@@ -105,10 +105,20 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
     ]
     if problems:
         raise ConfigError("campaign.yaml: unknown gate", problems)
+    shares = {gate.name for gate in GATES if gate.question.startswith("share")}
     problems = [
+        Problem(
+            f"gates.{name}.{level}", "a share above 1 is never reached",
+            "0 to 1: 5% is 0.05", "write null to switch the level off", (str(value),),
+        )
+        for name, given in thresholds.items()
+        for level, value in (("warn", given.warn), ("error", given.error))
+        if name in shares and value is not None and value > 1
+    ]  # fmt: skip
+    problems += [
         Problem(f"gates.{name}.minimum", "the gate has no minimum", ", ".join(with_minimum))
         for name, given in thresholds.items()
         if given.minimum is not None and name not in with_minimum
     ]
     if problems:
-        raise ConfigError("campaign.yaml: a minimum of a gate without one", problems)
+        raise ConfigError("campaign.yaml: levels that a gate cannot have", problems)
