@@ -24,7 +24,7 @@ build: .venv/installed
 
 test: .venv/installed
 	@echo "running the tests"
-	@$(BIN)/python -m pytest -q -n auto --dist loadgroup
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal
 	@echo "next: make build, or make check before a commit"
 
 check: .venv/installed
@@ -32,14 +32,14 @@ check: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q -n auto --dist loadgroup
+	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 bench: .venv/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
 	@$(BIN)/python -m benchmarks.run
 
 soak: .venv/installed
-	@SOAK=1 $(BIN)/python -m pytest -q -n auto --dist loadgroup
+	@SOAK=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
 
 clean:
 	rm -rf .venv build dist

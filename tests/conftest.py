@@ -26,8 +26,11 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 
 LONG = (
+    "tests/assets_defs/test_live.py::test_a_tick",
     "tests/guess/test_real_exports.py::test_masc_judges_and_tasks_are_told_by_file",
     "tests/guess/test_real_exports.py::test_real_exports[wmt",
+    "tests/hits/test_files.py::test_a_large_batch_is_streamed",
+    "tests/methods/test_degradation.py::test_a_megabyte",
     "tests/published/test_comparison_campaigns.py",
     "tests/published/test_topology_wmt15.py",
     "tests/published/test_wmt15_agreement.py",
@@ -36,15 +39,17 @@ LONG = (
     "tests/real_data/test_labelstudio_leoka.py",
     "tests/real_data/test_masc_build.py",
     "tests/real_data/test_trace_campaigns.py",
+    "tests/survival/test_builds_at_once.py::test_two_campaigns_at_once_share_nothing[two",
+    "tests/test_comparison_campaigns.py::test_a_thousand_outputs",
 )
-"""Whole campaigns of real data, minutes together: `make soak` runs them."""
+"""Whole campaigns of real data, large files, a clock to wait for: `make soak` runs them."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what is long to `make soak`."""
     for item in items:
         if "SOAK" not in os.environ and item.nodeid.startswith(LONG):
-            item.add_marker(pytest.mark.skip(reason="long, on real data: make soak"))
+            item.add_marker(pytest.mark.skip(reason="long: make soak"))
 
 
 @pytest.fixture(scope="session", autouse=True)
