@@ -90,7 +90,25 @@ class InputError(AnnotError):
 
 
 class GateError(AnnotError):
-    """A gate failed; nothing was published, the previous release stands."""
+    """A gate failed; nothing was published, the previous release stands.
+
+    Parameters
+    ----------
+    title, problems
+        As of every error.
+    checks
+        How all gates went that were looked at, as the manifest holds them.
+    """
+
+    def __init__(
+        self, title: str, problems: Sequence[Problem], checks: Sequence[dict[str, object]]
+    ) -> None:
+        super().__init__(title, problems)
+        self.checks = tuple(checks)
+
+    def document(self) -> dict[str, object]:
+        """As JSON says it."""
+        return super().document() | {"checks": list(self.checks)}
 
 
 class StoreError(AnnotError):

@@ -230,12 +230,9 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
 
 def failed(runs: list[StageRun]) -> GateError | None:
     """The error that says which gates failed, if any did."""
-    problems = [
-        Problem("", str(gate), do=gate.do)
-        for run in runs
-        for gate in run.gates
-        if gate.level == "error"
-    ]
+    gates = [gate for run in runs for gate in run.gates]
+    problems = [Problem("", str(gate), do=gate.do) for gate in gates if gate.level == "error"]
     if not problems:
         return None
-    return GateError("a gate failed: nothing was published, the last release stands", problems)
+    title = "a gate failed: nothing was published, the last release stands"
+    return GateError(title, problems, [gate.document() for gate in gates])

@@ -36,6 +36,7 @@ from annot_pipeline.errors import InputError
 from annot_pipeline.exports import Opening, tabular
 from annot_pipeline.storage import files
 from annot_pipeline.storage.releases import Releases
+from tests.full_disk import fill_disk
 
 CASES = Path(__file__).parent / "cases"
 NAMES = sorted(path.name for path in CASES.iterdir() if path.is_dir())
@@ -288,24 +289,13 @@ def failing_disk(path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> It
             if number == errno.EROFS:
                 subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
             else:
-                fill(path / "ballast")
+                fill_disk(path / "ballast")
         else:
             monkeypatch.setattr(files, "_beside", raising(files._beside, path, number))
         yield
     finally:
         if is_mounted:
             subprocess.run(["umount", str(path)], check=True)
-
-
-def fill(ballast: Path) -> None:
-    """Write until there is no room for another byte."""
-    with ballast.open("wb", buffering=0) as file:
-        size = 1 << 20
-        while size:
-            try:
-                file.write(b"\0" * size)
-            except OSError:
-                size //= 2
 
 
 def raising(beside: Callable[[Path], Path], path: Path, number: int) -> Callable[[Path], Path]:

@@ -107,6 +107,9 @@ def test_a_failed_gate_is_exit_1_and_status_remembers_it(capsys, campaign):
     failed = json.loads(out)
     assert failed["exit_status"] == 1
     assert "10 x item is blank" in failed["error"]["problems"][0]["what"]
+    gates = {gate["name"]: gate["level"] for gate in failed["error"]["checks"]}
+    assert gates["rejected_share"] == "error"
+    assert "pass" in gates.values()
 
 
 def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):

@@ -112,8 +112,13 @@ class Release:
             raise DamagedError(f"{self.place}: holds what was not published", [problem])
 
     def strangers(self) -> list[str]:
-        """What lies there and is not of the release."""
-        return sorted(self._lying() - {MANIFEST, *self.manifest["files"]})
+        """What lies there and is not of the release.
+
+        Names that begin with a dot, as desktops leave them, stop no build; `annot verify` names
+        them too.
+        """
+        others = self._lying() - {MANIFEST, *self.manifest["files"]}
+        return sorted(name for name in others if not name.startswith("."))
 
     def _is_there(self, name: str) -> bool:
         return (self.folder / name).exists()

@@ -74,6 +74,13 @@ def test_what_lies_in_a_release_and_is_not_of_it_stops_a_build(campaign):
     assert status(load_campaign(campaign))["release"]["damaged"] == ["notes.txt"]
 
 
+def test_what_desktops_leave_in_a_release_stops_no_build_but_is_named(campaign):
+    (campaign / "gold" / "v0002" / ".DS_Store").write_text("")
+    build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+    assert read_pointer(campaign / "gold").version == "v0003"
+    assert [Path(w).name for w in found(campaign)] == [".DS_Store"]
+
+
 def test_a_table_that_is_gone_is_called_missing(campaign):
     (campaign / "gold" / "v0002" / "judges.parquet").unlink()
     with pytest.raises(StoreError, match=r"half a release\n.*judges\.parquet is missing"):

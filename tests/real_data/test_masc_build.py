@@ -9,8 +9,6 @@ import pytest
 
 from tests.conftest import Built, build_file
 
-pytestmark = pytest.mark.xdist_group("masc")  # one worker, one build
-
 
 @pytest.fixture(scope="module")
 def masc(shared_campaigns: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Path]:

@@ -145,15 +145,3 @@ def kill_oneself() -> bool:
     """As a power cut does: nothing is closed, nothing is said."""
     os.kill(os.getpid(), 9)
     return True
-
-
-def fill_disk(ballast: Path) -> bool:
-    """Write until there is no room for another byte."""
-    with ballast.open("wb", buffering=0) as file:
-        size = 1 << 20
-        while size:
-            try:
-                file.write(b"\0" * size)
-            except OSError:
-                size //= 2
-    return True
