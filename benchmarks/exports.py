@@ -189,7 +189,7 @@ def write_campaign(folder: Path, shape: Shape) -> Path:
             table = rows(shape, task, n // shape.tasks)
             csv.write_csv(table, folder / "exports" / f"{kind}-{task:02d}.csv")
     path = folder / "campaign.yaml"
-    path.write_text(text + "privacy: {judges: keyed}\n")
+    path.write_text(text)
     return path
 
 
