@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +27,7 @@ from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 from annot_pipeline.steps.score_items import score_items
 from annot_pipeline.steps.standardize_scores import standardize_scores
 from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.queries import cut
 from annot_pipeline.storage.tables import read_table
 
 
@@ -217,7 +219,8 @@ def describe_items(context: StageContext) -> Made:
 
 def list_judgments(context: StageContext) -> Made:
     """What every judge answered, once."""
-    return _by_query(context, "gold/judgments", "judgments", _published_ids(context))
+    of = ("controlled", "standardized")
+    return _by_query(context, "gold/judgments", "judgments", _published_ids(context), by_task=of)
 
 
 def add_up_costs(context: StageContext) -> Made:
@@ -234,7 +237,8 @@ def add_up_costs(context: StageContext) -> Made:
 
 def trace_lineage(context: StageContext) -> Made:
     """The fate and place of every record."""
-    made = _by_query(context, "gold/lineage", "lineage", _published_ids(context))
+    of = ("controlled",)
+    made = _by_query(context, "gold/lineage", "lineage", _published_ids(context), by_task=of)
     made.facts["records"] = context.inputs["controlled"].rows
     return made
 
@@ -248,7 +252,19 @@ def _published_ids(context: StageContext) -> dict[str, Any]:
 
 
 def _by_query(
-    context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
+    context: StageContext,
+    query: str,
+    table: str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    by_task: Sequence[str] = (),
 ) -> Made:
+    """A table that a query makes; of whole inputs, or of some of them a few tasks at a time."""
     paths = {name: file.path for name, file in context.inputs.items()}
-    return Made({table: lambda: context.queries.run(query, paths, parameters)})
+    if not by_task:
+        return Made({table: lambda: context.queries.run(query, paths, parameters)})
+    controlled = {"judgments": paths["controlled"]}
+    sizes = context.queries.table("audit/task_sizes", controlled)
+    parts = cut(dict(zip(*(column.to_pylist() for column in sizes.columns), strict=True)))
+    run = partial(context.queries.run_by_task, query, paths, parameters, parts=parts, of=by_task)
+    return Made({table: run})

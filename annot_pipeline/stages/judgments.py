@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from annot_pipeline.stages.exports import ANY_RECORD
 from annot_pipeline.steps.look_alikes import look_alikes
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym
-from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.queries import Queries, Tasks, cut, in_turn
 from annot_pipeline.storage.tables import read_table, write_table
 
 
@@ -32,13 +35,10 @@ def settle_judgments(context: StageContext) -> Made:
     names = queries.table("ingest/names", inputs)
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
     inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
-    keyed, path = context.folder / "keyed.parquet", context.folder / "settled.parquet"
-    with queries.run("ingest/key_records", inputs) as rows:
-        write_table(keyed, rows)
+    path = context.folder / "settled.parquet"
     drop = {"drop_rejected": settings.quality.rejected_assignments == "drop"}
-    with queries.run("ingest/settle_judgments", {"keyed": keyed}, drop) as rows:
+    with _settled(context, inputs, drop, cut(_sizes(names))) as rows:
         settled = write_table(path, rows)
-    keyed.unlink()
     accounting = queries.table(
         "audit/accounting", {"judgments": path, "record_files": record_files}
     ).to_pylist()
@@ -70,6 +70,35 @@ def settle_judgments(context: StageContext) -> Made:
         ],
     }
     return Made({"settled": settled, "tasks": tasks}, facts)
+
+
+@contextmanager
+def _settled(
+    context: StageContext,
+    inputs: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    parts: Sequence[Tasks],
+) -> Iterator[pa.RecordBatchReader]:
+    """Settled judgments, part by part: ids are of one task, so no two parts share any."""
+    keyed = context.folder / "keyed.parquet"
+
+    @contextmanager
+    def settled(part: Tasks) -> Iterator[pa.RecordBatchReader]:
+        run = context.queries.run
+        with run("ingest/key_records", inputs, tasks=part, of=("records",)) as rows:
+            write_table(keyed, rows)
+        with run("ingest/settle_judgments", {"keyed": keyed}, parameters) as rows:
+            yield rows
+        keyed.unlink()
+
+    with in_turn([partial(settled, part) for part in parts]) as rows:
+        yield rows
+
+
+def _sizes(names: pa.Table) -> dict[str | None, int]:
+    """Records by task."""
+    rows = names.group_by("task").aggregate([("records", "sum")])
+    return dict(zip(rows["task"].to_pylist(), rows["records_sum"].to_pylist(), strict=True))
 
 
 def _judges(context: StageContext, names: pa.Table) -> pa.Table:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from functools import cache, lru_cache
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +20,8 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.spill import clean_spill, own_spill
 
 BATCH_ROWS = 250_000
+PART_ROWS = 500_000
+"""Rows of whole tasks that a query takes at once, where it can take tasks one after the other."""
 
 
 def no_glob(path: Path | str) -> str:
@@ -54,6 +57,71 @@ def _in_words(name: str) -> Iterator[None]:
         ) from None
 
 
+Files: TypeAlias = Path | Sequence[Path]
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Some tasks that follow each other in the order of names.
+
+    Parameters
+    ----------
+    first, last
+        Those at both ends.
+    none
+        Whether rows that name no task go with them.
+    """
+
+    first: str
+    last: str
+    none: bool
+
+    @property
+    def condition(self) -> str:
+        """Of SQL; row groups of other tasks are not read."""
+        ends = ("'" + task.replace("'", "''") + "'" for task in (self.first, self.last))
+        return f"task BETWEEN {' AND '.join(ends)}" + " OR task IS NULL" * self.none
+
+
+def cut(sizes: Mapping[str | None, int]) -> list[Tasks]:
+    """All tasks in parts of `PART_ROWS` rows at most, or of one task.
+
+    Parameters
+    ----------
+    sizes
+        Rows by task.
+    """
+    ends: list[tuple[str, str]] = []
+    rows = 0
+    for task in sorted(task for task in sizes if task is not None):
+        if ends and rows + sizes[task] <= PART_ROWS:
+            ends[-1] = (ends[-1][0], task)
+        else:
+            ends.append((task, task))
+            rows = 0
+        rows += sizes[task]
+    ends = ends or [("", "")]
+    return [Tasks(*of, none=place == len(ends)) for place, of in enumerate(ends, start=1)]
+
+
+@contextmanager
+def in_turn(
+    readers: Sequence[Callable[[], AbstractContextManager[pa.RecordBatchReader]]],
+) -> Iterator[pa.RecordBatchReader]:
+    """The rows of several readers of one schema, each opened in its turn."""
+    with ExitStack() as stack:
+        first = stack.enter_context(readers[0]())
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield from first
+            stack.close()
+            for later in readers[1:]:
+                with later() as rows:
+                    yield from rows
+
+        yield pa.RecordBatchReader.from_batches(first.schema, batches())
+
+
 class Queries:
     """Runs the queries of ``sql/`` over named inputs."""
 
@@ -65,8 +133,11 @@ class Queries:
     def run(
         self,
         name: str,
-        inputs: Mapping[str, pa.Table | Path | Sequence[Path]],
+        inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
+        *,
+        tasks: Tasks | None = None,
+        of: Collection[str] = (),
     ) -> Iterator[pa.RecordBatchReader]:
         """The rows of one SELECT, streamed.
 
@@ -79,27 +150,42 @@ class Queries:
             one table by column name, with the file's path in ``filename``.
         parameters
             Values of ``$name`` in the query.
+        tasks, of
+            The tasks that some of the files are read for; all.
         """
         with self._connection() as connection, _in_words(name):
             for view, source in inputs.items():
                 if isinstance(source, pa.Table):
                     connection.register(view, source)
-                elif isinstance(source, Path):
-                    connection.execute(_view(view, [source]))
                 else:
-                    connection.execute(_view(view, source, "union_by_name = true, filename = true"))
+                    connection.execute(_view(view, source, tasks if view in of else None))
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
             yield relation.to_arrow_reader(BATCH_ROWS)
 
     def table(
         self,
         name: str,
-        inputs: Mapping[str, pa.Table | Path | Sequence[Path]],
+        inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
     ) -> pa.Table:
         """The rows of one SELECT, whole."""
         with self.run(name, inputs, parameters) as reader:
             return reader.read_all()
+
+    @contextmanager
+    def run_by_task(
+        self,
+        name: str,
+        inputs: Mapping[str, pa.Table | Files],
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        parts: Sequence[Tasks],
+        of: Collection[str],
+    ) -> Iterator[pa.RecordBatchReader]:
+        """As `run`, part by part: for queries whose rows are of one task each, and in its order."""
+        run = partial(self.run, name, inputs, parameters, of=of)
+        with in_turn([partial(run, tasks=tasks) for tasks in parts]) as rows:
+            yield rows
 
     @contextmanager
     def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -140,8 +226,13 @@ def clear_spill(spill: Path) -> None:
     clean_spill(spill)
 
 
-def _view(name: str, paths: Sequence[Path], options: str = "") -> str:
+def _view(name: str, source: Files, tasks: Tasks | None) -> str:
     """The statement that names files; views take no parameters."""
+    paths, options = (
+        ([source], "")
+        if isinstance(source, Path)
+        else (source, ", union_by_name = true, filename = true")
+    )
     listed = ", ".join("'" + no_glob(path).replace("'", "''") + "'" for path in paths)
-    read = f"read_parquet([{listed}]{', ' * bool(options)}{options})"
-    return f'CREATE TEMP VIEW "{name}" AS SELECT * FROM {read}'  # noqa: S608
+    where = f" WHERE {tasks.condition}" if tasks else ""
+    return f'CREATE TEMP VIEW "{name}" AS SELECT * FROM read_parquet([{listed}]{options}){where}'  # noqa: S608

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import file_sha256
 
-ROW_GROUP = 1 << 20
+ROW_GROUP = 1 << 17
+"""Rows; DuckDB reads groups side by side, and skips those of other tasks."""
 SMALL = 16 << 20
 """Bytes up to which one thread reads: a process that ends while pyarrow starts its first threads
 aborts (5 of 120 on a busy machine, pyarrow 26), and a script that reads one table is that quick."""
