@@ -63,7 +63,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
         metadata, schema = file.metadata, file.schema_arrow
     wanted = schema.names if columns is None else list(columns)
     texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
-    return _read(path, path.stat().st_size, metadata, texts).select(wanted)
+    return _read(path, path.stat().st_size, metadata, texts, wanted).select(wanted)
 
 
 def parse_table(data: bytes) -> pa.Table:
@@ -76,12 +76,13 @@ def _read(
     size: int,
     metadata: pq.FileMetaData | None = None,
     texts: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
 ) -> pa.Table:
     threads = size > SMALL
     with pq.ParquetFile(
         source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
     ) as file:
-        return file.read(use_threads=threads)
+        return file.read(columns, use_threads=threads)
 
 
 def read_groups(path: Path) -> Iterator[pa.Table]:

@@ -6,22 +6,48 @@
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
 -- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
 -- Seconds of a ranking stand in the record of each of its outputs: they share them.
-WITH timed AS (
-    SELECT
-        j.task, judge_id, control, fate, hit_seconds, hit,
-        seconds / CASE WHEN ranking IS NOT NULL THEN count(*) OVER ranked
-            WHEN t.kind = 'ranking' AND item_a IS NULL THEN count(*) OVER worked
-            ELSE 1 END AS seconds,
-        CASE
-            WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id
-        END AS assignment
+WITH kept AS (
+    SELECT j.*, t.kind
     FROM controlled AS j
     LEFT JOIN tasks AS t ON j.task = t.task
     WHERE fate NOT IN ('duplicate', 'superseded')
-    WINDOW
-        native AS (PARTITION BY judge_id, hit, native_id),
-        ranked AS (PARTITION BY j.task, judge_id, segment, ranking),
-        worked AS (PARTITION BY j.task, judge_id, segment, hit)
+),
+rankings AS (
+    SELECT task, judge_id, segment, ranking, count(*) AS size
+    FROM kept
+    WHERE ranking IS NOT NULL
+    GROUP BY task, judge_id, segment, ranking
+),
+ranked_hits AS (
+    SELECT task, judge_id, segment, hit, count(*) AS size
+    FROM kept
+    WHERE kind = 'ranking'
+    GROUP BY task, judge_id, segment, hit
+),
+repeated_natives AS (
+    SELECT judge_id, hit, native_id
+    FROM kept
+    SEMI JOIN (SELECT DISTINCT judge_id, hit FROM kept WHERE hit_seconds IS NOT NULL)
+        USING (judge_id, hit)
+    GROUP BY judge_id, hit, native_id
+    HAVING count(*) > 1
+),
+timed AS (
+    SELECT
+        j.task, j.judge_id, j.control, j.fate, j.hit_seconds, j.hit,
+        j.seconds / CASE WHEN j.ranking IS NOT NULL THEN r.size
+            WHEN j.kind = 'ranking' AND j.item_a IS NULL THEN w.size
+            ELSE 1 END AS seconds,
+        CASE WHEN j.hit IS NULL OR n.native_id IS NOT NULL THEN j.native_id END AS assignment
+    FROM kept AS j
+    LEFT JOIN rankings AS r
+        ON j.task = r.task AND j.judge_id = r.judge_id AND j.ranking = r.ranking
+        AND j.segment IS NOT DISTINCT FROM r.segment
+    LEFT JOIN ranked_hits AS w
+        ON j.task = w.task AND j.judge_id = w.judge_id AND j.segment IS NOT DISTINCT FROM w.segment
+        AND j.hit IS NOT DISTINCT FROM w.hit
+    LEFT JOIN repeated_natives AS n
+        ON j.judge_id = n.judge_id AND j.hit = n.hit AND j.native_id = n.native_id
 ),
 counted AS (
     SELECT * FROM timed WHERE fate IN ('used', 'control', 'judge_failed')
