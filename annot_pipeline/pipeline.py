@@ -190,7 +190,7 @@ class Build:
             for name in stage.outputs:
                 tables[name] = made.write(name, folder / f"{name}.parquet")
                 if name in GOLD:
-                    checked = check_table(GOLD[name], tables[name], context.queries)
+                    checked = check_table(GOLD[name], tables[name])
                     contracts[name] = checked.document()
             facts = made.facts | {"rows_made": {name: t.rows for name, t in tables.items()}}
             facts |= {"contracts": contracts} if contracts else {}

@@ -1,38 +1,39 @@
 """Holds the gold tables of a stage to their contracts, for the gates to look at.
 
-Columns, types, NaN and order by Arrow; the rest by Great Expectations, or by queries where a table
-may have millions of rows: seven expectations on ten million rows take 21 s and 4.8 GB.
+Columns, types, NaN and order by Arrow; the rest by Great Expectations, or part by part by Arrow
+where a table may have many rows: seven expectations on ten million take 21 s and 4.8 GB.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 
 from pyarrow.parquet import read_schema
 
 from annot_pipeline.contracts import Table
-from annot_pipeline.errors import SHOWN_VALUES
 from annot_pipeline.gates.expectations import hold_to_suite
-from annot_pipeline.gates.rules import Breach, Checked, Rule, rules_of
-from annot_pipeline.steps.check_contract import key_text, misshapen, violations
-from annot_pipeline.storage.queries import Queries
+from annot_pipeline.gates.parts import hold_by_parts
+from annot_pipeline.gates.rules import Breach, Checked, rules_of
+from annot_pipeline.steps.check_contract import checked_columns, key_text, misshapen, violations
 from annot_pipeline.storage.tables import TableFile, read_groups, read_table
 
-BY_QUERY = frozenset({"judgments", "lineage"})
+BY_PARTS = frozenset({"judgments", "lineage"})
 """Tables that grow with the judgments."""
+MANY_ROWS = 100_000
+"""Rows from which every other table is held by parts too."""
 
 
-def check_table(contract: Table, file: TableFile, queries: Queries) -> Checked:
+def check_table(contract: Table, file: TableFile) -> Checked:
     """Hold one table to its contract."""
     found = misshapen(read_schema(file.path), contract)
     if found or not file.rows:
         return Checked(broken=tuple(found))
     rules = rules_of(contract)
+    ruled = dict.fromkeys(name for rule in rules for name in rule.columns)
     breaches: Sequence[Breach]
     unchecked: Sequence[str] = ()
-    if contract.name in BY_QUERY:
-        breaches = hold_by_query(rules, file, queries)
+    if contract.name in BY_PARTS or file.rows > MANY_ROWS:
+        breaches = hold_by_parts(rules, read_groups(file.path, list(ruled)))
     else:
         breaches, unchecked = hold_to_suite(contract.name, rules, read_table(file.path))
 
@@ -43,35 +44,11 @@ def check_table(contract: Table, file: TableFile, queries: Queries) -> Checked:
             if breach.rule.severity == severity
         ]
 
-    broken = [*told("critical"), *violations(read_groups(file.path), contract)]
+    broken = [
+        *told("critical"),
+        *violations(read_groups(file.path, checked_columns(contract)), contract),
+    ]
     return Checked(tuple(broken), tuple(told("warning")), tuple(unchecked))
-
-
-def hold_by_query(rules: Iterable[Rule], file: TableFile, queries: Queries) -> list[Breach]:
-    """Hold a table to its rules: columns that are ruled alike in one query."""
-    found = []
-    for (kind, _, allowed, minimum, maximum), alike in groupby(sorted(rules, key=_like), _like):
-        of = list(alike)
-        columns = [name for rule in of for name in rule.columns]
-        given: dict[str, object] = {"columns": columns, "shown": SHOWN_VALUES}
-        if kind == "not_allowed":
-            given["allowed"] = list(allowed)
-        if kind == "out_of_range":
-            given |= {"minimum": minimum, "maximum": maximum}
-        rows = queries.table(f"checks/{kind}", {"rows": file.path}, given).to_pylist()
-        by_column = {row["column_name"]: row["found"] for row in rows}
-        for rule in of:
-            told = by_column["key" if kind == "repeated" else rule.columns[0]]
-            if told["rows"]:
-                found.append(Breach(rule, told["rows"], tuple(told["places"])))
-    return found
-
-
-def _like(rule: Rule) -> tuple[str, str, tuple[str, ...], float, float]:
-    """What rules have in common that one query holds a table to."""
-    low = float("-inf") if rule.minimum is None else rule.minimum
-    high = float("inf") if rule.maximum is None else rule.maximum
-    return rule.kind, rule.severity, rule.allowed, low, high
 
 
 def keys_of(file: TableFile, contract: Table, places: Sequence[int]) -> list[str]:

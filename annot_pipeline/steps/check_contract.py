@@ -26,6 +26,12 @@ def misshapen(schema: pa.Schema, contract: Table) -> list[str]:
     ]
 
 
+def checked_columns(contract: Table) -> list[str]:
+    """Columns that `violations` looks at."""
+    reals = (c.name for c in contract.columns if pa.types.is_floating(c.type))
+    return list(dict.fromkeys([*contract.key, *reals]))
+
+
 def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
     """What is NaN, and rows out of the order of the key, one sentence each.
 

@@ -85,11 +85,11 @@ def _read(
         return file.read(columns, use_threads=threads)
 
 
-def read_groups(path: Path) -> Iterator[pa.Table]:
-    """Read Parquet row group by row group."""
+def read_groups(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Read some columns of Parquet, row group by row group."""
     with pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
-            yield file.read_row_group(group)
+            yield file.read_row_group(group, columns)
 
 
 def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:

@@ -44,7 +44,7 @@ def test_rows_out_of_order_are_not_published(build_campaign, monkeypatch):
         build_campaign({"a.csv": EXPORT})
 
 
-def test_lineage_is_held_by_queries(build_campaign, monkeypatch):
+def test_lineage_is_held_by_parts(build_campaign, monkeypatch):
     sql_text = queries.sql_text
 
     def careless(name):

@@ -5,24 +5,18 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.config import Resources
 from annot_pipeline.contracts import GOLD, JUDGMENTS, LABELS, LINEAGE
 from annot_pipeline.gates import expectations
 from annot_pipeline.gates.expectations import hold_to_suite
+from annot_pipeline.gates.parts import hold_by_parts
 from annot_pipeline.gates.rules import Rule, rules_of
 from annot_pipeline.stages import check_tables
-from annot_pipeline.stages.check_tables import BY_QUERY, check_table, hold_by_query
+from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.steps.check_contract import misshapen, violations
-from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import write_table
 from tests.gates.broken_tables import broken_rows, good_rows, table_of
 
 NAMES = sorted(GOLD)
-
-
-@pytest.fixture
-def queries(tmp_path):
-    return Queries(Resources(), tmp_path / "spill")
 
 
 def dictionaries(table):
@@ -33,6 +27,10 @@ def dictionaries(table):
             for name, t in zip(table.schema.names, table.schema.types, strict=True)
         }
     )
+
+
+def parts(table, size):
+    return [table.slice(n, size) for n in range(0, table.num_rows, size)]
 
 
 def expected(contract, rules):
@@ -56,15 +54,26 @@ def test_every_rule_is_an_expectation(name):
     assert hold_to_suite(name, rules, dictionaries(good)) == ([], [])
 
 
+@pytest.mark.parametrize("per_part", [1, 2, 3, 100])
 @pytest.mark.parametrize("name", NAMES)
-def test_every_rule_is_a_query(name, queries, tmp_path):
+def test_every_rule_is_held_by_parts(name, per_part):
     rows, rules = broken_rows(GOLD[name])
-    file = write_table(tmp_path / "t.parquet", table_of(rows, GOLD[name]))
-    breaches = hold_by_query(rules, file, queries)
+    breaches = hold_by_parts(rules, parts(table_of(rows, GOLD[name]), per_part))
     assert {b.rule: b.places for b in breaches} == expected(GOLD[name], rules)
     assert all(b.rows == len(b.places) for b in breaches)
-    file = write_table(tmp_path / "t.parquet", table_of(good_rows(GOLD[name], 3), GOLD[name]))
-    assert hold_by_query(rules, file, queries) == []
+    assert (
+        hold_by_parts(rules, parts(table_of(good_rows(GOLD[name], 3), GOLD[name]), per_part)) == []
+    )
+
+
+@pytest.mark.parametrize("per_part", range(1, 9))
+def test_keys_that_repeat_are_counted_once_a_row_wherever_parts_end(per_part):
+    rows = good_rows(LABELS, 7)
+    for row in rows[2:6]:
+        row |= {"task": "task002", "item": None}  # equal nulls are equal
+    repeated = [rule for rule in rules_of(LABELS) if rule.kind == "repeated"]
+    (breach,) = hold_by_parts(repeated, parts(table_of(rows, LABELS), per_part))
+    assert (breach.rows, breach.places) == (4, (2, 3, 4, 5))
 
 
 def test_every_declaration_of_a_column_is_a_rule():
@@ -84,8 +93,8 @@ def test_every_declaration_of_a_column_is_a_rule():
 
 @pytest.mark.expectations
 @pytest.mark.parametrize("contract", [LABELS, JUDGMENTS], ids=lambda c: c.name)
-def test_rows_that_break_a_rule_are_named_by_key(contract, queries, tmp_path):
-    """By Great Expectations and by a query alike: five, and that there are more."""
+def test_rows_that_break_a_rule_are_named_by_key(contract, tmp_path):
+    """By Great Expectations and part by part alike: five, and that there are more."""
     rows = good_rows(contract, 9)
     for row in rows[1:8]:
         row["probability" if contract is LABELS else "fate"] = None
@@ -96,7 +105,7 @@ def test_rows_that_break_a_rule_are_named_by_key(contract, queries, tmp_path):
         rows[3]["probability"] = 1.5
         rows[4]["label"] = None
     file = write_table(tmp_path / "t.parquet", table_of(rows, contract))
-    broken = check_table(contract, file, queries).broken
+    broken = check_table(contract, file).broken
     if contract is LABELS:
         assert "probability is below 0 or above 1 in 1 row: 'task003' / 'item003'" in broken
         assert "label is null in 1 row: 'task004' / 'item004'" in broken
@@ -112,8 +121,7 @@ def test_rows_that_break_a_rule_are_named_by_key(contract, queries, tmp_path):
 
 def arrow(contract, rows, *, per_group=100):
     table = table_of(rows, contract)
-    groups = [table.slice(n, per_group) for n in range(0, table.num_rows, per_group)]
-    return violations(groups, contract)
+    return violations(parts(table, per_group), contract)
 
 
 @pytest.mark.parametrize("per_group", [1, 2, 100])
@@ -149,13 +157,13 @@ def test_other_columns_and_types():
     assert misshapen(encoded, LABELS) == misshapen(LABELS.schema, LABELS) == []
 
 
-def test_a_table_of_other_columns_is_not_looked_into(queries, tmp_path, monkeypatch):
+def test_a_table_of_other_columns_is_not_looked_into(tmp_path, monkeypatch):
     monkeypatch.setattr(check_tables, "hold_to_suite", None)
     table = table_of(good_rows(LABELS, 2), LABELS).drop(["label"])
-    checked = check_table(LABELS, write_table(tmp_path / "t.parquet", table), queries)
+    checked = check_table(LABELS, write_table(tmp_path / "t.parquet", table))
     assert len(checked.broken) == 1
     empty = write_table(tmp_path / "t.parquet", LABELS.empty())
-    assert check_table(LABELS, empty, queries) == check_tables.Checked()
+    assert check_table(LABELS, empty) == check_tables.Checked()
 
 
 @pytest.mark.expectations
@@ -185,11 +193,11 @@ def test_great_expectations_that_fails_as_a_whole_says_so(monkeypatch):
     )
 
 
-def test_seconds_below_0_are_doubtful(queries, tmp_path):
+def test_seconds_below_0_are_doubtful(tmp_path):
     rows = good_rows(JUDGMENTS, 3)
     rows[1]["seconds"] = -4.0
     file = write_table(tmp_path / "t.parquet", table_of(rows, JUDGMENTS))
-    checked = check_table(JUDGMENTS, file, queries)
+    checked = check_table(JUDGMENTS, file)
     assert (checked.broken, checked.unchecked) == ((), ())
     assert checked.doubtful == (
         "seconds is below 0 in 1 row: 'task001' / 'item001' / 'judge001' / 'judgment_id001'",
@@ -202,12 +210,12 @@ def test_severities_of_expectations():
     assert all(r.severity == "critical" for r in rules_of(LABELS))
 
 
-def test_tables_of_millions_of_rows_are_not_held_by_great_expectations(
-    queries, tmp_path, monkeypatch
-):
+def test_tables_of_many_rows_are_not_held_by_great_expectations(tmp_path, monkeypatch):
     monkeypatch.setattr(check_tables, "hold_to_suite", None)
-    assert sorted(BY_QUERY) == ["judgments", "lineage"]
-    for name in BY_QUERY:
-        table = table_of(good_rows(GOLD[name], 2), GOLD[name])
-        file = write_table(tmp_path / f"{name}.parquet", table)
-        assert check_table(GOLD[name], file, queries) == check_tables.Checked()
+    monkeypatch.setattr(check_tables, "MANY_ROWS", 1)
+    rows = good_rows(LABELS, 3)
+    file = write_table(tmp_path / "labels.parquet", table_of(rows, LABELS))
+    assert check_table(LABELS, file) == check_tables.Checked()
+    rows[1]["label"] = None
+    file = write_table(tmp_path / "labels.parquet", table_of(rows, LABELS))
+    assert check_table(LABELS, file).broken == ("label is null in 1 row: 'task001' / 'item001'",)

@@ -1,0 +1,109 @@
+"""Rules held against a table part by part, by Arrow: for tables that may have millions of rows.
+
+What does not belong here: rules (rules), the same for small tables (expectations), levels (run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.errors import SHOWN_VALUES
+from annot_pipeline.gates.rules import Breach, Rule
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass
+class _Found:
+    """Rows that break a rule, so far."""
+
+    rows: int = 0
+    places: list[int] = field(default_factory=list)
+
+    def add(self, broken: Flags, start: int) -> None:
+        """Count rows of a part whose first row is at ``start``."""
+        n = int(broken.sum())
+        if n:
+            self.rows += n
+            room = SHOWN_VALUES - len(self.places)
+            self.places += (np.flatnonzero(broken)[:room] + start).tolist()
+
+
+def hold_by_parts(rules: Sequence[Rule], parts: Iterable[pa.Table]) -> list[Breach]:
+    """Hold a table to its rules.
+
+    Parameters
+    ----------
+    rules
+        Of its contract.
+    parts
+        The table, in parts that lie in memory one by one; its rows in the order of the key.
+    """
+    found = [_Found() for _ in rules]
+    key = next((rule.columns for rule in rules if rule.kind == "repeated"), ())
+    repeats = _Repeats(key)
+    start = 0
+    for part in parts:
+        for rule, so_far in zip(rules, found, strict=True):
+            if rule.kind == "repeated":
+                repeats.add(part, so_far, start)
+            else:
+                so_far.add(_broken(rule, part[rule.columns[0]]), start)
+        start += part.num_rows
+    return [Breach(r, f.rows, tuple(f.places)) for r, f in zip(rules, found, strict=True) if f.rows]
+
+
+def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
+    """Which values break a rule; nulls break the one against nulls alone."""
+    if rule.kind == "null":
+        return _flags(values.is_null())
+    if rule.kind == "not_allowed":
+        allowed = pc.is_in(values, pa.array(rule.allowed, values.type))
+        return _flags(pc.and_(pc.is_valid(values), pc.invert(allowed)))
+    broken = np.zeros(len(values), np.bool_)
+    if rule.minimum is not None:
+        broken |= _flags(pc.fill_null(pc.less(values, rule.minimum), False))
+    if rule.maximum is not None:
+        broken |= _flags(pc.fill_null(pc.greater(values, rule.maximum), False))
+    return broken
+
+
+@dataclass
+class _Repeats:
+    """Rows whose key is that of the row before or after, equal nulls too, across parts."""
+
+    key: Sequence[str]
+    last: pa.Table | None = None
+    last_counts: bool = False
+
+    def add(self, part: pa.Table, found: _Found, start: int) -> None:
+        """Count those of a part, and the last row of the one before where this one repeats it."""
+        if not part.num_rows:
+            return
+        rows = part.select(self.key)
+        both = pa.concat_tables([self.last, rows]) if self.last else rows
+        same = np.ones(both.num_rows - 1, np.bool_)  # as the row before
+        for values in both.columns:
+            one, other = values.slice(0, len(same)), values.slice(1)
+            same &= _flags(
+                pc.or_(
+                    pc.fill_null(pc.equal(one, other), False),
+                    pc.and_(one.is_null(), other.is_null()),
+                )
+            )
+        again = np.append(same, False) | np.insert(same, 0, False)
+        n_before = both.num_rows - part.num_rows
+        again[:n_before] &= not self.last_counts  # counted with its own part
+        found.add(again, start - n_before)
+        self.last, self.last_counts = rows.slice(rows.num_rows - 1), bool(again[-1])
+
+
+def _flags(values: pa.ChunkedArray) -> Flags:
+    flags: Flags = values.to_numpy(zero_copy_only=False).astype(np.bool_)
+    return flags
