@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +15,7 @@ from annot_pipeline.stages.exports import ANY_RECORD
 from annot_pipeline.steps.look_alikes import look_alikes
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym
-from annot_pipeline.storage.queries import Queries, Tasks, cut, in_turn
+from annot_pipeline.storage.queries import Queries, cut
 from annot_pipeline.storage.tables import read_table, write_table
 
 
@@ -37,7 +34,14 @@ def settle_judgments(context: StageContext) -> Made:
     inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
     path = context.folder / "settled.parquet"
     drop = {"drop_rejected": settings.quality.rejected_assignments == "drop"}
-    with _settled(context, inputs, drop, cut(_sizes(names))) as rows:
+    with queries.run_by_task(
+        "ingest/settle_judgments",
+        inputs,
+        drop,
+        made={"keyed": "ingest/key_records"},
+        parts=cut(_sizes(names)),  # ids name their task: no two parts share one
+        of=("records",),
+    ) as rows:
         settled = write_table(path, rows)
     accounting = queries.table(
         "audit/accounting", {"judgments": path, "record_files": record_files}
@@ -70,29 +74,6 @@ def settle_judgments(context: StageContext) -> Made:
         ],
     }
     return Made({"settled": settled, "tasks": tasks}, facts)
-
-
-@contextmanager
-def _settled(
-    context: StageContext,
-    inputs: Mapping[str, Any],
-    parameters: Mapping[str, Any],
-    parts: Sequence[Tasks],
-) -> Iterator[pa.RecordBatchReader]:
-    """Settled judgments, part by part: ids are of one task, so no two parts share any."""
-    keyed = context.folder / "keyed.parquet"
-
-    @contextmanager
-    def settled(part: Tasks) -> Iterator[pa.RecordBatchReader]:
-        run = context.queries.run
-        with run("ingest/key_records", inputs, tasks=part, of=("records",)) as rows:
-            write_table(keyed, rows)
-        with run("ingest/settle_judgments", {"keyed": keyed}, parameters) as rows:
-            yield rows
-        keyed.unlink()
-
-    with in_turn([partial(settled, part) for part in parts]) as rows:
-        yield rows
 
 
 def _sizes(names: pa.Table) -> dict[str | None, int]:

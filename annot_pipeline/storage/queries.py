@@ -136,6 +136,7 @@ class Queries:
         inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
         *,
+        made: Mapping[str, str] | None = None,
         tasks: Tasks | None = None,
         of: Collection[str] = (),
     ) -> Iterator[pa.RecordBatchReader]:
@@ -150,6 +151,8 @@ class Queries:
             one table by column name, with the file's path in ``filename``.
         parameters
             Values of ``$name`` in the query.
+        made
+            Names in the query to queries that are run before it, over the same inputs.
         tasks, of
             The tasks that some of the files are read for; all.
         """
@@ -159,6 +162,8 @@ class Queries:
                     connection.register(view, source)
                 else:
                     connection.execute(_view(view, source, tasks if view in of else None))
+            for table, query in (made or {}).items():
+                connection.execute(f'CREATE TEMP TABLE "{table}" AS {sql_text(query)}')
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
             yield relation.to_arrow_reader(BATCH_ROWS)
 
@@ -179,11 +184,12 @@ class Queries:
         inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
         *,
+        made: Mapping[str, str] | None = None,
         parts: Sequence[Tasks],
         of: Collection[str],
     ) -> Iterator[pa.RecordBatchReader]:
         """As `run`, part by part: for queries whose rows are of one task each, and in its order."""
-        run = partial(self.run, name, inputs, parameters, of=of)
+        run = partial(self.run, name, inputs, parameters, made=made, of=of)
         with in_turn([partial(run, tasks=tasks) for tasks in parts]) as rows:
             yield rows
 

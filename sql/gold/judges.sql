@@ -6,7 +6,7 @@
 -- the assignment are shared out evenly over its judgments, also those that were rejected. An
 -- assignment is one judge's work on a HIT; a native id that repeats within a HIT tells two apart.
 -- Seconds of a ranking stand in the record of each of its outputs: they share them.
-WITH kept AS (
+WITH kept AS NOT MATERIALIZED (
     SELECT j.*, t.kind
     FROM controlled AS j
     LEFT JOIN tasks AS t ON j.task = t.task

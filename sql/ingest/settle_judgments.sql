@@ -10,12 +10,9 @@
 -- too. Of one item, whoever decided, the latest counts; where nothing tells which that is, the
 -- first by label, so that the order of rows never does.
 -- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected.
-WITH records AS (
-    SELECT * REPLACE (CAST(judgment_key AS UUID) AS judgment_key) FROM keyed
-),
-repeated_keys AS (
+WITH repeated_keys AS (
     SELECT source_order, file_order, judgment_key
-    FROM records
+    FROM keyed
     WHERE judgment_key IS NOT NULL AND control <> 'adjudication'
     GROUP BY source_order, file_order, judgment_key
     HAVING count(*) > 1
@@ -29,10 +26,10 @@ ordinals AS (
                 k.rank NULLS FIRST, k.rank_a NULLS FIRST, k.rank_b NULLS FIRST,
                 k.submitted_at NULLS FIRST, k.seconds NULLS FIRST, k.record
         ) - 1 AS ordinal
-    FROM records AS k
+    FROM keyed AS k
     SEMI JOIN repeated_keys USING (source_order, file_order, judgment_key)
 ),
-identified AS (
+identified AS NOT MATERIALIZED (
     SELECT
         k.*,
         CASE
@@ -41,7 +38,7 @@ identified AS (
         END AS id,
         coalesce($drop_rejected AND regexp_full_match(k.status, '\s*rejected\s*', 'i'), false)
             AS is_refused
-    FROM records AS k
+    FROM keyed AS k
     LEFT JOIN ordinals AS o
         ON k.source_order = o.source_order
         AND k.file_order = o.file_order
