@@ -182,7 +182,9 @@ class Build:
                 judge_key=lambda: self.key,
                 inputs=inputs,
                 progress=self.progress,
-                read=lambda name: read_unharmed(inputs[name], stage.inputs[name]),
+                read=lambda name, *, tasks=None: read_unharmed(
+                    inputs[name], stage.inputs[name], tasks
+                ),
             )
             made = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, TableFile] = {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
@@ -19,6 +19,13 @@ from annot_pipeline.storage.tables import TableFile, write_table
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 
 
+class Read(Protocol):
+    """Reads an input table, its bytes checked; where tasks are named, little of the others."""
+
+    def __call__(self, name: str, /, *, tasks: Collection[str] | None = None) -> pa.Table:
+        """The columns that the stage declares."""
+
+
 @dataclass(frozen=True)
 class StageContext:
     """What a stage may use; large tables can be written to ``folder`` straight away."""
@@ -28,13 +35,24 @@ class StageContext:
     store: Store
     judge_key: Callable[[], bytes]
     inputs: Mapping[str, TableFile]
-    read: Callable[[str], pa.Table]
+    read: Read
     progress: Callable[[str], None]
+
+    def tasks_of(self, *kinds: str) -> list[str]:
+        """Names of the tasks of some kinds."""
+        rows = self.read("tasks").select(["task", "kind"]).to_pylist()
+        return [row["task"] for row in rows if row["kind"] in kinds]
 
     @property
     def queries(self) -> Queries:
         """SQL with the campaign's limits."""
         return Queries(self.campaign.settings.resources, self.campaign.spill)
+
+
+def task_sizes(queries: Queries, judgments: Path) -> dict[str | None, int]:
+    """Rows by task."""
+    rows = queries.table("audit/task_sizes", {"judgments": judgments})
+    return dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
 
 
 @dataclass

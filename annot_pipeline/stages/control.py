@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from annot_pipeline.contracts import FATES, fates_text
-from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.contracts import FATES, TEXT, fates_text
+from annot_pipeline.stages.context import Made, StageContext, task_sizes
 from annot_pipeline.steps.apply_verdicts import apply_verdicts
 from annot_pipeline.steps.control_judges import control_judges
-from annot_pipeline.storage.tables import TableFile, read_table, write_table
+from annot_pipeline.storage.queries import cut
+from annot_pipeline.storage.tables import TableFile, read_groups, read_table, write_table
 
-BATCH_ROWS = 250_000
+NAMES = pa.dictionary(pa.int32(), TEXT)
 
 
 def control_judges_of_campaign(context: StageContext) -> Made:
@@ -23,7 +25,9 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     settled = context.inputs["settled"]
     tasks = context.read("tasks")
     inputs = {"judgments": settled.path, "tasks": tasks}
-    pairs = queries.table("control/pairs", inputs)
+    parts = cut(task_sizes(queries, settled.path))
+    with queries.run_by_task("control/pairs", inputs, parts=parts, of=("judgments",)) as rows:
+        pairs = rows.read_all()
     listed = {"item_rows": context.read("item_rows")}
     answers = queries.table("control/known_answers", inputs | listed)
     columns = ["task", "judge_id", "control", "criterion", "score", "fate"]
@@ -57,9 +61,17 @@ def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> Tabl
     if not any_dropped:
         shutil.copyfile(settled.path, path)
         return TableFile(path, settled.sha256, settled.rows)
-    with pq.ParquetFile(settled.path) as file:
-        batches = apply_verdicts(file.iter_batches(BATCH_ROWS), tests)
-        return write_table(path, pa.RecordBatchReader.from_batches(file.schema_arrow, batches))
+    return with_verdicts(settled.path, tests, path)
+
+
+def with_verdicts(settled: Path, tests: pa.Table, path: Path) -> TableFile:
+    """Write settled judgments to ``path`` with the fates that verdicts give them."""
+    schema = pq.read_schema(settled)
+    names = [f.name for f in schema if pa.types.is_string(f.type) and f.name != "judgment_id"]
+    for name in names:
+        schema = schema.set(schema.get_field_index(name), pa.field(name, NAMES))
+    batches = apply_verdicts(read_groups(settled, encoded=names), tests)
+    return write_table(path, pa.RecordBatchReader.from_batches(schema, batches))
 
 
 def _adds_up(row: Mapping[str, int]) -> bool:

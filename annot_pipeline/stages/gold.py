@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
 from annot_pipeline.errors import counted
-from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.context import Made, StageContext, task_sizes
 from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
 from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
 from annot_pipeline.steps.comparing.measure_preference_agreement import measure_preference_agreement
@@ -34,7 +34,7 @@ from annot_pipeline.storage.tables import read_table
 def infer_label_tables(context: StageContext) -> Made:
     """Labels of all categorical tasks."""
     tables, facts = infer_labels(
-        context.read("controlled"),
+        context.read("controlled", tasks=context.tasks_of("categorical")),
         context.read("tasks"),
         params=context.campaign.settings.dawid_skene_params,
         progress=_now_and_then(context.progress),
@@ -69,7 +69,7 @@ def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
 def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
     tables, facts = standardize_scores(
-        context.read("controlled"),
+        context.read("controlled", tasks=context.tasks_of("scalar")),
         context.read("tasks"),
         context.read("item_rows"),
         settings=context.campaign.settings.standardize,
@@ -91,9 +91,10 @@ def score_items_of_tasks(context: StageContext) -> Made:
 
 def compare_outputs(context: StageContext) -> Made:
     """Comparisons of all tasks that hold any."""
-    names = ("controlled", "standardized", "tasks", "item_rows")
     tables, facts = break_into_comparisons(
-        *map(context.read, names), margin=context.campaign.settings.easl.margin
+        context.read("controlled", tasks=context.tasks_of("pairwise", "ranking")),
+        *map(context.read, ("standardized", "tasks", "item_rows")),
+        margin=context.campaign.settings.easl.margin,
     )
     if facts["comparisons"]:
         n, ties = (sum(facts[name].values()) for name in ("comparisons", "ties"))
@@ -263,8 +264,6 @@ def _by_query(
     paths = {name: file.path for name, file in context.inputs.items()}
     if not by_task:
         return Made({table: lambda: context.queries.run(query, paths, parameters)})
-    controlled = {"judgments": paths["controlled"]}
-    sizes = context.queries.table("audit/task_sizes", controlled)
-    parts = cut(dict(zip(*(column.to_pylist() for column in sizes.columns), strict=True)))
+    parts = cut(task_sizes(context.queries, paths["controlled"]))
     run = partial(context.queries.run_by_task, query, paths, parameters, parts=parts, of=by_task)
     return Made({table: run})

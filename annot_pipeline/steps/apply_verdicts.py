@@ -9,35 +9,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.steps.indexing import text_keys
+from annot_pipeline.steps.indexing import index, index_pairs, is_any, names_of, text_keys
 
 
 def apply_verdicts(
-    judgments: Iterable[pa.RecordBatch], judge_tests: pa.Table
+    judgments: Iterable[pa.Table], judge_tests: pa.Table
 ) -> Iterator[pa.RecordBatch]:
     """The same rows in the same order, with the fates that judge control gives them.
 
     Parameters
     ----------
     judgments
-        ``task``, ``judge_id``, ``fate``, ``reason`` and more.
+        ``task``, ``judge_id``, ``fate``, ``reason`` and more, in parts.
     judge_tests
         As `control_judges` gives it.
     """
     dropped = judge_tests.filter(judge_tests["dropped"])
     keys = text_keys(dropped["task"], dropped["judge"]).combine_chunks()
     reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
-    for batch in judgments:
-        place = pc.index_in(text_keys(batch["task"], batch["judge_id"]), keys)
-        counted = pc.is_in(batch["fate"].cast(TEXT), pa.array(["used", "control"], TEXT))
-        fails = pc.and_(pc.is_valid(place), counted)
+    for part in judgments:
+        place = _places(part["task"], part["judge_id"], keys)
+        fails = pc.and_(pc.is_valid(place), is_any(part["fate"], ("used", "control")))
         for name, values in (
-            ("fate", pc.if_else(fails, "judge_failed", batch["fate"].cast(TEXT))),
-            ("reason", pc.if_else(fails, reasons.take(place), batch["reason"].cast(TEXT))),
+            ("fate", pc.if_else(fails, "judge_failed", part["fate"].cast(TEXT))),
+            ("reason", pc.if_else(fails, reasons.take(place), part["reason"].cast(TEXT))),
         ):
-            at = batch.schema.get_field_index(name)
-            batch = batch.set_column(at, batch.schema.field(name), values)
-        yield batch
+            field = part.schema.field(name)
+            if pa.types.is_dictionary(field.type):
+                values = values.dictionary_encode().cast(field.type)
+            part = part.set_column(part.schema.get_field_index(name), field, values)
+        yield from part.to_batches()
+
+
+def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> pa.Array:
+    """Place among the keys of each row's task and judge; null where there is none."""
+    task, judge = (index(pc.fill_null(names.cast(TEXT), "")) for names in (tasks, judges))
+    pairs = index_pairs(task.codes, judge.codes)
+    asked = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
+    return pc.index_in(asked, keys).take(pa.array(pairs.codes))
 
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:

@@ -28,7 +28,7 @@ from annot_pipeline.methods.grouped_tests import (
 from annot_pipeline.methods.known_answers import known_answers
 from annot_pipeline.methods.multiplicity import adjust
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, names_of
+from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, is_any, names_of
 from annot_pipeline.steps.orient_scores import orient_scores
 
 CODE_VERSION = "1"
@@ -118,7 +118,7 @@ def control_judges(
     """
     pairs = _oriented(pairs, tasks)
     fates = pa.array(["used", "control"], TEXT)
-    counted = judgments.filter(pc.is_in(judgments["fate"].cast(TEXT), fates))
+    counted = judgments.filter(is_any(judgments["fate"], fates))
     units = _units(counted, quality)
     known = answers.filter(pc.is_null(answers["reason"]))
     right = pc.equal(known["label"].cast(TEXT), known["truth"].cast(TEXT)).to_numpy()
@@ -211,7 +211,7 @@ def _test_scores(
     counted: pa.Table, pairs: pa.Table, tasks: pa.Table, units: _Units, quality: Quality
 ) -> tuple[GroupedTest, set[str]]:
     """The test of every unit, and the tasks that hold the controls it needs."""
-    degraded = counted.filter(pc.equal(counted["control"].cast(TEXT), "bad_reference"))
+    degraded = counted.filter(is_any(counted["control"], ("bad_reference",)))
     sampled = set(pc.unique(degraded["task"]).to_pylist()) & set(_scalar(tasks))
     points = _points(tasks, sampled, quality)
     if quality.contrast == "pooled":
@@ -281,8 +281,8 @@ def _scores(
 ) -> _Scores:
     """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
     rows = counted.select(["task", "judge_id", "control", "criterion", "score"])
-    rows = rows.filter(pc.equal(rows["control"].cast(TEXT), control))
-    rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
+    rows = rows.filter(is_any(rows["control"], (control,)))
+    rows = rows.filter(is_any(rows["task"], list(points)))
     oriented = orient_scores(rows, tasks)
     rows = rows.filter(pa.array(oriented.in_control))
     zero, unit = _by_task(rows, points)
@@ -297,9 +297,9 @@ def _differences(
     pairs: pa.Table, control: str, units: _Units, points: dict[str, Scale]
 ) -> tuple[Codes, Floats]:
     """Ordinary score minus control's score, by unit."""
-    rows = pairs.filter(pc.equal(pairs["control"].cast(TEXT), control))
+    rows = pairs.filter(is_any(pairs["control"], (control,)))
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
-    rows = rows.filter(pc.is_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)))
+    rows = rows.filter(is_any(rows["task"], list(points)))
     differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
     _, unit = _by_task(rows, points)
     return units.of(rows), comparable(differences / unit)
@@ -363,9 +363,9 @@ def _facts(
 ) -> dict[str, Any]:
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
-    n_degraded = int(pc.sum(pc.equal(pairs["control"].cast(TEXT), "bad_reference")).as_py() or 0)
+    n_degraded = int(pc.sum(is_any(pairs["control"], ("bad_reference",))).as_py() or 0)
     kinds = pa.array(quality.paired_controls, TEXT)
-    pairs = pairs.filter(pc.is_in(pairs["control"].cast(TEXT), kinds))
+    pairs = pairs.filter(is_any(pairs["control"], kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
     without_truth = answers.num_rows - answers["reason"].null_count
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +35,21 @@ def index(column: pa.ChunkedArray | pa.Array) -> Index:
     place = np.empty(len(whole.dictionary), np.int64)
     place[used[order]] = np.arange(order.size)
     return Index(names.take(pa.array(order)).to_pylist(), place[given])
+
+
+def is_any(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:
+    """Whether each value of a text column is one of some names; a null is none.
+
+    Only distinct values are compared where the column is encoded, not each row's text.
+    """
+    wanted = names if isinstance(names, pa.Array) else pa.array(list(names), TEXT)
+    if not pa.types.is_dictionary(column.type):
+        return pc.is_in(column, wanted)
+    chunks = [
+        pc.fill_null(pc.is_in(chunk.dictionary, wanted).take(chunk.indices), False)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.bool_())
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import Votes, count_votes
 from annot_pipeline.steps.adjudicate import adjudicate
-from annot_pipeline.steps.indexing import class_order, index, index_pairs, names_of
+from annot_pipeline.steps.indexing import class_order, index, index_pairs, is_any, names_of
 
 CODE_VERSION = "4"
 
@@ -151,8 +151,8 @@ def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
     }
     kept = judgments.filter(
         pc.and_(
-            pc.equal(judgments["fate"].cast(TEXT), "used"),
-            pc.is_in(judgments["task"].cast(TEXT), pa.array(list(declared), TEXT)),
+            is_any(judgments["fate"], ("used",)),
+            is_any(judgments["task"], list(declared)),
         )
     )
     if not kept.num_rows:

@@ -23,7 +23,7 @@ from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.easl import easl
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.steps.comparing import imply_comparisons as implied
-from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, names_of
+from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of
 from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
@@ -66,9 +66,7 @@ def score_items(
     -------
     scores, facts
     """
-    rows = standardized.filter(
-        pc.is_in(standardized["control"].cast(TEXT), pa.array(ORDINARY, TEXT))
-    )
+    rows = standardized.filter(is_any(standardized["control"], ORDINARY))
     task, item = index(rows["task"]), index(rows["item"])
     pairs = index_pairs(task.codes, item.codes)
     items = _Items(pairs, *(ends[pairs.first] for ends in scales(task.names, tasks)))
@@ -128,7 +126,7 @@ def _online(
     rows: pa.Table, items: _Items, kept: npt.NDArray[np.bool_], score: Floats, settings: Easl
 ) -> tuple[dict[str, pa.Array], Codes]:
     """Bounded ranking aggregation and TrueSkill; and why an item has neither."""
-    ordinary = kept & pc.equal(rows["control"].cast(TEXT), ORDINARY[0]).to_numpy()
+    ordinary = kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
     codes = items.pairs.codes[ordinary]
     pairs = implied.imply_comparisons(
         rows.filter(pa.array(ordinary)),

@@ -18,7 +18,7 @@ from annot_pipeline.contracts import CONTROLS, INT, REAL, TEXT
 from annot_pipeline.methods.constant_runs import longest_constant_runs
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.zscores import ZScores, z_scores
-from annot_pipeline.steps.indexing import index, index_pairs, names_of
+from annot_pipeline.steps.indexing import index, index_pairs, is_any, names_of
 from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
 
 CODE_VERSION = "3"
@@ -70,11 +70,11 @@ def standardize_scores(
         ``standardized`` (a row a scalar judgment that counts: names, ``kept`` by judge
         control, ``score`` turned so that more is better, ``z``), ``judge_scores``.
     """
-    scalar = tasks.filter(pc.equal(tasks["kind"].cast(TEXT), "scalar"))["task"].combine_chunks()
+    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].combine_chunks()
     rows = judgments.filter(
         pc.and_(
-            pc.is_in(judgments["task"].cast(TEXT), scalar.cast(TEXT)),
-            pc.is_in(judgments["fate"].cast(TEXT), pa.array(COUNTED, TEXT)),
+            is_any(judgments["task"], scalar.cast(TEXT)),
+            is_any(judgments["fate"], COUNTED),
         )
     )
     task, judge = index(rows["task"]), index(rows["judge"])
@@ -91,7 +91,7 @@ def standardize_scores(
     )
     standardized = described(rows.select(NAMES), items)
     standardized = standardized.append_column(
-        "kept", pc.not_equal(rows["fate"].cast(TEXT), "judge_failed")
+        "kept", pc.invert(is_any(rows["fate"], ("judge_failed",)))
     )
     standardized = standardized.append_column("score", pa.array(oriented.score))
     standardized = standardized.append_column("z", pa.array(z.z, mask=np.isnan(z.z)))
@@ -137,7 +137,7 @@ def described(rows: pa.Table, items: pa.Table) -> pa.Table:
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
-    found = pc.is_in(rows["control"].cast(TEXT), pa.array(controls, TEXT))
+    found = is_any(rows["control"], controls)
     return np.asarray(found.to_numpy(), np.bool_)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import bisect
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,13 +58,39 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read Parquet, names and labels dictionary-encoded as they lie in the file."""
+def read_table(
+    path: Path, columns: Sequence[str] | None = None, tasks: Collection[str] | None = None
+) -> pa.Table:
+    """Read Parquet, names and labels dictionary-encoded as they lie in the file.
+
+    Parameters
+    ----------
+    columns
+        Those wanted; all.
+    tasks
+        Read no row groups that hold none of these tasks; rows of others may come along.
+    """
     with pq.ParquetFile(path) as file:
         metadata, schema = file.metadata, file.schema_arrow
     wanted = schema.names if columns is None else list(columns)
     texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
-    return _read(path, path.stat().st_size, metadata, texts, wanted).select(wanted)
+    groups = None if tasks is None else _groups_of(metadata, tasks)
+    return _read(path, path.stat().st_size, metadata, texts, wanted, groups).select(wanted)
+
+
+def _groups_of(metadata: pq.FileMetaData, tasks: Collection[str]) -> list[int]:
+    """Row groups that may hold a row of some tasks, as their least and greatest task tell."""
+    column = metadata.schema.names.index("task")
+    ordered = sorted(tasks)
+    found = []
+    for group in range(metadata.num_row_groups):
+        told = metadata.row_group(group).column(column).statistics
+        if told and told.has_min_max:
+            first = bisect.bisect_left(ordered, told.min)
+            if first == len(ordered) or ordered[first] > told.max:
+                continue
+        found.append(group)
+    return found
 
 
 def parse_table(data: bytes) -> pa.Table:
@@ -77,23 +104,30 @@ def _read(
     metadata: pq.FileMetaData | None = None,
     texts: Sequence[str] = (),
     columns: Sequence[str] | None = None,
+    groups: Sequence[int] | None = None,
 ) -> pa.Table:
     threads = size > SMALL
     with pq.ParquetFile(
         source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
     ) as file:
+        if groups is not None:
+            return file.read_row_groups(groups, columns, use_threads=threads)
         return file.read(columns, use_threads=threads)
 
 
-def read_groups(path: Path, columns: Sequence[str]) -> Iterator[pa.Table]:
-    """Read some columns of Parquet, row group by row group."""
-    with pq.ParquetFile(path) as file:
+def read_groups(
+    path: Path, columns: Sequence[str] | None = None, *, encoded: Sequence[str] = ()
+) -> Iterator[pa.Table]:
+    """Read some columns of Parquet, or all, row group by row group; some dictionary-encoded."""
+    with pq.ParquetFile(path, read_dictionary=list(encoded)) as file:
         for group in range(file.num_row_groups):
             yield file.read_row_group(group, columns)
 
 
-def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
-    """Read a table of the store; some columns, or all.
+def read_unharmed(
+    file: TableFile, columns: Sequence[str] = (), tasks: Collection[str] | None = None
+) -> pa.Table:
+    """Read a table of the store; some columns, or all; see `read_table`.
 
     Raises
     ------
@@ -102,7 +136,7 @@ def read_unharmed(file: TableFile, columns: Sequence[str] = ()) -> pa.Table:
     """
     if file_sha256(file.path) != file.sha256:
         raise damaged(file)
-    return read_table(file.path, columns or None)
+    return read_table(file.path, columns or None, tasks)
 
 
 def damaged(file: TableFile) -> StoreError:

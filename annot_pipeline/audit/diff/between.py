@@ -12,13 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.control import BATCH_ROWS, control_judges_of_campaign
-from annot_pipeline.steps.apply_verdicts import apply_verdicts
-from annot_pipeline.storage.tables import TableFile, write_table
+from annot_pipeline.stages.control import control_judges_of_campaign, with_verdicts
+from annot_pipeline.storage.tables import TableFile
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
 ADJUDICATIONS = "adjudications"
@@ -110,10 +108,8 @@ def control_with(held: HeldVerdicts) -> Work:
         tests: Any = made.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
-        with pq.ParquetFile(context.inputs["settled"].path) as file:
-            batches = apply_verdicts(file.iter_batches(BATCH_ROWS), applied)
-            rows = pa.RecordBatchReader.from_batches(file.schema_arrow, batches)
-            controlled = write_table(context.folder / "held.parquet", rows)
+        settled, held_file = context.inputs["settled"].path, context.folder / "held.parquet"
+        controlled = with_verdicts(settled, applied, held_file)
         return dataclasses.replace(made, tables={**made.tables, "controlled": controlled})
 
     return work

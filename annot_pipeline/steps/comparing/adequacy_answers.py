@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.adequacy import NOT_KNOWN
-from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.indexing import index, is_any
 
 
 def adequacy_answers(
@@ -40,13 +40,13 @@ def adequacy_answers(
     ndarray
         ``(n_items,)`` 1 adequate, 0 inadequate, -1 not asked, or asked and a draw.
     """
-    rows = votes.filter(pc.equal(votes["task"].cast(TEXT), task))
+    rows = votes.filter(is_any(votes["task"], (task,)))
     named = index(items.cast(TEXT))  # one name may stand in several segments
     place = pc.index_in(rows["item"].cast(TEXT), pa.array(named.names, TEXT))
     known = place.is_valid()
     at = place.filter(known).to_numpy()
     weight = rows["votes"].filter(known).to_numpy()
-    good = pc.is_in(rows["label"].cast(TEXT), pa.array(list(adequate), TEXT)).filter(known)
+    good = is_any(rows["label"], list(adequate)).filter(known)
     sign = np.where(good.to_numpy(), weight, -weight)
     balance = np.bincount(at, weights=sign, minlength=len(named.names))[named.codes]
     return np.where(balance > 0, 1, np.where(balance < 0, 0, NOT_KNOWN))

@@ -24,7 +24,7 @@ from annot_pipeline.steps.comparing.imply_comparisons import (
     MOST_OF_SEGMENT,
     imply_comparisons,
 )
-from annot_pipeline.steps.indexing import index, index_pairs
+from annot_pipeline.steps.indexing import index, index_pairs, is_any
 from annot_pipeline.steps.standardize_scores import described
 
 CODE_VERSION = "2"
@@ -78,18 +78,18 @@ def break_into_comparisons(
     kinds = {row["task"]: row["kind"] for row in tasks.to_pylist()}
     counted = judgments.filter(
         pc.and_(
-            pc.is_in(judgments["fate"].cast(TEXT), pa.array(COUNTED, TEXT)),
-            pc.is_in(judgments["control"].cast(TEXT), pa.array(["none", "ask_again"], TEXT)),
+            is_any(judgments["fate"], COUNTED),
+            is_any(judgments["control"], ["none", "ask_again"]),
         )
     )
-    counted = counted.append_column("kept", pc.equal(counted["fate"].cast(TEXT), "used"))
+    counted = counted.append_column("kept", is_any(counted["fate"], ("used",)))
     ranked = _of(counted, kinds, "ranking")
     is_pair = pc.is_valid(ranked["item_a"])  # as tournaments of a ranking task come back
     asked_pairs = ranked.filter(is_pair)
     ranked = described(ranked.filter(pc.invert(is_pair)), items)
     valued, value, unranked = _values(ranked)
     placed = _placings(_one_a_ranking(valued), value, 0.0)
-    scored = standardized.filter(pc.equal(standardized["control"].cast(TEXT), "none"))
+    scored = standardized.filter(is_any(standardized["control"], ("none",)))
     scored = _side_by_side(scored)
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_of(counted, kinds, "pairwise"), asked_pairs])
@@ -160,7 +160,7 @@ def _repeated(ranked: pa.Table) -> list[str]:
 
 def _of(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
     names = pa.array([task for task, of in kinds.items() if of == kind], TEXT)
-    return rows.filter(pc.is_in(rows["task"].cast(TEXT), names))
+    return rows.filter(is_any(rows["task"], names))
 
 
 def _count(tasks: pa.ChunkedArray) -> dict[str, int]:
