@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annot_pipeline.errors import AnnotError, Problem, StoreError, first_of
 from annot_pipeline.pipeline import STAGES, Build, StageRun, failed, stages_for
-from annot_pipeline.stages.exports import present_exports
+from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import TableFile, read_table

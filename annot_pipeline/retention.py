@@ -13,7 +13,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.pipeline import Progress
-from annot_pipeline.stages.exports import present_exports
+from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.fed_gold import fed_gold
 from annot_pipeline.storage.pins import pin, read_pins, unpin

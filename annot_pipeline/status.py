@@ -11,7 +11,7 @@ from annot_pipeline.last_build import failing_gates
 from annot_pipeline.pipeline import Build
 from annot_pipeline.published_settings import published_settings
 from annot_pipeline.signature import settings_hash
-from annot_pipeline.stages.exports import present_exports
+from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.stages.unread_exports import unread_exports
 from annot_pipeline.storage.keys import derive, no_key, present_key, refuse_other_key
 from annot_pipeline.storage.manifest_changes import setting_changes

@@ -13,7 +13,7 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.signature import digest
-from annot_pipeline.stages.exports import export_stats, present_exports
+from annot_pipeline.stages.present_exports import export_stats, present_exports
 from annot_pipeline.storage.known_digests import known_digests
 from annot_pipeline.storage.store import Store
 from assets_defs.automation import EXPORTS_TAG

@@ -19,7 +19,7 @@ from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.last_build import last_build
 from annot_pipeline.pipeline import Build
 from annot_pipeline.read_back import refuse_read_back
-from annot_pipeline.stages.exports import listed_items, present_exports
+from annot_pipeline.stages.present_exports import listed_items, present_exports
 from annot_pipeline.steps.planning.hit_plan import Question
 from annot_pipeline.steps.planning.plan_hits import NEEDED, plan_hits, questions_of
 from annot_pipeline.steps.resolve_tasks import TASKS

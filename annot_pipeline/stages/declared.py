@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.stages import compare, control, exports, gold, judgments
+from annot_pipeline.stages import compare, control, exports, gold, judgments, parsed_exports
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps import (
     control_judges,
@@ -87,7 +87,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"exports": ()},
         outputs=("record_files", "item_rows"),
         settings=("campaign", "sources", "items"),
-        code_version=exports.CODE_VERSION,
+        code_version=parsed_exports.CODE_VERSION,
         work=exports.read_exports,
         remembered=False,  # each export is, on its own
         kinds=frozenset({"parquet", "pyarrow"}),

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.exports import ANY_RECORD
+from annot_pipeline.stages.parsed_exports import ANY_RECORD
 from annot_pipeline.steps.look_alikes import look_alikes
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym

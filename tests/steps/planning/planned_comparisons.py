@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES
-from annot_pipeline.stages.exports import ITEM_ROWS
+from annot_pipeline.stages.present_exports import ITEM_ROWS
 from annot_pipeline.steps.comparing.comparisons import COMPARISONS
 from annot_pipeline.steps.planning.plan_hits import plan_hits
 from annot_pipeline.steps.resolve_tasks import TASKS

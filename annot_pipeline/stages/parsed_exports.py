@@ -1,0 +1,185 @@
+"""Exports as records: each parsed once, several at a time, and kept by what went into it."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config import CANONICAL_FIELDS, Source
+from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.errors import counted
+from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
+from annot_pipeline.signature import digest
+from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.opened_exports import check_columns, open_export
+from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
+from annot_pipeline.steps.read_records import FIELD_TYPES, read_records
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.files import read_json, replacing, write_json
+from annot_pipeline.storage.tables import write_table
+
+CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
+"""Of reading: the readers', then that of making records."""
+
+ANY_RECORD = pa.schema(
+    [("record", INT), ("row", INT), ("cell", TEXT), ("reason", TEXT)]
+    + [(name, FIELD_TYPES.get(name, TEXT)) for name in CANONICAL_FIELDS]
+    + [("filename", TEXT)]
+)
+"""A record with every canonical field; parsed files hold those that are mapped."""
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What came of an export.
+
+    Parameters
+    ----------
+    counts
+        ``rows``, ``records``, and what was ``ignored``.
+    columns
+        Those met, where the format has no header; else None.
+    """
+
+    counts: dict[str, Any]
+    columns: list[str] | None
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """One export to be parsed, or parsed already.
+
+    Parameters
+    ----------
+    source, place
+        The mapping, and its place among the sources.
+    name
+        The export relative to the campaign.
+    kept
+        Its archived bytes.
+    target
+        Where its records lie.
+    """
+
+    source: Source
+    place: int
+    name: str
+    kept: Path
+    target: Path
+
+    @classmethod
+    def of(cls, context: StageContext, export: dict[str, Any]) -> Parsing:
+        """Of a row of the table ``exports``."""
+        settings = context.campaign.settings
+        source, name = settings.sources[export["source_order"]], export["source_file"]
+        key = digest(
+            {
+                "code": CODE_VERSION,
+                "sha256": export["source_sha256"],
+                "mapping": source.model_dump(mode="json", exclude={"path", "files"}),
+                "campaign": settings.campaign,
+                "path": name if '"capture"' in source.model_dump_json() else None,
+                "gzipped": name.lower().endswith(".gz"),
+            }
+        )[:32]
+        kept = archived(context.store.archive, export["source_sha256"])
+        target = context.store.records / f"{key}.parquet"
+        return cls(source, export["source_order"], name, kept, target)
+
+    @property
+    def note(self) -> Path:
+        """What was counted; written last."""
+        return self.target.with_suffix(".json")
+
+    def known(self) -> Parsed | None:
+        """What came of it earlier; None: not parsed, damaged, or of other code."""
+        try:
+            document = read_json(self.note)
+            counts, columns = document["counted"], document["columns"]
+            whole = {"rows", "records", "ignored"} == set(counts)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return Parsed(counts, columns) if whole and self.target.exists() else None
+
+    def parse(self, campaign: str) -> Parsed:
+        """Write the records, then the note.
+
+        Raises
+        ------
+        AnnotError
+            The export cannot be read, or lacks a column that its mapping names.
+        """
+        export = open_export(self.source, self.kept, self.name)
+        if export.has_header:
+            where = f"sources.{self.place}.fields"
+            check_columns(self.source, export.columns, self.name, where)
+        tables = (
+            read_records(chunk, self.source, path=self.name, campaign=campaign)
+            for chunk in export.chunks
+        )
+        with replacing(self.target) as temporary:
+            written = write_table(temporary, _numbered(tables))
+        counts = {"rows": export.n_rows, "records": written.rows, "ignored": export.ignored}
+        columns = None if export.has_header else export.columns
+        write_json(self.note, {"counted": counts, "columns": columns})
+        return Parsed(counts, columns)
+
+
+def parse_all(
+    context: StageContext, exports: list[dict[str, Any]]
+) -> tuple[list[tuple[Parsing, Parsed]], int]:
+    """Parse the exports that were not parsed before with the same mapping; how many were not.
+
+    Raises
+    ------
+    AnnotError
+        Of the first export that cannot be read.
+    """
+    settings = context.campaign.settings
+    context.store.records.mkdir(parents=True, exist_ok=True)
+    parsings = [Parsing.of(context, export) for export in exports]
+    known = {parsing.target: parsing.known() for parsing in parsings}
+    new = {parsing.target: parsing for parsing in parsings if known[parsing.target] is None}
+    with ThreadPoolExecutor(settings.resources.threads or os.cpu_count()) as pool:
+        found = pool.map(lambda parsing: parsing.parse(settings.campaign), new.values())
+        try:
+            for n, (parsing, parsed) in enumerate(zip(new.values(), found, strict=True), start=1):
+                known[parsing.target] = parsed
+                if n % 10 == 0:
+                    context.progress(f"read {parsing.name}")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    n_rows, n_records = (
+        sum(parsed.counts[what] for parsed in (known[p.target] for p in parsings) if parsed)
+        for what in ("rows", "records")
+    )
+    context.progress(
+        f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
+        f"{len(new):,} of {counted(len(parsings), 'export')} new"
+    )
+    return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new)
+
+
+def _numbered(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
+    """Records of one export, numbered from 0, with the columns that its mapping gives."""
+    first = next(tables, None)
+    names = ANY_RECORD.names[:-1] if first is None else ["record", *first.column_names]
+    schema = pa.schema([ANY_RECORD.field(name) for name in names])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        n = 0
+        for table in itertools.chain([] if first is None else [first], tables):
+            numbers = pa.array(np.arange(n, n + table.num_rows))
+            n += table.num_rows
+            yield from table.add_column(0, "record", numbers).cast(schema).to_batches()
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
