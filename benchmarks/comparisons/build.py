@@ -35,7 +35,7 @@ COMPARISON = Comparison(
     "From exports to gold, ten tasks of labels and ten of scores; everything on",
     "labels, and as many scores",
     sizes=(100_000, 1_000_000),
-    quick=(20_000,),
+    quick=(50_000,),
     draw=draw_exports,
     ways=(
         Way("annot build", annot_build),
