@@ -27,6 +27,9 @@ from benchmarks.comparisons import COMPARISONS
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
+UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in a unit of ru_maxrss."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -49,13 +52,15 @@ class Run:
 
 def measured(work: Work) -> Run:
     """Run the work here."""
+    children = _largest_child()
     before = _start_of_peak()
     cpu, started = _cpu_seconds(), time.perf_counter()
     work()
     seconds, cpu = time.perf_counter() - started, _cpu_seconds() - cpu
-    own = _peak() - before
-    started_by_work = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    return Run(seconds, cpu, max(own, started_by_work) / 1e6)
+    added = _peak() - before
+    if _largest_child() > children:
+        added = max(added, _largest_child())
+    return Run(seconds, cpu, added / 1e6)
 
 
 def in_new_process(name: str, size: int, way: Way | None = None) -> Run | None:
@@ -88,8 +93,11 @@ def _start_of_peak() -> int:
 def _peak() -> int:
     if CLEAR.exists():
         return _status("VmHWM")
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT
+
+
+def _largest_child() -> int:
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * UNIT
 
 
 def _status(field: str) -> int:
