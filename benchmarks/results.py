@@ -47,9 +47,9 @@ class Result:
         """Our row of a size."""
         return next(row for row in self.rows if row.size == size)
 
-    def ratio(self, row: Row) -> float:
-        """How many times our seconds a row took."""
-        return row.median("seconds") / self.ours(row.size).median("seconds")
+    def ratio(self, row: Row, figure: str = "seconds") -> float:
+        """How many times ours a row took."""
+        return row.median(figure) / self.ours(row.size).median(figure)
 
     def exponent(self) -> tuple[float, int, int] | None:
         """Exponent of our seconds against size by least squares of logarithms, and its range."""
@@ -108,18 +108,18 @@ def markdown(machine: str, results: Iterable[Result]) -> str:
 
 def _table(result: Result) -> str:
     lines = [
-        f"| {result.unit} | way | seconds | times ours | CPU seconds | memory, MB | bytes each "
-        "| rounds |",
-        "|--:|---|--:|--:|--:|--:|--:|--:|",
+        f"| {result.unit} | way | seconds | times ours | CPU seconds | times ours "
+        "| memory, MB | bytes each | rounds |",
+        "|--:|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
     for row in result.rows:
         megabytes = row.median("megabytes")
-        ratio = "" if row is result.ours(row.size) else three_digits(result.ratio(row))
-        lines.append(
-            f"| {row.size:,} | {row.way} | {three_digits(row.median('seconds'))} | {ratio} "
-            f"| {three_digits(row.median('cpu_seconds'))} | {megabytes:,.0f} "
-            f"| {megabytes * 1e6 / row.size:,.0f} | {len(row.runs)} |"
-        )
+        cells = [f"{row.size:,}", row.way]
+        for figure in ("seconds", "cpu_seconds"):
+            ratio = "" if row is result.ours(row.size) else three_digits(result.ratio(row, figure))
+            cells += [three_digits(row.median(figure)), ratio]
+        cells += [f"{megabytes:,.0f}", f"{megabytes * 1e6 / row.size:,.0f}", str(len(row.runs))]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

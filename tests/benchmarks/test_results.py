@@ -43,8 +43,8 @@ def test_medians_ratios_and_exponent(result):
 def test_markdown(result):
     text = markdown("A machine.", [result])
     assert text.startswith("A machine.\n\n**sorting.** Sorting.\n\n| numbers | way |")
-    assert "| 10 | ours | 1.00 |  | 2.00 | 5 | 500,000 | 3 |" in text
-    assert "| 10 | theirs | 30.0 | 30.0 | 60.0 | 5 | 500,000 | 1 |" in text
+    assert "| 10 | ours | 1.00 |  | 2.00 |  | 5 | 500,000 | 3 |" in text
+    assert "| 10 | theirs | 30.0 | 30.0 | 60.0 | 30.0 | 5 | 500,000 | 1 |" in text
     assert "Time grows as size^0.60 from 100 to 1,000." in text
     assert "x: not installed." in text
 
