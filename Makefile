@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 export DAGSTER_DISABLE_TELEMETRY := yes
 
-.PHONY: build test check bench soak clean help
+.PHONY: build test check bench bench-quick soak clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
 	@echo "make test    install into .venv and run all tests"
 	@echo "make check   tests, and ruff, format, types, layers"
-	@echo "make bench   time against named peers"
+	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
+	@echo "make bench-quick   the same at small sizes, once"
 	@echo "make soak    the long counts"
 
 .venv/installed: pyproject.toml constraints.txt
@@ -34,9 +35,15 @@ check: .venv/installed
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
-bench: .venv/installed
+.venv/peers: .venv/installed
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
-	@$(BIN)/python -m benchmarks.run
+	@touch $@
+
+bench: .venv/peers
+	@$(BIN)/python -m benchmarks.run $(NAME)
+
+bench-quick: .venv/peers
+	@$(BIN)/python -m benchmarks.run --quick $(NAME)
 
 soak: .venv/installed
 	@SOAK=1 $(BIN)/python -m pytest -q -n auto --dist worksteal

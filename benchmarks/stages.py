@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from annot_pipeline.campaign_file import load_campaign
@@ -52,7 +53,7 @@ def peak() -> int:
 def build_by_stage(path: Path) -> list[Spent]:
     """Build and publish a campaign; what each stage took."""
     build = Build(load_campaign(path))
-    spent = [measured(stage.name, lambda stage=stage: build.run_stage(stage)) for stage in STAGES]
+    spent = [measured(stage.name, partial(build.run_stage, stage)) for stage in STAGES]
     return [*spent, measured("publish", lambda: publish(build))]
 
 
@@ -76,10 +77,10 @@ def main() -> None:
     spent = build_by_stage(Path(sys.argv[1]))
     total = sum(stage.seconds for stage in spent)
     print(f"{'stage':<24} {'s':>7} {'CPU s':>7} {'share':>6} {'peak MB':>8}")
-    for stage in spent:
+    for of in spent:
         print(
-            f"{stage.stage:<24} {stage.seconds:7.2f} {stage.cpu_seconds:7.2f} "
-            f"{stage.seconds / total:6.1%} {stage.peak_bytes / MB:8.0f}"
+            f"{of.stage:<24} {of.seconds:7.2f} {of.cpu_seconds:7.2f} "
+            f"{of.seconds / total:6.1%} {of.peak_bytes / MB:8.0f}"
         )
     cpu = sum(stage.cpu_seconds for stage in spent)
     print(f"{'all':<24} {total:7.2f} {cpu:7.2f} {1:6.0%} "

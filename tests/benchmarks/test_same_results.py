@@ -1,0 +1,148 @@
+"""What is compared gives the same result, or the comparison would say nothing."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline.storage.tables import read_table
+from benchmarks import kept_exports
+from benchmarks.comparison import Way
+from benchmarks.comparisons import COMPARISONS, bradley_terry, direct_assessment
+from benchmarks.exports import Shape
+from tests.conftest import build_file
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of peers are theirs
+
+
+@pytest.fixture(autouse=True)
+def _folders(tmp_path, monkeypatch):
+    monkeypatch.setattr(kept_exports, "FOLDER", tmp_path / "exports")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+def result_of(way: Way, drawn: Any) -> Any:
+    if not way.is_installed():
+        pytest.skip(f"{way.name} is not installed: the extra `bench`")
+    return way.prepare(drawn)()
+
+
+def results(name: str, size: int) -> list[Any]:
+    """What all ways give, ours first."""
+    comparison = COMPARISONS[name]
+    drawn = comparison.draw(size)
+    return [result_of(way, drawn) for way in comparison.ways if way.takes(size)]
+
+
+def test_dawid_skene():
+    ours, crowd_kit = results("dawid_skene", 20_000)
+    np.testing.assert_allclose(ours, crowd_kit.sort_index(axis=0).sort_index(axis=1), atol=1e-9)
+
+
+def test_dawid_skene_tasks():
+    ours, crowd_kit = results("dawid_skene_tasks", 2)
+    assert len(ours) == 2
+    for one, other in zip(ours, crowd_kit, strict=True):
+        np.testing.assert_allclose(one, other.sort_index(axis=0).sort_index(axis=1), atol=1e-9)
+
+
+def test_bradley_terry():
+    (score, rounds), (strength, peer_rounds) = results("bradley_terry", 20_000)
+
+    def logs(strengths):
+        values = np.log(strengths.sort_index().to_numpy())
+        return values - values.mean()
+
+    np.testing.assert_allclose(score, logs(strength), atol=2e-3)  # it stops at 1e-6 of a share
+    theirs = np.array([logs(one) for one in peer_rounds])
+    assert rounds.shape == theirs.shape == (bradley_terry.ROUNDS, bradley_terry.SYSTEMS)
+    spread = rounds.std(axis=0).mean() / theirs.std(axis=0).mean()
+    assert 0.85 < spread < 1.15
+
+
+def test_trueskill():
+    ours, package = results("trueskill", 500)
+    np.testing.assert_allclose(ours, package, atol=1e-6)  # its cdf errs by 1e-7
+
+
+def test_krippendorff():
+    ours, *package = results("krippendorff", 2_000)
+    assert len(package) == 2
+    for alphas in package:
+        np.testing.assert_allclose(ours, alphas, atol=1e-9)
+
+
+def test_judge_control():
+    ours, scipy = results("judge_control", 50)
+    np.testing.assert_allclose(ours, scipy, rtol=1e-9, atol=1e-15)
+
+
+def test_direct_assessment():
+    ours, pandas = results("direct_assessment", 20_000)
+    assert 0 < ours.passed.sum() < ours.passed.size
+    np.testing.assert_array_equal(ours.passed, pandas.passed)
+    assert np.isfinite(ours.p_values).sum() == direct_assessment.SYSTEMS * 11
+    np.testing.assert_allclose(ours.p_values, pandas.p_values, atol=1e-9)
+
+
+def test_next_hits():
+    ours, all_pairs = results("next_hits", 500)
+    assert ours.items.shape == all_pairs.shape == (100, 5)
+    seeds = ours.items[ours.roles == 0]
+    assert sorted(seeds) == sorted(all_pairs[:, 0])
+    partners = ours.items[ours.roles == 1]
+    assert not set(partners) & set(seeds)
+    assert not set(all_pairs[:, 1:].ravel()) & set(seeds)
+
+
+def test_reading():
+    records, *peers = results("reading", 1_000)
+    (ours,) = records.rglob("*.parquet")
+    judges = read_table(ours)["judge"].to_pylist()
+    assert len(judges) == 1_000
+    for path in peers:
+        assert pq.read_table(path)["judge"].to_pylist() == judges
+
+
+def test_build():
+    _, script = COMPARISONS["build"].ways
+    shape = Shape(labels=4_000, scores=10_000, comparisons=0, tasks=2)
+    campaign = kept_exports.kept_campaign(shape)
+    folder = result_of(script, campaign)
+    built = build_file(campaign)
+
+    def theirs(name):
+        return pq.read_table(folder / f"{name}.parquet").to_pandas()
+
+    p_values = {row["judge"]: row["p_value"] for row in built.rows("judge_tests")}
+    assert sorted(p for p in p_values.values() if p is not None) == pytest.approx(
+        sorted(theirs("judges").p_value), rel=1e-9, abs=1e-15
+    )
+    z = {(r["task"], r["segment"], r["system"]): r["z_mean"] for r in built.rows("scores")}
+    by_script = theirs("scores")
+    for row in by_script.itertuples():
+        assert z[row.task, row.segment, row.system] == pytest.approx(row.z, abs=1e-9)
+    assert len(by_script) == sum(value is not None for value in z.values())
+    ranking = {
+        (row["task"], row["system"]): row
+        for row in built.rows("system_rankings")
+        if row["method"] == "z_mean"
+    }
+    systems = theirs("system_rankings")
+    assert len(systems) == len(ranking) > 0
+    for row in systems.itertuples():
+        assert ranking[row.task, row.system]["score"] == pytest.approx(row.z_mean, abs=1e-9)
+        assert ranking[row.task, row.system]["ci_low"] == pytest.approx(row.ci_low, abs=0.1)
+    statistics = {(r["task"], r["statistic"]): r["value"] for r in built.rows("agreement")}
+    for row in theirs("agreement").itertuples():
+        kind = "alpha_nominal" if row.task.startswith("labels") else "alpha_interval"
+        assert statistics[row.task, kind] == pytest.approx(row.value, abs=1e-9)
+    labels = {(row["task"], row["item"]): row["label"] for row in built.rows("labels")}
+    of_script = theirs("labels")
+    same = [labels[row.task, row.item] == row.label for row in of_script.itertuples()]
+    assert len(same) == len(labels)
+    assert np.mean(same) > 0.99  # crowd-kit stops earlier
