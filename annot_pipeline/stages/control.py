@@ -14,7 +14,7 @@ from annot_pipeline.stages.context import Made, StageContext, task_sizes
 from annot_pipeline.steps.apply_verdicts import apply_verdicts
 from annot_pipeline.steps.control_judges import control_judges
 from annot_pipeline.storage.queries import cut
-from annot_pipeline.storage.tables import TableFile, read_groups, read_table, write_table
+from annot_pipeline.storage.tables import UNIQUE, TableFile, read_groups, read_table, write_table
 
 NAMES = pa.dictionary(pa.int32(), TEXT)
 
@@ -67,7 +67,7 @@ def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> Tabl
 def with_verdicts(settled: Path, tests: pa.Table, path: Path) -> TableFile:
     """Write settled judgments to ``path`` with the fates that verdicts give them."""
     schema = pq.read_schema(settled)
-    names = [f.name for f in schema if pa.types.is_string(f.type) and f.name != "judgment_id"]
+    names = [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
     for name in names:
         schema = schema.set(schema.get_field_index(name), pa.field(name, NAMES))
     batches = apply_verdicts(read_groups(settled, encoded=names), tests)

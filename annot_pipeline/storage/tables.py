@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,10 @@ ROW_GROUP = 1 << 17
 SMALL = 16 << 20
 """Bytes up to which one thread reads: a process that ends while pyarrow starts its first threads
 aborts (5 of 120 on a busy machine, pyarrow 26), and a script that reads one table is that quick."""
+
+
+UNIQUE = frozenset({"judgment_id"})
+"""Text columns of which no two rows are alike: to code them takes longer than to hold them."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,20 @@ def write_table(path: Path, rows: pa.Table | pa.RecordBatchReader) -> TableFile:
         return TableFile(path, file_sha256(path), rows.num_rows)
     n_rows = 0
     with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
-        for group in _regrouped(rows):
+        for group in _regrouped(_ahead(rows)):
             writer.write_table(group, row_group_size=ROW_GROUP)
             n_rows += group.num_rows
     return TableFile(path, file_sha256(path), n_rows)
+
+
+def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same; while one is written, another thread makes the next."""
+    source = iter(batches)
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, source, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, source, None)
+            yield batch
 
 
 def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
@@ -73,7 +88,7 @@ def read_table(
     with pq.ParquetFile(path) as file:
         metadata, schema = file.metadata, file.schema_arrow
     wanted = schema.names if columns is None else list(columns)
-    texts = [name for name in wanted if pa.types.is_string(schema.field(name).type)]
+    texts = [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
     groups = None if tasks is None else _groups_of(metadata, tasks)
     return _read(path, path.stat().st_size, metadata, texts, wanted, groups).select(wanted)
 
