@@ -89,13 +89,13 @@ class ItemResamples:
         That column is a chunk of its own, so that no value depends on the number of rounds.
         """
         yield np.ones((self.n_items, 1))
-        rng = np.random.default_rng(self.seed)
-        for start in range(0, self.rounds if self.n_items else 0, width):
-            weights = np.empty((self.n_items, min(width, self.rounds - start)))
-            for r in range(weights.shape[1]):
-                drawn = rng.integers(self.n_items, size=self.n_items)
-                weights[:, r] = np.bincount(drawn, minlength=self.n_items)
-            yield weights
+        rng, n = np.random.default_rng(self.seed), self.n_items
+        for start in range(0, self.rounds if n else 0, width):
+            # a row a round, turned at the end: a column at a time would be scattered writes
+            times = np.empty((min(width, self.rounds - start), n), np.int32)
+            for drawn in times:
+                drawn[:] = np.bincount(rng.integers(n, size=n), minlength=n)
+            yield times.T.astype(np.float64, order="C")
 
 
 def replicate(

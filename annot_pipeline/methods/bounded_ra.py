@@ -146,11 +146,14 @@ def bounded_ra_update(
     a, b = alpha[pair], beta[pair]
     score, variance = beta_mode(a, b), beta_variance(a, b)
     c = np.sqrt((variance[0] + variance[1]) + noise)
-    p_win, _, p_tie = outcome_probabilities(score[0], score[1], params.epsilon)
-    size = variance / c * (1 - np.where(tied, p_tie, p_win))
-    gap = score[0] - score[1]
+    gap, ties = score[0] - score[1], np.flatnonzero(tied)
+    expected = _win_probability(gap, params.epsilon)
+    expected[ties] = _tie_probability(gap[ties], params.epsilon)
+    size = variance / c * (1 - expected)
     # a win speaks for the first, a tie for the lower, a tie of near ones for both
-    speaks_for = np.stack([~(tied & (gap > margin)), tied & (gap >= -margin)])
+    speaks_for = np.empty(pair.shape, np.bool_)
+    speaks_for[0] = ~(tied & (gap > margin))
+    speaks_for[1] = tied & (gap >= -margin)
     alpha[pair] = a + size * speaks_for
     beta[pair] = b + size * speaks_for[::-1]
 
@@ -168,9 +171,17 @@ def outcome_probabilities(
         Tie margin, >= 0.
     """
     gap = np.asarray(score_i, dtype=np.float64) - np.asarray(score_j, dtype=np.float64)
+    tie = _tie_probability(gap, epsilon)
+    return _win_probability(gap, epsilon), _win_probability(-gap, epsilon), tie
+
+
+def _win_probability(gap: Floats, epsilon: float) -> Floats:
+    return np.asarray(expit(gap - epsilon))
+
+
+def _tie_probability(gap: Floats, epsilon: float) -> Floats:
     # eq. 22 is (1 - theta^-2) (1 - p_i) (1 - p_j); the product first, so that i and j may swap
-    tie = -np.expm1(-2 * epsilon) * (expit(epsilon - gap) * expit(epsilon + gap))
-    return expit(gap - epsilon), expit(-gap - epsilon), tie
+    return np.asarray(-np.expm1(-2 * epsilon) * (expit(epsilon - gap) * expit(epsilon + gap)))
 
 
 def _start(

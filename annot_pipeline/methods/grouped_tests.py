@@ -76,9 +76,11 @@ def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> Grouped
     differences = comparable(differences)
     kept = differences != 0
     groups, differences = groups[kept], differences[kept]
-    ranks, ties = _ranks(groups, np.abs(differences), n_groups)
-    n = np.bincount(groups, minlength=n_groups).astype(np.float64)
-    positive = np.bincount(groups, weights=ranks * (differences > 0), minlength=n_groups)
+    distinct, codes = np.unique(np.abs(differences), return_inverse=True)
+    ranked = _Ranked.of(
+        groups, codes.reshape(-1), differences > 0, n_groups=n_groups, n_values=distinct.size
+    )
+    n, ties, positive = ranked.n, ranked.ties(), ranked.flagged_sum()
     expected = n * (n + 1) / 4
     variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
     statistic, p = _normal(positive - expected, variance)
@@ -148,22 +150,10 @@ def rank_sums(
     is_second
         ``(n_rows,)`` whether a row belongs to the second sample.
     """
-    keys = (groups * n_values + codes) * 2 + is_second
-    keys.sort()
-    runs, second = keys >> 1, (keys & 1).astype(np.bool_)
-    new = np.ones(keys.size, dtype=np.bool_)
-    new[1:] = runs[1:] != runs[:-1]
-    starts = np.flatnonzero(new)
-    group = runs[starts] // max(n_values, 1)
-    sizes = np.diff(np.append(starts, keys.size)).astype(np.float64)
-    n_second = np.add.reduceat(second, starts, dtype=np.int64) if starts.size else sizes
-    in_first = sizes - n_second
-    n = np.bincount(group, weights=sizes, minlength=n_groups)
-    n1 = np.bincount(group, weights=in_first, minlength=n_groups)
-    before = np.cumsum(n) - n  # rows of earlier groups
-    average = starts - before[group] + (sizes + 1) / 2
-    u = np.bincount(group, weights=average * in_first, minlength=n_groups) - n1 * (n1 + 1) / 2
-    ties = np.bincount(group, weights=sizes**3 - sizes, minlength=n_groups)
+    ranked = _Ranked.of(groups, codes, ~is_second, n_groups=n_groups, n_values=n_values)
+    n, ties = ranked.n, ranked.ties()
+    n1 = np.bincount(ranked.group, weights=ranked.n_flagged, minlength=n_groups)
+    u = ranked.flagged_sum() - n1 * (n1 + 1) / 2
     n2 = n - n1
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = n1 * n2 / 12 * (n + 1 - ties / (n * (n - 1)))
@@ -173,21 +163,64 @@ def rank_sums(
     return RankSums(statistic, p, reverse, variance, np.minimum(n1, n2).astype(np.int64))
 
 
-def _ranks(groups: Codes, values: Floats, n_groups: int) -> tuple[Floats, Floats]:
-    """Average ranks within each group, and sum of (t^3 - t) over ties of size t by group."""
-    order = np.lexsort((values, groups))
-    g, v = groups[order], values[order]
-    new = np.ones(g.size, dtype=np.bool_)
-    new[1:] = (g[1:] != g[:-1]) | (v[1:] != v[:-1])
-    run = np.cumsum(new) - 1
-    starts = np.flatnonzero(new)
-    sizes = np.diff(np.append(starts, g.size))
-    first = np.searchsorted(g, np.arange(n_groups))  # where each group starts
-    average = starts + (sizes + 1) / 2 - first[g[starts]] if g.size else np.empty(0)
-    ranks = np.empty(g.size)
-    ranks[order] = average[run]
-    ties = np.bincount(g[starts], weights=sizes.astype(float) ** 3 - sizes, minlength=n_groups)
-    return ranks, ties.astype(np.float64)
+@dataclass(frozen=True)
+class _Ranked:
+    """Values ranked within their groups: each run of equal values, ``(n_runs,)``.
+
+    Parameters
+    ----------
+    n
+        ``(n_groups,)`` values of each group.
+    group
+        Code of the run's group.
+    size, n_flagged
+        Values of the run, and how many of them are flagged.
+    rank
+        Their average rank in the group, from 1.
+    """
+
+    n: Floats
+    group: Codes
+    size: Floats
+    n_flagged: Codes
+    rank: Floats
+
+    @classmethod
+    def of(
+        cls,
+        groups: Codes,
+        codes: Codes,
+        flagged: npt.NDArray[np.bool_],
+        *,
+        n_groups: int,
+        n_values: int,
+    ) -> _Ranked:
+        """Rank values given as codes in their order, by one sort of integers."""
+        keys = (groups * n_values + codes) * 2 + flagged
+        keys.sort()
+        runs, flags = keys >> 1, (keys & 1).astype(np.bool_)
+        new = np.ones(keys.size, dtype=np.bool_)
+        new[1:] = runs[1:] != runs[:-1]
+        starts = np.flatnonzero(new)
+        group = runs[starts] // max(n_values, 1)
+        size = np.diff(np.append(starts, keys.size)).astype(np.float64)
+        n = _sums(group, size, n_groups)
+        before = np.cumsum(n) - n  # rows of earlier groups
+        n_flagged = np.add.reduceat(flags, starts, dtype=np.int64) if starts.size else starts
+        return cls(n, group, size, n_flagged, starts - before[group] + (size + 1) / 2)
+
+    def flagged_sum(self) -> Floats:
+        """Sum of the flagged values' ranks, by group."""
+        return _sums(self.group, self.rank * self.n_flagged, self.n.size)
+
+    def ties(self) -> Floats:
+        """Sum of t^3 - t over ties of size t, by group."""
+        return _sums(self.group, self.size**3 - self.size, self.n.size)
+
+
+def _sums(groups: Codes, values: Floats, n_groups: int) -> Floats:
+    """Sums of whole and half numbers, which are exact."""
+    return np.bincount(groups, weights=values, minlength=n_groups).astype(np.float64, copy=False)
 
 
 def _normal(distance: Floats, variance: Floats) -> tuple[Floats, Floats]:

@@ -68,14 +68,15 @@ class LabelMatrix:
         item_starts = np.cumsum([0] + [task.n_items for task in tasks])
         judge_starts = np.cumsum([0] + [task.n_judges for task in tasks])
         shape = (int(item_starts[-1]), int(judge_starts[-1]) * n_labels)
-        rows = np.concatenate([t.items + s for t, s in zip(tasks, item_starts, strict=False)])
-        columns = np.concatenate(
-            [
-                (t.judges + s) * n_labels + t.labels
-                for t, s in zip(tasks, judge_starts, strict=False)
-            ]
-        )
-        votes = csr_array((np.ones(rows.size), (rows, columns)), shape=shape)
+        rows = [task.items + start for task, start in zip(tasks, item_starts, strict=False)]
+        columns = [
+            (task.judges + start) * n_labels + task.labels
+            for task, start in zip(tasks, judge_starts, strict=False)
+        ]
+        cells = _side_by_side(rows, shape[0]), _side_by_side(columns, shape[1])
+        del rows, columns  # with millions of labels, memory is short here
+        votes = csr_array((np.ones(cells[0].size), cells), shape=shape)
+        del cells
         votes.sum_duplicates()
         return cls._from_votes(np.asarray(places), item_starts, judge_starts, votes, n_labels)
 
@@ -106,3 +107,10 @@ class LabelMatrix:
             votes,
             self.n_labels,
         )
+
+
+def _side_by_side(codes: list[Codes], size: int) -> npt.NDArray[np.int32] | Codes:
+    """All codes in one array, of 4 bytes each where these do."""
+    if size < 2**31:
+        return np.concatenate(codes, dtype=np.int32, casting="same_kind")
+    return np.concatenate(codes)

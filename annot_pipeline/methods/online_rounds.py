@@ -7,9 +7,10 @@ run again, in rounds of three kinds:
 - ``drawn``: a bootstrap draw of units (rankings, judges, segments), rankings in their own order;
 - ``drawn_permuted``: such a draw in random order, as WMT15 made its ranges of ranks.
 
-Comparisons of one ranking stay together and in their order. A round takes one comparison after
-the other, but all rounds take theirs side by side, in one step on arrays. A round holds its
-sequence of rankings (4 bytes each); comparisons are looked up ``STEPS`` at a time.
+Comparisons of one ranking stay together and in their order. All rounds run side by side: their
+next ``STEPS`` comparisons are looked up at once and cut into waves, in each of which no round has
+a system twice, and which are one step on arrays. A round holds its sequence of rankings (4 bytes
+each).
 
 Source: Sakaguchi & Van Durme 2018, section 3; one round is what `trueskill` and `bounded_ra` do,
 to the last bit, by their own updates. Systems that are equal and only tie stay equal in every
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from annot_pipeline.methods.beta_scores import FRESH, beta_mode
 from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra_update
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill_update
-from annot_pipeline.methods.waves import winners_first
+from annot_pipeline.methods.waves import waves_side_by_side, winners_first
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -113,12 +114,7 @@ def online_rounds(
         some = slice(start, start + side_by_side)
         kinds = zip(rounds[some], seeds[some], strict=True)
         sequences = [_sequence(table, kind, seed) for kind, seed in kinds]
-        steps, shape = _steps(table, sequences, progress), (len(sequences), table.n_systems)
-        if isinstance(params, TrueSkillParams):
-            score = _trueskill(steps, shape, params)
-        else:
-            score = _bounded_ra(steps, shape, params)
-        met = np.stack([_met(table, sequence) for sequence in sequences])
+        score, met = _run(table, sequences, params, progress)
         found[some] = np.where(met, score, np.nan)[:, :n_systems]
     return found
 
@@ -163,63 +159,63 @@ def _sequence(table: _Rankings, kind: Round, seed: np.int64) -> npt.NDArray[np.i
     return sequence
 
 
-def _met(table: _Rankings, sequence: npt.NDArray[np.int32]) -> Flags:
-    """``(n_systems,)`` which systems occur in a round."""
-    in_round = np.zeros(table.start.size, np.bool_)
-    in_round[sequence] = True
-    met = np.zeros(table.n_systems, np.bool_)
-    met[table.pairs[:, :-1][:, np.repeat(in_round, table.size)]] = True
-    return met
+def _run(
+    table: _Rankings,
+    sequences: list[npt.NDArray[np.int32]],
+    params: TrueSkillParams | BoundedRaParams,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Floats, Flags]:
+    """Scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
+    shape = len(sequences), table.n_systems
+    n = shape[0] * shape[1]
+    met = np.zeros(n, np.bool_)
+    if isinstance(params, TrueSkillParams):
+        mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
+    else:
+        alpha, beta = np.full((2, n), FRESH)
+    for pairs, tie in _stretches(table, sequences, progress):
+        met[pairs] = True
+        for pair, tied in waves_side_by_side(pairs, tie, n_items=n):
+            if isinstance(params, TrueSkillParams):
+                trueskill_update(mean, sd, pair, tied, params)
+            else:
+                bounded_ra_update(alpha, beta, pair, tied, params)
+    score = mean if isinstance(params, TrueSkillParams) else beta_mode(alpha, beta)
+    return score.reshape(shape), met.reshape(shape)
 
 
-def _steps(
+def _stretches(
     table: _Rankings,
     sequences: list[npt.NDArray[np.int32]],
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[tuple[Codes, Flags]]:
-    """Winners and losers ``(2, n_rounds)`` as places in the state, and ties, step by step."""
+    """Comparisons of all rounds, up to ``STEPS`` of each: winners and losers as places in the
+    state ``(2, n_steps, n_rounds)``, and ties ``(n_steps, n_rounds)``.
+    """
     n_rounds = len(sequences)
-    left = max((int(table.size[sequence].sum()) for sequence in sequences), default=0)
+    left = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
     total, none = left, table.tie.size - 1
     place, offset = [0] * n_rounds, [0] * n_rounds
     shift = np.arange(n_rounds) * table.n_systems
     while left > 0:
         n = min(STEPS, left)
-        comparison = np.full((n, n_rounds), none)
+        comparison = np.full((n_rounds, n), none)
         for r, sequence in enumerate(sequences):
             rankings = sequence[place[r] : place[r] + n + 1]
-            ends = np.cumsum(table.size[rankings])
-            ahead = int(np.searchsorted(ends, offset[r] + n)) + 1
-            size = table.size[rankings[:ahead]]
-            found = np.repeat(table.start[rankings[:ahead]] - (ends[:ahead] - size), size)
-            found = (found + np.arange(found.size))[offset[r] : offset[r] + n]
-            comparison[: found.size, r] = found
-            done = int(np.searchsorted(ends, offset[r] + n, side="right"))
+            size = table.size.take(rankings)
+            ends = size.cumsum()
+            ahead = int(ends.searchsorted(offset[r] + n)) + 1
+            before = (ends - size)[:ahead]
+            found = (table.start.take(rankings[:ahead]) - before).repeat(size[:ahead])
+            found += np.arange(found.size)
+            found = found[offset[r] : offset[r] + n]
+            comparison[r, : found.size] = found
+            done = int(ends.searchsorted(offset[r] + n, side="right"))
             offset[r] += n - (int(ends[done - 1]) if done else 0)
             place[r] += done
-        pairs, tie = table.pairs[:, comparison].transpose(1, 0, 2) + shift, table.tie[comparison]
-        yield from zip(pairs, tie, strict=True)
+        pairs = table.pairs.take(comparison.T, axis=1)
+        pairs += shift
+        yield pairs, table.tie[comparison.T]
         left -= n
         if progress:
             progress(total - left, total)
-
-
-def _trueskill(
-    steps: Iterator[tuple[Codes, Flags]], shape: tuple[int, int], params: TrueSkillParams
-) -> Floats:
-    """Means after all steps."""
-    n = shape[0] * shape[1]
-    mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
-    for pair, tied in steps:
-        trueskill_update(mean, sd, pair, tied, params)
-    return mean.reshape(shape)
-
-
-def _bounded_ra(
-    steps: Iterator[tuple[Codes, Flags]], shape: tuple[int, int], params: BoundedRaParams
-) -> Floats:
-    """Scores after all steps."""
-    alpha, beta = np.full((2, shape[0] * shape[1]), FRESH)
-    for pair, tied in steps:
-        bounded_ra_update(alpha, beta, pair, tied, params)
-    return beta_mode(alpha, beta).reshape(shape)

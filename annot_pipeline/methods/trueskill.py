@@ -30,7 +30,6 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-_OPPOSITE = np.array([[1.0], [-1.0]])  # what the winner gains the loser loses
 _ROOT_HALF = np.sqrt(0.5)
 _PER_R = np.sqrt(2 / np.pi)  # 1 / R(x) is this / erfcx(x / sqrt(2)), which cannot overflow
 _FAR = 1e4  # from here on 1 - w is below 1 / distance^2, and v (v + t) errs by as much
@@ -148,9 +147,12 @@ def trueskill_update(
     c = np.sqrt(c2)
     t, epsilon = (own_mean[0] - own_mean[1]) / c, params.epsilon / c
     v, w = surprisal_of_win(t, epsilon)
-    if tied.any():
-        v[tied], w[tied] = surprisal_of_tie(t[tied], epsilon[tied])
-    mean[pair] = own_mean + _OPPOSITE * (variance / c * v)
+    ties = np.flatnonzero(tied)
+    if ties.size:
+        v[ties], w[ties] = surprisal_of_tie(t[ties], epsilon[ties])
+    gain = variance / c * v
+    np.negative(gain[1], out=gain[1])  # what the winner gains the loser loses
+    mean[pair] = own_mean + gain
     # 1 - variance/c2 w as a sum of parts >= 0, so that sd cannot round to 0
     sd[pair] = own_sd * np.sqrt((variance * (1 - w) + variance[::-1] + noise) / c2)
 

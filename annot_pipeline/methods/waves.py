@@ -6,12 +6,16 @@ more than the last wave of either of its items. So no item occurs twice in a wav
 meets its comparisons in their order, and waves applied one after the other, each in one step
 on arrays, give exactly the result of a loop over comparisons.
 
+Many orders side by side, such as rounds of one campaign, share their waves: each is one step on
+arrays for all of them.
+
 The number of waves is at least the largest number of comparisons of one item: many items make
 few long waves, a few items make many short ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -55,6 +59,37 @@ def waves(first: npt.ArrayLike, second: npt.ArrayLike, *, n_items: int) -> list[
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(np.bincount(numbers)).tolist()
     return [order[start:end] for start, end in pairwise([0, *ends])]
+
+
+def waves_side_by_side(pairs: Codes, tie: Bools, *, n_items: int) -> Iterator[tuple[Codes, Bools]]:
+    """Comparisons wave by wave, of many orders at once that share no item.
+
+    Parameters
+    ----------
+    pairs
+        ``(2, n_comparisons, n_orders)`` codes of winners and losers from 0, valid as those that
+        `winners_first` returns.
+    tie
+        ``(n_comparisons, n_orders)``.
+    n_items
+        Size of the code range.
+
+    Yields
+    ------
+    pair, tied
+        ``(2, n)`` and ``(n,)`` of a wave.
+    """
+    number = np.empty(tie.shape, np.min_scalar_type(len(tie)))
+    next_wave = np.zeros(n_items, number.dtype)
+    for step in range(len(tie)):
+        pair = pairs[:, step]
+        wave = next_wave[pair].max(axis=0, out=number[step])
+        next_wave[pair] = wave + 1
+    order = np.argsort(number, axis=None, kind="stable")
+    pairs, tie = pairs.reshape(2, -1).take(order, axis=1), tie.reshape(-1)[order]
+    ends = np.cumsum(np.bincount(number.reshape(-1))).tolist()
+    for start, end in pairwise([0, *ends]):
+        yield pairs[:, start:end], tie[start:end]
 
 
 def winners_first(

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.waves import waves, winners_first
+from annot_pipeline.methods.waves import waves, waves_side_by_side, winners_first
 
 
 @st.composite
@@ -54,6 +54,25 @@ def test_waves_equal_a_loop_to_the_last_bit(table):
         assert (np.diff(wave) > 0).all()
         by_wave[a], by_wave[b] = update(by_wave[a], by_wave[b])
     assert by_wave.tolist() == by_loop.tolist()
+
+
+@given(st.lists(comparisons(), min_size=1, max_size=4), st.randoms())
+def test_orders_side_by_side_have_the_waves_that_each_has_alone(tables, random):
+    """As many of each order's comparisons as the shortest has; ties go with their pair."""
+    n = min(first.size for first, *_ in tables)
+    shift = np.arange(len(tables)) * 8
+    pairs = np.stack([[first[:n], second[:n]] for first, second, _ in tables], axis=-1) + shift
+    ties = [[random.random() < 0.5 for _ in tables] for _ in range(n)]
+    tie = np.array(ties, bool).reshape(n, len(tables))
+    expected: list[list[tuple[int, int, bool]]] = []
+    for r in range(len(tables)):
+        for w, at in enumerate(waves(*pairs[:, :, r], n_items=8 * len(tables))):
+            expected += [[] for _ in range(w + 1 - len(expected))]
+            expected[w] += zip(*pairs[:, at, r].tolist(), tie[at, r].tolist(), strict=True)
+    found = waves_side_by_side(pairs, tie, n_items=8 * len(tables))
+    assert [sorted(zip(*pair.tolist(), tied.tolist(), strict=True)) for pair, tied in found] == [
+        sorted(wave) for wave in expected
+    ]
 
 
 def test_places_ascend_in_long_waves():
