@@ -117,7 +117,10 @@ class StoreError(AnnotError):
 
 def printable(text: object) -> str:
     """Text from exports as a terminal may show it: one line, no control characters."""
-    return "".join(c if c.isprintable() or c in KEPT else "\ufffd" for c in str(text))
+    whole = str(text)
+    if whole.isprintable():
+        return whole
+    return "".join(c if c.isprintable() or c in KEPT else "\ufffd" for c in whole)
 
 
 def first_of(texts: Sequence[str], shown: int = SHOWN_VALUES, between: str = ", ") -> str:

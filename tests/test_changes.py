@@ -11,8 +11,9 @@ import pytest
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.cli.changes import changes_text
+from annot_pipeline.release_list import list_releases
 from annot_pipeline.retention import prune
-from annot_pipeline.status import list_releases, status
+from annot_pipeline.status import status
 from tests.audit.two_releases import EXPORT
 from tests.conftest import build_file
 

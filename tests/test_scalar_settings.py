@@ -8,7 +8,7 @@ import pytest
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.status import list_releases
+from annot_pipeline.release_list import list_releases
 from tests.conftest import Built
 
 NAMES = ("judge", "hit", "native_id", "position", "system", "segment", "score", "control",

@@ -13,6 +13,7 @@ from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS
 from annot_pipeline.contracts.rankings import SEGMENT_RANKS, SYSTEM_COMPARISONS, SYSTEM_RANKINGS
 from annot_pipeline.contracts.records import (
     COUNTED_FATES,
+    DESCRIBING,
     ITEMS,
     JUDGMENTS,
     LINEAGE,
@@ -46,6 +47,7 @@ __all__ = [
     "CERTAINTY_BOUNDS",
     "CONTROLS",
     "COUNTED_FATES",
+    "DESCRIBING",
     "FATES",
     "FLAG",
     "GOLD",

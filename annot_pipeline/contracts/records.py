@@ -25,6 +25,12 @@ from annot_pipeline.contracts.values import (
     TIME,
 )
 
+DESCRIBING = (
+    "task", "item", "segment", "system", "criterion", "judge", "judge_id", "control",
+    "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds", "hit_seconds",
+)  # fmt: skip
+"""Columns of a judgment, of whatever kind, beside its answer."""
+
 ITEMS = Table(
     "items",
     "one item",

@@ -67,7 +67,7 @@ def text(value: object, most: int = MOST_CHARACTERS) -> Markup:
     """
     whole = str(value)
     cut = whole[:most]
-    shown: str = escape("".join(c if c == "\n" else printable(c) for c in cut))
+    shown: str = escape("\n".join(map(printable, cut.split("\n"))))
     if not cut.isascii():
         shown = f"<bdi>{shown}</bdi>"
     if len(whole) > most:

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.steps.compare_releases import agreement_changes, prevalence_changes
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.releases import Release, Releases
 
@@ -25,6 +24,8 @@ COMPARED = {
 
 def compare_releases(context: StageContext) -> Made:
     """What has become of each compared table since the newest release."""
+    from annot_pipeline.steps.compare_releases import agreement_changes, prevalence_changes
+
     release = Releases.of(context.campaign).latest()
     changes = {
         changed: context.queries.table(

@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 
 from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.stages.context import Made, StageContext, task_sizes
-from annot_pipeline.steps.apply_verdicts import apply_verdicts
-from annot_pipeline.steps.control_judges import control_judges
 from annot_pipeline.storage.queries import cut
 from annot_pipeline.storage.tables import UNIQUE, TableFile, read_groups, read_table, write_table
 
@@ -21,6 +19,8 @@ NAMES = pa.dictionary(pa.int32(), TEXT)
 
 def control_judges_of_campaign(context: StageContext) -> Made:
     """Pair controls, test judges, and set the judgments of those who fail apart."""
+    from annot_pipeline.steps.control_judges import control_judges
+
     quality, queries = context.campaign.settings.quality, context.queries
     settled = context.inputs["settled"]
     tasks = context.read("tasks")
@@ -66,6 +66,8 @@ def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> Tabl
 
 def with_verdicts(settled: Path, tests: pa.Table, path: Path) -> TableFile:
     """Write settled judgments to ``path`` with the fates that verdicts give them."""
+    from annot_pipeline.steps.apply_verdicts import apply_verdicts
+
     schema = pq.read_schema(settled)
     names = [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
     for name in names:

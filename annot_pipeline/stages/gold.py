@@ -1,4 +1,8 @@
-"""Judgments become gold tables: labels, scores, rankings, judges, items, lineage."""
+"""Judgments become gold tables: labels, scores, rankings, judges, items, lineage.
+
+Steps and their methods load in the work that needs them: most commands run none, and a build with
+nothing new neither.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +17,6 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.context import Made, StageContext, task_sizes
-from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
-from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
-from annot_pipeline.steps.comparing.measure_preference_agreement import measure_preference_agreement
-from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
-from annot_pipeline.steps.comparing.rank_segments import rank_segments
-from annot_pipeline.steps.infer_labels import infer_labels
-from annot_pipeline.steps.judgments_of_systems import judgments_of_systems
-from annot_pipeline.steps.measure_agreement import measure_agreement
-from annot_pipeline.steps.planning.plan_hits import plan_hits
-from annot_pipeline.steps.rank_systems import rank_systems
-from annot_pipeline.steps.read_rewards import COSTS, read_rewards
-from annot_pipeline.steps.score_items import score_items
-from annot_pipeline.steps.standardize_scores import standardize_scores
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import cut
 from annot_pipeline.storage.tables import read_table
@@ -33,6 +24,8 @@ from annot_pipeline.storage.tables import read_table
 
 def infer_label_tables(context: StageContext) -> Made:
     """Labels of all categorical tasks."""
+    from annot_pipeline.steps.infer_labels import infer_labels
+
     tables, facts = infer_labels(
         context.read("controlled", tasks=context.tasks_of("categorical")),
         context.read("tasks"),
@@ -68,6 +61,8 @@ def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
 
 def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
+    from annot_pipeline.steps.standardize_scores import standardize_scores
+
     tables, facts = standardize_scores(
         context.read("controlled", tasks=context.tasks_of("scalar")),
         context.read("tasks"),
@@ -79,6 +74,8 @@ def standardize_judgments(context: StageContext) -> Made:
 
 def score_items_of_tasks(context: StageContext) -> Made:
     """Scores of the items of all scalar tasks."""
+    from annot_pipeline.steps.score_items import score_items
+
     table, facts = score_items(
         context.read("standardized"),
         context.read("tasks"),
@@ -91,6 +88,8 @@ def score_items_of_tasks(context: StageContext) -> Made:
 
 def compare_outputs(context: StageContext) -> Made:
     """Comparisons of all tasks that hold any."""
+    from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
+
     tables, facts = break_into_comparisons(
         context.read("controlled", tasks=context.tasks_of("pairwise", "ranking")),
         *map(context.read, ("standardized", "tasks", "item_rows")),
@@ -104,6 +103,8 @@ def compare_outputs(context: StageContext) -> Made:
 
 def rank_outputs(context: StageContext) -> Made:
     """Ranks of the outputs of every segment."""
+    from annot_pipeline.steps.comparing.rank_segments import rank_segments
+
     names = ("comparisons", "tasks", "item_rows", "label_distributions")
     table, facts = rank_segments(
         *map(context.read, names),
@@ -118,6 +119,8 @@ def rank_outputs(context: StageContext) -> Made:
 
 def plan_next_hits(context: StageContext) -> Made:
     """The next HITs of all tasks that their design is for."""
+    from annot_pipeline.steps.planning.plan_hits import plan_hits
+
     table, facts = plan_hits(
         context.read("scores"),
         context.read("tasks"),
@@ -134,6 +137,10 @@ def plan_next_hits(context: StageContext) -> Made:
 
 def rank_systems_of_tasks(context: StageContext) -> Made:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
+    from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
+    from annot_pipeline.steps.judgments_of_systems import judgments_of_systems
+    from annot_pipeline.steps.rank_systems import rank_systems
+
     settings = context.campaign.settings
     tables, facts = rank_systems(
         context.read("standardized"),
@@ -163,6 +170,11 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
     """Agreement of the judges of all tasks."""
+    from annot_pipeline.steps.comparing.measure_preference_agreement import (
+        measure_preference_agreement,
+    )
+    from annot_pipeline.steps.measure_agreement import measure_agreement
+
     settings = context.campaign.settings
     names = ("controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
     table, facts = measure_agreement(
@@ -196,6 +208,8 @@ def set_judgments_aside(context: StageContext) -> Made:
 
 def describe_comparisons_of_tasks(context: StageContext) -> Made:
     """Contradictions and times of all tasks that have comparisons."""
+    from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
+
     return Made(*describe_comparisons(context.read("comparisons"), context.read("item_rows")))
 
 
@@ -226,6 +240,8 @@ def list_judgments(context: StageContext) -> Made:
 
 def add_up_costs(context: StageContext) -> Made:
     """What judgments cost, by task; nothing where no export carries rewards."""
+    from annot_pipeline.steps.read_rewards import COSTS, read_rewards
+
     controlled = read_table(context.inputs["controlled"].path, ["reward"])
     written = pc.unique(controlled["reward"].cast(TEXT)).to_pylist()
     rewards, unread = read_rewards([reward for reward in written if reward is not None])

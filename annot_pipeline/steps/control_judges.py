@@ -31,7 +31,6 @@ from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, is_any, names_of
 from annot_pipeline.steps.orient_scores import orient_scores
 
-CODE_VERSION = "1"
 FEW_PAIRS = 10
 """Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
 degradation of 20 points with power .96 (METHODS; tests/simulate/test_score_power.py)."""

@@ -35,8 +35,6 @@ from annot_pipeline.methods.votes import Votes, count_votes
 from annot_pipeline.steps.adjudicate import adjudicate
 from annot_pipeline.steps.indexing import class_order, index, index_pairs, is_any, names_of
 
-CODE_VERSION = "4"
-
 JUDGE_FIGURES = pa.schema(
     [
         ("task", TEXT),

@@ -22,8 +22,6 @@ from annot_pipeline.steps.measure_label_agreement import label_rows
 from annot_pipeline.steps.measure_score_agreement import score_rows
 from annot_pipeline.steps.ratings import Row
 
-CODE_VERSION = "2"
-
 
 def measure_agreement(
     judgments: pa.Table,

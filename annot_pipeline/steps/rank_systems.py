@@ -32,7 +32,6 @@ from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, names_o
 from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
-CODE_VERSION = "2"
 METHODS = ("easl", "filtered_mean", "raw_mean", "z_mean")
 """In the order of the tables, so that what is made task by task is sorted."""
 TAILS = (0.025, 0.975)

@@ -14,8 +14,6 @@ import pyarrow as pa
 from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.errors import shorten
 
-CODE_VERSION = "2"
-
 AMOUNT = re.compile(
     r"\s*(?P<before>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$)?\s*"
     r"(?P<number>\d{1,9}(?:\.\d{1,6})?|\d{1,9},\d{1,2}|\.\d{1,6})"

@@ -27,7 +27,6 @@ from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any,
 from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
-CODE_VERSION = "3"
 NO_SCALE = "no EASL score: the task declares no scale, and its scores tell none"
 NOT_KEPT = "no judgment of judges kept"
 

@@ -14,18 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
-from annot_pipeline.contracts import CONTROLS, INT, REAL, TEXT
+from annot_pipeline.contracts import CONTROLS, DESCRIBING, INT, REAL, TEXT
 from annot_pipeline.methods.constant_runs import longest_constant_runs
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.zscores import ZScores, z_scores
 from annot_pipeline.steps.indexing import index, index_pairs, is_any, names_of
 from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
 
-CODE_VERSION = "3"
-NAMES = (
-    "task", "item", "segment", "system", "criterion", "judge", "judge_id", "control",
-    "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds", "hit_seconds",
-)  # fmt: skip
 COUNTED = ("used", "control", "judge_failed")
 ORDINARY = ("none", "ask_again")
 
@@ -54,7 +49,7 @@ def standardize_scores(
     Parameters
     ----------
     judgments
-        The columns ``NAMES``, ``score``, ``fate``, and ``native_id``, which with ``position``
+        The columns ``DESCRIBING``, ``score``, ``fate``, and ``native_id``, which with ``position``
         tells the order in which a judge worked.
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
@@ -89,7 +84,7 @@ def standardize_scores(
         counts=None if settings.controls == "include" else ordinary,
         arithmetic=settings.arithmetic,
     )
-    standardized = described(rows.select(NAMES), items)
+    standardized = described(rows.select(DESCRIBING), items)
     standardized = standardized.append_column(
         "kept", pc.invert(is_any(rows["fate"], ("judge_failed",)))
     )

@@ -101,18 +101,18 @@ class Sheet:
 
         ``upright`` texts read from bottom to top.
         """
+        from annot_pipeline.report.figures.text_mark import TextMark
+
         if not text:
             return
         key = f"t{len(self._texts)}"
         self._texts[key] = clean(text)
-        artist = self.figure.text(
-            x, y, key,
-            transform=self.px, color=color, fontsize=size, fontweight=weight,
-            horizontalalignment=anchor, verticalalignment="baseline",
-            rotation=90 if upright else 0, rotation_mode="anchor", parse_math=False,
-        )  # fmt: skip
+        mark = TextMark(
+            x, y, key, color=color, size=size, weight=weight, anchor=anchor, upright=upright
+        )
+        self.figure.add_artist(mark)
         if part or tip:
-            self.part(artist, part or "text", tip)
+            self.part(mark, part or "text", tip)
 
     def part(
         self,

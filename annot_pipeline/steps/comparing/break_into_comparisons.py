@@ -27,7 +27,6 @@ from annot_pipeline.steps.comparing.imply_comparisons import (
 from annot_pipeline.steps.indexing import index, index_pairs, is_any
 from annot_pipeline.steps.standardize_scores import described
 
-CODE_VERSION = "2"
 COUNTED = ("used", "judge_failed")
 COMPARED_SHARE = 0.5
 """Share of a scalar task's judgments that HITs must let be compared for them to be."""

@@ -18,7 +18,6 @@ from annot_pipeline.steps.comparing.judge_graphs import (
 from annot_pipeline.steps.comparing.output_comparisons import OutputComparisons
 from annot_pipeline.steps.comparing.time_comparisons import COMPARISON_TIMES, time_comparisons
 
-CODE_VERSION = "2"
 TABLES = {
     "judge_contradictions": JUDGE_CONTRADICTIONS,
     "segment_contradictions": SEGMENT_CONTRADICTIONS,

@@ -49,7 +49,6 @@ from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.comparing.judge_graphs import JudgeGraphs
 from annot_pipeline.steps.comparing.output_comparisons import UNKNOWN, Codes, OutputComparisons
 
-CODE_VERSION = "1"
 UNFILTERED = "_unfiltered"
 
 Row = dict[str, Any]

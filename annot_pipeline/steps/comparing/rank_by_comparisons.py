@@ -32,7 +32,6 @@ from annot_pipeline.steps.comparing.ranking_rows import MOST_SYSTEMS, Scored, ra
 from annot_pipeline.steps.comparing.task_comparisons import FEW, TaskComparisons
 from annot_pipeline.steps.indexing import Index, index
 
-CODE_VERSION = "2"
 NOT_KEPT = "no comparison of judges kept"
 COMPONENTS = 20
 """Components of a task that the facts name."""

@@ -33,8 +33,6 @@ from annot_pipeline.steps.comparing.adequacy_answers import adequacy_answers
 from annot_pipeline.steps.comparing.equal_outputs import equal_outputs
 from annot_pipeline.steps.indexing import index, index_pairs, names_of
 
-CODE_VERSION = "2"
-
 Codes = npt.NDArray[np.int64]
 Row = Mapping[str, Any]
 

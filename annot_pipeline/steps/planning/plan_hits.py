@@ -36,8 +36,6 @@ from annot_pipeline.steps.planning.plan_controlled_hits import plan_controlled
 from annot_pipeline.steps.planning.plan_easl import plan_easl, with_text
 from annot_pipeline.steps.planning.plan_tournaments import NothingLeftError, plan_tournament
 
-CODE_VERSION = "3"
-
 NEEDED = {
     "easl": ("scores",),
     "controlled": ("scores",),

@@ -1,0 +1,54 @@
+"""`annot releases`: what gold holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage.pins import read_pins
+from annot_pipeline.storage.releases import Releases
+
+
+def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
+    """All releases, oldest first."""
+    releases = Releases.of(campaign)
+    releases.refuse_another()
+    pins = read_pins(releases)
+    rows: list[dict[str, Any]] = []
+    before: dict[str, Any] | None = None
+    for version in releases.versions():
+        row = {"version": version, "pinned": version in pins}
+        try:
+            manifest = releases.get(version).manifest
+        except StoreError as error:  # the others can be listed all the same
+            rows.append(row | {"problem": " ".join(str(error).split())})
+            before = None
+            continue
+        tables = {table["name"]: table["rows"] for table in manifest["tables"]}
+        rows.append(
+            row
+            | {
+                "problem": None,
+                "created_at": manifest["created_at"],
+                "parent": manifest["parent"] and manifest["parent"]["version"],
+                "records": manifest["facts"]["records"],
+                "labels": tables["labels"],
+                "scores": tables["scores"],
+                "tables": tables,
+                "changes": manifest["changes"] or {},
+                "settings_changed": _has_other_settings(manifest, before),
+            }
+        )
+        before = manifest
+    return rows
+
+
+def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:
+    """Whether settings are not those of the parent; None where only the parent could tell."""
+    if manifest["parent"] is None:
+        return False
+    told: bool | None = manifest["changes"].get("settings_changed")
+    if told is None and before and before["version"] == manifest["parent"]["version"]:
+        told = before["settings_hash"] != manifest["settings_hash"]
+    return told
