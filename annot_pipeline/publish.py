@@ -16,9 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.parquet import read_schema
 
-from annot_pipeline.audit.trace.items import contested, trace_items
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import StoreError, first_of
@@ -30,17 +28,11 @@ from annot_pipeline.pipeline import (
     failed,
 )
 from annot_pipeline.published_settings import published_settings
-from annot_pipeline.report.croissant import croissant
-from annot_pipeline.report.data_card import TABLES as TOLD
-from annot_pipeline.report.data_card import data_card
-from annot_pipeline.report.report import COMPARED, MOST_ITEMS, report_html
-from annot_pipeline.report.report import INTERNAL as DRAWN
-from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.signature import digest, settings_hash, signature
 from annot_pipeline.stages.parent import refuse_overtaken
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
-from annot_pipeline.storage.files import canonical_json, file_sha256
+from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
 from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.queries import Queries, sql_digest
@@ -114,22 +106,12 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
 
     def fill(folder: Path) -> dict[str, Any]:
+        from annot_pipeline.release_pages import write_pages
+
         tables = {name: _place(name, made.get(name), folder) for name in GOLD}
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = _changes(build, folder, document, parent)
-        told = {name: read_table(folder / f"{name}.parquet", c) for name, c in TOLD.items()}
-        (folder / "README.md").write_text(data_card(document, told), encoding="utf-8")
-        (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
-        (folder / "report.html").write_text(
-            report_html(
-                document,
-                {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
-                {name: read_table(made[name].path) for name in DRAWN},
-                trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
-                *_before(parent),
-            ),
-            encoding="utf-8",
-        )
+        write_pages(folder, document, made, parent)
         document["files"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
         return document
 
@@ -297,17 +279,6 @@ def _manifest(
             )
         },
     }
-
-
-def _before(parent: Release | None) -> tuple[dict[str, pa.Table] | None, dict[str, Any] | None]:
-    """Tables and manifest that the report compares with."""
-    if parent is None:
-        return None, None
-    tables = {}
-    for name, columns in COMPARED.items():
-        known = read_schema(parent.path(name)).names  # an older schema has fewer columns
-        tables[name] = read_table(parent.path(name), [c for c in columns if c in known])
-    return tables, parent.manifest
 
 
 def _changes(

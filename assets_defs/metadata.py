@@ -1,30 +1,17 @@
-"""Metadata: what a person wants to see of a table in Dagster."""
+"""Metadata: what a person wants to see of a table in Dagster.
+
+What does not belong here: pictures (figures), which take longer than a small build.
+"""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import dagster as dg
-import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import StageRun
-from annot_pipeline.report.comparison_figures import effort_figures, time_figures
-from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.markdown import escape
-from annot_pipeline.report.release_figures import (
-    Drawn,
-    comparison_figures,
-    confusion_figures,
-    difference_figures,
-    judge_figures,
-    prevalence_figures,
-    ranking_figures,
-    score_figures,
-)
-from annot_pipeline.storage.tables import read_table
 
 INTERNAL = {
     "exports": "The exports of this build, one row a file.",
@@ -63,8 +50,8 @@ def table_description(table: str) -> str:
     return INTERNAL.get(table, "Working state of the pipeline.")
 
 
-def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
-    """Metadata of one table of a stage."""
+def stage_metadata(run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
+    """Metadata of one table of a stage; with figures, if Dagster keeps it to show it."""
     file, facts = run.result.tables[table], run.result.facts
     metadata: dict[str, Any] = {
         "dagster/row_count": file.rows,
@@ -87,48 +74,11 @@ def stage_metadata(run: StageRun, table: str) -> dict[str, Any]:
         )
     elif table == "label_fits" and file.rows:
         metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
-        svg = convergence_svg(read_table(file.path).to_pylist())
-        metadata |= _images([Drawn("convergence", svg)])
-    elif table in FIGURES:
-        metadata |= _images(FIGURES[table](run))
+    if kept:
+        from assets_defs.figures import figures_of
+
+        metadata |= figures_of(run, table)
     return metadata
-
-
-def _images(drawn: Sequence[Drawn]) -> dict[str, Any]:
-    """Figures as Dagster shows them: Markdown with the image inside."""
-    images = {}
-    for figure in drawn:
-        image = base64.b64encode(figure.svg.encode()).decode()
-        images[figure.title] = dg.MetadataValue.md(
-            f"![{escape(figure.title)}](data:image/svg+xml;base64,{image})"
-        )
-    return images
-
-
-def _read(run: StageRun, table: str) -> pa.Table:
-    return read_table(run.result.tables[table].path)
-
-
-FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
-    "judges": lambda run: judge_figures(_read(run, "judges"), run.result.facts["alpha"]),
-    "control_pairs": lambda run: difference_figures(
-        _read(run, "judge_tests"), _read(run, "control_pairs")
-    ),
-    "judge_confusion": lambda run: confusion_figures(
-        _read(run, "judge_confusion"), _read(run, "judge_figures"), _read(run, "prevalence")
-    ),
-    "prevalence": lambda run: prevalence_figures(_read(run, "prevalence")),
-    "scores": lambda run: score_figures(_read(run, "scores")),
-    "segment_ranks": lambda run: effort_figures(run.result.facts["adequacy"]),
-    "comparison_times": lambda run: time_figures(_read(run, "comparison_times")),
-    "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
-    "system_comparisons": lambda run: comparison_figures(
-        _read(run, "system_comparisons"),
-        run.result.facts["alpha"],
-        _read(run, "system_rankings"),
-    ),
-}
-"""What is drawn of a table, from its stage's results alone."""
 
 
 def _column_schema(table: str) -> dg.TableSchema:

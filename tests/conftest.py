@@ -13,13 +13,13 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline import publish as publishing
+from annot_pipeline import release_pages
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import STAGES, Build, StageRun
 from annot_pipeline.publish import Publication, publish
 from annot_pipeline.stages import check_tables
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
-from assets_defs import metadata as assets_metadata
 from tests.full_campaign import write_full_campaign
 
 SHARED = Path(__file__).parents[2] / "shared"
@@ -67,10 +67,8 @@ def _reports_where_they_are_read(
     """What people read takes longer than a small build: made for tests marked ``reports``."""
     if request.node.get_closest_marker("reports") is None:
         monkeypatch.setattr(publishing, "_write_catalog", lambda *_: None)
-        monkeypatch.setattr(publishing, "report_html", lambda *_, **__: "not made in this test")
-        monkeypatch.setattr(publishing, "contested", lambda *_: [])
-        monkeypatch.setattr(assets_metadata, "FIGURES", {})
-        monkeypatch.setattr(assets_metadata, "convergence_svg", lambda _: "<svg/>")
+        monkeypatch.setattr(release_pages, "report_html", lambda *_, **__: "not made in this test")
+        monkeypatch.setattr(release_pages, "contested", lambda *_: [])
 
 
 @pytest.fixture(autouse=True)

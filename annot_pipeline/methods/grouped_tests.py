@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, stdtr
 
 from annot_pipeline.methods.moments import means, moments
 from annot_pipeline.methods.rounding import comparable
@@ -48,6 +47,8 @@ class GroupedTest:
 
 def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
     """Student's paired t-test of differences > 0."""
+    from scipy.special import stdtr
+
     of = moments(groups, differences, n_groups=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = of.mean / np.sqrt(of.variance / of.n)
@@ -59,6 +60,8 @@ def welch(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
     """Welch's t-test: unequal variances."""
+    from scipy.special import stdtr
+
     one = moments(first_groups, first, n_groups=n_groups)
     two = moments(second_groups, second, n_groups=n_groups)
     effect, n = one.mean - two.mean, np.minimum(one.n, two.n)
@@ -225,6 +228,8 @@ def _sums(groups: Codes, values: Floats, n_groups: int) -> Floats:
 
 def _normal(distance: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """z with continuity correction towards the middle of R: one-sided, minus one half."""
+    from scipy.special import ndtr
+
     with np.errstate(invalid="ignore", divide="ignore"):
         z = (distance - 0.5) / np.sqrt(variance)
     p: Floats = ndtr(-z)

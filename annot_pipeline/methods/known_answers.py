@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtrc
 
 from annot_pipeline.methods.wilson import wilson_interval
 
@@ -68,8 +67,12 @@ def known_answers(
     share = n_right / size
     by_chance = np.bincount(judges, weights=chance, minlength=n_judges) / size
     low, high = wilson_interval(n_right, n)
-    # P(X >= k) is P(X > k - 1); of k = 0 it is 1
-    p = np.where(n_right > 0, bdtrc(np.maximum(n_right - 1, 0), size, by_chance), 1.0)
+    p, some_right = np.ones(n_judges), n_right > 0  # P(X >= 0) is 1
+    if some_right.any():
+        from scipy.special import bdtrc
+
+        k, m, q = n_right[some_right], size[some_right], by_chance[some_right]
+        p[some_right] = bdtrc(k - 1, m, q)  # P(X >= k) is P(X > k - 1)
 
     def known(values: Floats) -> Floats:
         return np.where(some, values, np.nan)

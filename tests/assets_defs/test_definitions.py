@@ -55,7 +55,22 @@ def test_every_gate_of_a_made_table_is_a_check(campaign):
     assert names == {gate.name for gate in GATES if gate.table in made}
 
 
-@pytest.mark.reports
+def test_figures_are_drawn_where_dagster_keeps_them(campaign, tmp_path):
+    """Of a stage that is used again too: its page shows the latest materialization."""
+
+    def fits(instance: dg.DagsterInstance) -> dict[str, dg.MetadataValue]:
+        assert run(build_definitions(campaign), instance).success
+        event = instance.get_latest_materialization_event(dg.AssetKey(["small", "label_fits"]))
+        return dict(event.asset_materialization.metadata)
+
+    with dg.DagsterInstance.ephemeral() as instance:
+        assert "convergence" not in fits(instance)
+    with dg.DagsterInstance.local_temp(str(tmp_path)) as instance:
+        metadata = fits(instance)
+    assert metadata["reused"].value is True
+    assert "image/svg+xml" in metadata["convergence"].value
+
+
 def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
     with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(campaign), instance)
@@ -69,8 +84,6 @@ def test_a_run_publishes_with_schemas_data_versions_and_checks(campaign):
         released = {table["name"]: table["sha256"] for table in manifest["tables"]}
         tags = labels.asset_materialization.tags
         assert tags["dagster/data_version"] == released["labels"]
-        fits = instance.get_latest_materialization_event(dg.AssetKey(["small", "label_fits"]))
-        assert "image/svg+xml" in fits.asset_materialization.metadata["convergence"].value
         evaluations = result.get_asset_check_evaluations()
         assert {e.check_name for e in evaluations} >= {"accounting", "convergence"}
         assert {run["run"] for run in manifest["runs"]} == {result.run_id}

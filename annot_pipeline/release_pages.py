@@ -1,0 +1,67 @@
+"""What people read of a release: data card, report, and the description for machines.
+
+A build that publishes nothing does not load it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.parquet import read_schema
+
+from annot_pipeline.audit.trace.items import contested, trace_items
+from annot_pipeline.report.croissant import croissant
+from annot_pipeline.report.data_card import TABLES as TOLD
+from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.report import COMPARED, MOST_ITEMS, report_html
+from annot_pipeline.report.report import INTERNAL as DRAWN
+from annot_pipeline.report.report import TABLES as REPORTED
+from annot_pipeline.storage.files import canonical_json
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import TableFile, read_table
+
+
+def write_pages(
+    folder: Path,
+    document: Mapping[str, Any],
+    made: Mapping[str, TableFile],
+    parent: Release | None,
+) -> None:
+    """Write them into the folder of a release in the making, whose tables are there.
+
+    Parameters
+    ----------
+    folder, document
+        The release; its manifest, without ``files``.
+    made
+        All tables of the build.
+    parent
+        The release before.
+    """
+    told = {name: read_table(folder / f"{name}.parquet", c) for name, c in TOLD.items()}
+    (folder / "README.md").write_text(data_card(document, told), encoding="utf-8")
+    (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
+    (folder / "report.html").write_text(
+        report_html(
+            document,
+            {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
+            {name: read_table(made[name].path) for name in DRAWN},
+            trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
+            *_before(parent),
+        ),
+        encoding="utf-8",
+    )
+
+
+def _before(parent: Release | None) -> tuple[dict[str, pa.Table] | None, dict[str, Any] | None]:
+    """Tables and manifest that the report compares with."""
+    if parent is None:
+        return None, None
+    tables = {}
+    for name, columns in COMPARED.items():
+        known = read_schema(parent.path(name)).names  # an older schema has fewer columns
+        tables[name] = read_table(parent.path(name), [c for c in columns if c in known])
+    return tables, parent.manifest
