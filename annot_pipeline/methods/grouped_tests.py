@@ -47,12 +47,10 @@ class GroupedTest:
 
 def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
     """Student's paired t-test of differences > 0."""
-    from scipy.special import stdtr
-
     of = moments(groups, differences, n_groups=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = of.mean / np.sqrt(of.variance / of.n)
-        p = np.asarray(stdtr(of.n - 1, -statistic), np.float64)
+        p = _t_above(statistic, of.n - 1)
     return _decided(GroupedTest(statistic, of.mean, p, of.n), of.variance, of.n >= 2)
 
 
@@ -60,8 +58,6 @@ def welch(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
     """Welch's t-test: unequal variances."""
-    from scipy.special import stdtr
-
     one = moments(first_groups, first, n_groups=n_groups)
     two = moments(second_groups, second, n_groups=n_groups)
     effect, n = one.mean - two.mean, np.minimum(one.n, two.n)
@@ -69,7 +65,7 @@ def welch(
         a, b = one.variance / one.n, two.variance / two.n
         statistic = effect / np.sqrt(a + b)
         freedom = (a + b) ** 2 / (a**2 / (one.n - 1) + b**2 / (two.n - 1))
-        p = np.asarray(stdtr(freedom, -statistic), np.float64)
+        p = _t_above(statistic, freedom)
     return _decided(GroupedTest(statistic, effect, p, n), one.variance + two.variance, n >= 2)
 
 
@@ -234,6 +230,15 @@ def _normal(distance: Floats, variance: Floats) -> tuple[Floats, Floats]:
         z = (distance - 0.5) / np.sqrt(variance)
     p: Floats = ndtr(-z)
     return z, p
+
+
+def _t_above(statistic: Floats, freedom: Floats | Codes) -> Floats:
+    """Chance that Student's t is larger; where nobody is tested, scipy need not load."""
+    if np.isnan(statistic).all():
+        return np.full_like(statistic, np.nan)
+    from scipy.special import stdtr
+
+    return np.asarray(stdtr(freedom, -statistic), np.float64)
 
 
 def _decided(test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_]) -> GroupedTest:

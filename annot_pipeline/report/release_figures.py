@@ -238,10 +238,12 @@ def _numbers(rows: Sequence[Row], column: str) -> list[float]:
 
 def _once_a_judge(judges: pa.Table) -> list[Row]:
     """One row a judge and test: tested over all tasks, a judge's rows say the same."""
-    seen: dict[tuple[Any, ...], Row] = {}
-    for row in judges.to_pylist():
-        seen.setdefault((row["judge"], row["verdict"], row["p_value"], row["n_pairs"]), row)
-    return list(seen.values())
+    first: dict[tuple[Any, ...], int] = {}
+    said = judges.select(["judge", "verdict", "p_value", "n_pairs"])
+    for place, row in enumerate(said.to_pylist()):
+        first.setdefault(tuple(row.values()), place)
+    rows: list[Row] = judges.take(list(first.values())).to_pylist()
+    return rows
 
 
 def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
