@@ -164,6 +164,7 @@ class Build:
         document = {
             "code": stage.code_version,
             "sql": sql_digest(),
+            "contracts": [repr(GOLD[name]) for name in stage.outputs if name in GOLD],
             "packages": numeric_packages() | {"annot": __version__},
             "settings": settings_document(self.campaign.settings, stage.settings),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 from collections import Counter
@@ -9,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from annot_pipeline import pipeline
 from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.pipeline import STAGES, Build
 from annot_pipeline.publish import publish
@@ -86,6 +89,16 @@ def test_nothing_new_publishes_nothing_and_runs_nothing(build_campaign):
     assert second.facts("read_records")["parsed"] == 0
     looked = ("archive_exports", "read_records", "compare_releases")
     assert all(run.result.reused for name, run in second.runs.items() if name not in looked)
+
+
+def test_a_changed_contract_makes_its_table_again(build_campaign, monkeypatch):
+    build_campaign({"a.csv": export(ROWS)})
+    changed = dataclasses.replace(GOLD["labels"], row="one item, as it is now")
+    monkeypatch.setattr(pipeline, "GOLD", GOLD | {"labels": changed})
+    again = build_campaign({"a.csv": export(ROWS)})
+    reused = {name: run.result.reused for name, run in again.runs.items()}
+    assert not reused["infer_labels"]
+    assert reused["control_judges"]
 
 
 def test_a_setting_that_moves_numbers_publishes(build_campaign):

@@ -121,7 +121,9 @@ def _failed(arguments: argparse.Namespace, error: AnnotError) -> int:
     """Say what is wrong: a block on stderr, and with --json a document on stdout too."""
     print(f"annot: {error}", file=sys.stderr)
     if arguments.json:
-        print(json.dumps({"error": error.document(), "exit_status": error.exit_status}, indent=2))
+        with contextlib.suppress(BrokenPipeError):  # nobody reads on
+            document = {"error": error.document(), "exit_status": error.exit_status}
+            print(json.dumps(document, indent=2), flush=True)
     return error.exit_status
 
 
