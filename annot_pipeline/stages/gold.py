@@ -176,9 +176,11 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
     from annot_pipeline.steps.measure_agreement import measure_agreement
 
     settings = context.campaign.settings
-    names = ("controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
+    names = ("standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
+    labelled = context.read("controlled", tasks=context.tasks_of("categorical"))
     table, facts = measure_agreement(
-        *(context.read(name) for name in names),
+        labelled,
+        *map(context.read, names),
         arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,

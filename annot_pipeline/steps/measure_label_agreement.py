@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.agreement import nominal_agreement
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.steps.indexing import class_order, index
+from annot_pipeline.steps.indexing import class_order, index, is_any
 from annot_pipeline.steps.ratings import UNFILTERED, Ratings, Row, agreement_row, of_task
 
 
@@ -24,13 +23,10 @@ def label_rows(judgments: pa.Table, task: Row, bootstrap: BootstrapRounds) -> It
 def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, Ratings]]:
     """Labels of judges kept; and of all judges, if some are not."""
     rows = of_task(judgments, task["task"])
-    fates = rows["fate"].cast(TEXT)
-    ordinary = pc.is_in(rows["control"].cast(TEXT), pa.array(["none", "ask_again"], TEXT))
-    kept = rows.filter(pc.and_(pc.equal(fates, "used"), ordinary))
-    yield "", _ratings_of_labels(kept, task)
-    failed = pc.and_(pc.equal(fates, "judge_failed"), ordinary)
-    if pc.any(failed).as_py():
-        everyone = rows.filter(pc.or_(pc.and_(pc.equal(fates, "used"), ordinary), failed))
+    rows = rows.filter(is_any(rows["control"], ["none", "ask_again"]))
+    yield "", _ratings_of_labels(rows.filter(is_any(rows["fate"], ["used"])), task)
+    if pc.any(is_any(rows["fate"], ["judge_failed"])).as_py():
+        everyone = rows.filter(is_any(rows["fate"], ["used", "judge_failed"]))
         yield UNFILTERED, _ratings_of_labels(everyone, task)
 
 

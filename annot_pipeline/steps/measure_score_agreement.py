@@ -32,7 +32,7 @@ from annot_pipeline.methods.scale_agreement import (
 )
 from annot_pipeline.methods.zscores import Arithmetic, standardized
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.steps.indexing import index, index_pairs
+from annot_pipeline.steps.indexing import index, index_pairs, is_any
 from annot_pipeline.steps.ratings import (
     UNFILTERED,
     Codes,
@@ -107,7 +107,7 @@ def _scores(rows: pa.Table, repeats: _Repeats) -> Iterator[tuple[str, _Scores, _
 
 def _ratings_of_scores(rows: pa.Table) -> _Scores:
     all_z = rows["z"].drop_null().to_numpy()
-    first = rows.filter(pc.equal(rows["control"].cast(TEXT), "none"))
+    first = rows.filter(is_any(rows["control"], ("none",)))
     criteria = index(pc.fill_null(first["criterion"].cast(TEXT), "")).codes
     items = index(first["item"]).codes
     units = index_pairs(items, criteria).codes
@@ -122,8 +122,8 @@ def _repeats(
     task: str,
     arithmetic: Arithmetic,
 ) -> _Repeats:
-    again = pc.and_(pc.equal(pairs["control"].cast(TEXT), "ask_again"), pc.is_null(pairs["reason"]))
-    rows = of_task(pairs.filter(again), task)
+    rows = of_task(pairs, task)
+    rows = rows.filter(pc.and_(is_any(rows["control"], ("ask_again",)), pc.is_null(rows["reason"])))
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])
     criterion = index(pc.fill_null(rows["criterion"].cast(TEXT), ""))

@@ -28,7 +28,7 @@ from annot_pipeline.methods.multiplicity import adjust
 from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.methods.system_comparisons import SystemComparisons, compare_systems
 from annot_pipeline.methods.zscores import printed
-from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, names_of
+from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of
 from annot_pipeline.steps.resolve_tasks import scales
 from annot_pipeline.steps.standardize_scores import ORDINARY
 
@@ -128,17 +128,11 @@ def rank_systems(
 
 
 def _judgments(standardized: pa.Table, tasks: pa.Table) -> tuple[_Judgments, int]:
-    ordinary = standardized.filter(
-        pc.is_in(standardized["control"].cast(TEXT), pa.array(ORDINARY, TEXT))
-    )
+    ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
     rows = ordinary.filter(pc.is_valid(ordinary["system"]))
-    segment = pc.coalesce(  # an item without a segment is one of its own, whatever its name
-        pc.binary_join_element_wise("segment", rows["segment"].cast(TEXT), " "),
-        pc.binary_join_element_wise("item", rows["item"].cast(TEXT), " "),
-    )
-    task, system, place = index(rows["task"]), index(rows["system"]), index(segment)
+    task, system = index(rows["task"]), index(rows["system"])
     systems = index_pairs(task.codes, system.codes)
-    segments = index_pairs(task.codes, place.codes)
+    segments = index_pairs(task.codes, _segments(rows))
     kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
     lowest, highest = scales(task.names, tasks)
     low, high = lowest[task.codes], highest[task.codes]
@@ -158,9 +152,20 @@ def _judgments(standardized: pa.Table, tasks: pa.Table) -> tuple[_Judgments, int
         },
         ~np.isnan(lowest),
     )
-    ranked = pc.is_in(ordinary["task"].cast(TEXT), pa.array(task.names, TEXT))
+    ranked = is_any(ordinary["task"], task.names)
     of_ranked_tasks = int(pc.sum(ranked).as_py() or 0)
     return found, of_ranked_tasks - rows.num_rows
+
+
+def _segments(rows: pa.Table) -> Codes:
+    """Codes of segments; an item without one is a segment of its own, whatever its name."""
+    without = pc.is_null(rows["segment"])
+    items = index(rows["item"].filter(without))
+    segments = index(rows["segment"].filter(pc.invert(without)))
+    codes = np.empty(rows.num_rows, np.int64)
+    codes[without.to_numpy()] = items.codes
+    codes[~without.to_numpy()] = len(items.names) + segments.codes
+    return codes
 
 
 def _methods(judgments: _Judgments, task: int) -> list[str]:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
+from annot_pipeline.steps.indexing import is_any
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -42,8 +41,12 @@ class Ratings:
 
 
 def of_task(table: pa.Table, task: str) -> pa.Table:
-    """Rows of a task."""
-    return table.filter(pc.equal(table["task"].cast(TEXT), task))
+    """Rows of a task; a view of the table where they stand together."""
+    is_of = is_any(table["task"], (task,)).to_numpy()
+    places = np.flatnonzero(is_of)
+    if places.size and places[-1] - places[0] + 1 == places.size:
+        return table.slice(places[0], places.size)
+    return table.filter(pa.array(is_of))
 
 
 def agreement_row(task: Row, statistic: str, found: Any, n_items: int, n_judges: int) -> Row:

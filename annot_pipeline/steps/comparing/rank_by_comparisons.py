@@ -31,6 +31,7 @@ from annot_pipeline.steps.comparing.online_scores import (
 from annot_pipeline.steps.comparing.ranking_rows import MOST_SYSTEMS, Scored, ranked_rows
 from annot_pipeline.steps.comparing.task_comparisons import FEW, TaskComparisons
 from annot_pipeline.steps.indexing import Index, index
+from annot_pipeline.steps.ratings import of_task
 
 NOT_KEPT = "no comparison of judges kept"
 COMPONENTS = 20
@@ -219,7 +220,7 @@ def _dominance(
     segment_ranks: pa.Table, task: str, names: list[str]
 ) -> tuple[Codes, Codes, Floats] | None:
     """Systems, segments and dominance of a task's outputs; None without any."""
-    rows = segment_ranks.filter(pc.equal(segment_ranks["task"].cast(TEXT), task))
+    rows = of_task(segment_ranks, task)
     place = pc.index_in(rows["system"].cast(TEXT), pa.array(names, TEXT))
     known = pc.is_valid(place)
     rows = rows.filter(known)
