@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import zoneinfo
 from typing import Annotated, Literal, Self
@@ -278,6 +279,11 @@ class Resources(Section):
     memory_limit: str | None = Field(default=None, pattern=r"^\d+(\.\d+)?\s?([KMGT]i?B|B)$")
     spill: str | None = None
     threads: int | None = Field(default=None, ge=1, le=1024)
+
+    @property
+    def workers(self) -> int:
+        """How much is done side by side."""
+        return self.threads or os.cpu_count() or 1
 
 
 class Engine(Section):

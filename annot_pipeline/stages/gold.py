@@ -184,6 +184,7 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
         arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
+        workers=settings.resources.workers,
         progress=_now_and_then(context.progress),
     )
     rows, preference_facts = measure_preference_agreement(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -148,7 +147,7 @@ def parse_all(
     parsings = [Parsing.of(context, export) for export in exports]
     known = {parsing.target: parsing.known() for parsing in parsings}
     new = {parsing.target: parsing for parsing in parsings if known[parsing.target] is None}
-    with ThreadPoolExecutor(settings.resources.threads or os.cpu_count()) as pool:
+    with ThreadPoolExecutor(settings.resources.workers) as pool:
         found = pool.map(lambda parsing: parsing.parse(settings.campaign), new.values())
         try:
             for n, (parsing, parsed) in enumerate(zip(new.values(), found, strict=True), start=1):

@@ -10,6 +10,7 @@ scale_agreement, judge_correlations).
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def measure_agreement(
     arithmetic: Arithmetic,
     rounds: int,
     seed: int,
+    workers: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Measure the agreement of every categorical and scalar task.
@@ -54,6 +56,8 @@ def measure_agreement(
         Of z-scores, as `standardize_scores` took it.
     rounds, seed
         Of the bootstrap over items; each statistic has its own stream.
+    workers
+        Tasks measured side by side; the result is the same.
     progress
         Told what is going on.
 
@@ -61,18 +65,22 @@ def measure_agreement(
     -------
     agreement, facts
     """
-    rows: list[Row] = []
-    for number, task in enumerate(tasks.to_pylist()):
-        if progress:
-            progress(f"agreement: task {number + 1} of {tasks.num_rows}")
+
+    def measured(task: Row) -> list[Row]:
         bootstrap = BootstrapRounds(task["task"], rounds, seed)
         if task["kind"] == "categorical":
-            rows += label_rows(judgments, task, bootstrap)
-        elif task["kind"] == "scalar":
-            rows += score_rows(
-                standardized, pairs, judge_tests, judge_scores, task, bootstrap,
-                arithmetic=arithmetic,
-            )  # fmt: skip
+            return list(label_rows(judgments, task, bootstrap))
+        if task["kind"] == "scalar":
+            scores = (standardized, pairs, judge_tests, judge_scores)
+            return list(score_rows(*scores, task, bootstrap, arithmetic=arithmetic))
+        return []
+
+    rows: list[Row] = []
+    with ThreadPoolExecutor(workers) as pool:
+        for number, found in enumerate(pool.map(measured, tasks.to_pylist()), start=1):
+            rows += found
+            if progress:
+                progress(f"agreement: task {number} of {tasks.num_rows}")
     for row in rows:
         for name in ("value", "ci_low", "ci_high"):
             row[name] = None if np.isnan(row[name]) else float(row[name])
