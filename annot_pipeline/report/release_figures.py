@@ -242,7 +242,7 @@ def _once_a_judge(judges: pa.Table) -> list[Row]:
     said = judges.select(["judge", "verdict", "p_value", "n_pairs"])
     for place, row in enumerate(said.to_pylist()):
         first.setdefault(tuple(row.values()), place)
-    rows: list[Row] = judges.take(list(first.values())).to_pylist()
+    rows: list[Row] = judges.take(pa.array(first.values(), pa.int64())).to_pylist()
     return rows
 
 

@@ -119,6 +119,11 @@ def read_exports(context: StageContext) -> Made:
     for place, met in seen.items():
         source = settings.sources[place]
         check_columns(source, list(met), source.path, f"sources.{place}.fields")
+    n_rows, n_records = (sum(file[what] for file in files) for what in ("rows", "records"))
+    context.progress(
+        f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
+        f"{n_new:,} of {counted(len(files), 'export')} new"
+    )
     tables = {
         "record_files": pa.Table.from_pylist(files, RECORD_FILES),
         "item_rows": pa.Table.from_pylist(
@@ -126,8 +131,8 @@ def read_exports(context: StageContext) -> Made:
         ),
     }
     facts = {
-        "rows": sum(file["rows"] for file in files),
-        "records": sum(file["records"] for file in files),
+        "rows": n_rows,
+        "records": n_records,
         "parsed": n_new,
         "unread_items": unread,
         "judges_in_paths": _judges_in_paths(context, files),

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from annot_pipeline.config import CANONICAL_FIELDS, Source
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import counted
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
@@ -146,7 +145,10 @@ def parse_all(
     context.store.records.mkdir(parents=True, exist_ok=True)
     parsings = [Parsing.of(context, export) for export in exports]
     known = {parsing.target: parsing.known() for parsing in parsings}
-    new = {parsing.target: parsing for parsing in parsings if known[parsing.target] is None}
+    new: dict[Path, Parsing] = {}  # equal exports are parsed once
+    for parsing in parsings:
+        if known[parsing.target] is None:
+            new.setdefault(parsing.target, parsing)
     with ThreadPoolExecutor(settings.resources.workers) as pool:
         found = pool.map(lambda parsing: parsing.parse(settings.campaign), new.values())
         try:
@@ -157,14 +159,6 @@ def parse_all(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    n_rows, n_records = (
-        sum(parsed.counts[what] for parsed in (known[p.target] for p in parsings) if parsed)
-        for what in ("rows", "records")
-    )
-    context.progress(
-        f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
-        f"{len(new):,} of {counted(len(parsings), 'export')} new"
-    )
     return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new)
 
 
