@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export DAGSTER_DISABLE_TELEMETRY := yes
+INSTALL := bash .ci/install $(BIN)/python
 
 .PHONY: build test check bench bench-quick soak clean help
 
@@ -17,7 +18,7 @@ help:
 	@$(PYTHON) -c 'import sys; sys.exit("annot-pipeline needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else 0'
 	@echo "installing into .venv"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[web,dg,s3,dev]'
+	@$(INSTALL) -e '.[web,dg,s3,dev]'
 	@touch $@
 
 build: .venv/installed
@@ -36,7 +37,7 @@ check: .venv/installed
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
 
 .venv/peers: .venv/installed
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[bench]'
+	@$(INSTALL) -e '.[bench]'
 	@touch $@
 
 bench: .venv/peers
