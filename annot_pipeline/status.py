@@ -61,6 +61,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},
         "last_build": build.store.last_outcome(),
+        "unended_build": build.store.unended(),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing_gates(build)],
         "build_due": release is None or any(arrived.values()) or changed,
     }

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.pipeline import STAGES, Build
 
 ROWS = "item,judge,label\n" + "".join(
     f"i{i},w{j},{'yes' if (i + j) % 3 else 'no'}\n" for i in range(12) for j in range(4)
@@ -122,6 +124,22 @@ def test_status_remembers_bad_exports_and_changed_settings(capsys, campaign):
     assert run(capsys, "build", campaign)[0] == 2
     outcome = document(capsys, "status", campaign)["last_build"]["outcome"]
     assert "unknown column" in outcome
+
+
+def test_status_tells_of_a_build_that_was_killed(capsys, campaign):
+    document(capsys, "build", campaign)
+    assert document(capsys, "status", campaign)["unended_build"] is None
+    (campaign / "votes2.csv").write_text("item,judge,label\nx,w1,yes\n")
+    killed = Build(load_campaign(campaign / "campaign.yaml"))
+    for stage in STAGES[:3]:
+        killed.run_stage(stage)
+    unended = document(capsys, "status", campaign)["unended_build"]
+    assert (unended["run"], unended["stage"]) == (killed.run, "settle_judgments")
+    status, out, _ = run(capsys, "status", campaign)
+    assert status == 0
+    assert "a build has not ended: it had made settle_judgments at 2" in out
+    document(capsys, "build", campaign)
+    assert document(capsys, "status", campaign)["unended_build"] is None
 
 
 def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):

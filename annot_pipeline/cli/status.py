@@ -56,6 +56,12 @@ def _status_text(campaign: str, document: Document) -> str:
     if last:
         outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
         lines.append(f"last build, {last['finished']}: {outcome}")
+    unended = document["unended_build"]
+    if unended:
+        made = f"it had made {unended['stage']} at {unended['at']}"
+        lines.append(
+            f"a build has not ended: {made}; it runs still, was killed, or was of some assets only"
+        )
     step = f"annot build {campaign}" if document["build_due"] else "nothing to do"
     if document["failing"]:
         mend = "; ".join(dict.fromkeys(printable(gate["do"]) for gate in document["failing"]))

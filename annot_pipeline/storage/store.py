@@ -212,6 +212,22 @@ class Store:
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
+    def unended(self) -> dict[str, str] | None:
+        """The latest build if nothing tells how it ended: run, last stage, and when that was."""
+        runs = [path for path in self._folders("runs/*") if path.name != "latest"]
+        last = max(runs, key=lambda path: path.stat().st_mtime, default=None)
+        outcome = self.last_outcome()
+        if last is None or (outcome and outcome["run"] == last.name):
+            return None
+        stages = sorted(last.glob("*.json"), key=lambda path: path.stat().st_mtime)
+        if not stages:
+            return None
+        when = datetime.fromtimestamp(stages[-1].stat().st_mtime, UTC)
+        if outcome and when.isoformat() < outcome["finished"]:
+            return None
+        told = when.isoformat(timespec="seconds")
+        return {"run": last.name, "stage": stages[-1].stem, "at": told}
+
     @property
     def _outcome(self) -> Path:
         return self.root / "last_build.json"
