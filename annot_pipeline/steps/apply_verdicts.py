@@ -43,7 +43,7 @@ def apply_verdicts(
 
 def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> pa.Array:
     """Place among the keys of each row's task and judge; null where there is none."""
-    task, judge = (index(pc.fill_null(names.cast(TEXT), "")) for names in (tasks, judges))
+    task, judge = index(tasks, null=""), index(judges, null="")
     pairs = index_pairs(task.codes, judge.codes)
     asked = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
     return pc.index_in(asked, keys).take(pa.array(pairs.codes))

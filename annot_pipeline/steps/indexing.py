@@ -23,16 +23,23 @@ class Index:
     codes: Codes
 
 
-def index(column: pa.ChunkedArray | pa.Array) -> Index:
-    """Codes of a text column without nulls."""
+def index(column: pa.ChunkedArray | pa.Array, *, null: str | None = None) -> Index:
+    """Codes of a text column without nulls, or where a name is given that stands for them."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_encode()
-    given = whole.indices.to_numpy(zero_copy_only=False)
-    used = np.flatnonzero(np.bincount(given, minlength=len(whole.dictionary)))
-    names = whole.dictionary.take(pa.array(used))
+    indices, dictionary = whole.indices, whole.dictionary
+    if null is not None and indices.null_count:
+        stands = pc.index(dictionary, null).as_py()
+        if stands < 0:
+            stands = len(dictionary)
+            dictionary = pa.concat_arrays([dictionary, pa.array([null], dictionary.type)])
+        indices = indices.fill_null(stands)
+    given = indices.to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(given, minlength=len(dictionary)))
+    names = dictionary.take(pa.array(used))
     order = pc.sort_indices(names).to_numpy()  # by bytes: UTF-8 keeps the code point order
-    place = np.empty(len(whole.dictionary), np.int64)
+    place = np.empty(len(dictionary), np.int64)
     place[used[order]] = np.arange(order.size)
     return Index(names.take(pa.array(order)).to_pylist(), place[given])
 

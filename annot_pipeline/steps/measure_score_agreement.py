@@ -108,7 +108,7 @@ def _scores(rows: pa.Table, repeats: _Repeats) -> Iterator[tuple[str, _Scores, _
 def _ratings_of_scores(rows: pa.Table) -> _Scores:
     all_z = rows["z"].drop_null().to_numpy()
     first = rows.filter(is_any(rows["control"], ("none",)))
-    criteria = index(pc.fill_null(first["criterion"].cast(TEXT), "")).codes
+    criteria = index(first["criterion"], null="").codes
     items = index(first["item"]).codes
     units = index_pairs(items, criteria).codes
     ratings = Ratings(units, index(first["judge"]).codes, first["score"].to_numpy())
@@ -126,7 +126,7 @@ def _repeats(
     rows = rows.filter(pc.and_(is_any(rows["control"], ("ask_again",)), pc.is_null(rows["reason"])))
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])
-    criterion = index(pc.fill_null(rows["criterion"].cast(TEXT), ""))
+    criterion = index(rows["criterion"], null="")
     mean, sd = (
         _by_judge(of_task(judge_scores, task), judge.names, name) for name in ("mean", "sd")
     )

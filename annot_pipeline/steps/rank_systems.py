@@ -143,7 +143,7 @@ def _judgments(standardized: pa.Table, tasks: pa.Table) -> tuple[_Judgments, int
         segments,
         index_pairs(systems.codes, segments.codes),
         index(rows["judge"]).codes,
-        index(pc.fill_null(rows["criterion"].cast(TEXT), "")).codes,
+        index(rows["criterion"], null="").codes,
         {
             "easl": np.where(kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
             "raw_mean": score,

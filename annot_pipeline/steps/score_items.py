@@ -69,7 +69,7 @@ def score_items(
     task, item = index(rows["task"]), index(rows["item"])
     pairs = index_pairs(task.codes, item.codes)
     items = _Items(pairs, *(ends[pairs.first] for ends in scales(task.names, tasks)))
-    criteria = index(pc.fill_null(rows["criterion"].cast(TEXT), "")).codes
+    criteria = index(rows["criterion"], null="").codes
     kept = rows["kept"].to_numpy()
     score = rows["score"].to_numpy()
     z = rows["z"].to_numpy()  # null is NaN

@@ -187,7 +187,7 @@ def _runs(rows: pa.Table, judges: npt.NDArray[np.int64], n_judges: int) -> pa.Ar
 
 def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
     """Places of names in their natural order: numbers by size, then texts."""
-    found = index(pc.fill_null(column.cast(TEXT), ""))
+    found = index(column, null="")
 
     def natural(code: int) -> tuple[bool, int, str]:
         name = found.names[code]

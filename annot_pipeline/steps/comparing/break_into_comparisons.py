@@ -147,8 +147,7 @@ def _repeated(ranked: pa.Table) -> list[str]:
     keys = ("task", "judge", "ranking", "hit", "segment", "item")
     group = np.zeros(ranked.num_rows, np.int64)
     for name in keys:
-        filled = pc.fill_null(ranked[name].cast(TEXT), "")
-        group = index_pairs(group, index(filled).codes).codes
+        group = index_pairs(group, index(ranked[name], null="").codes).codes
     place = pc.coalesce(pc.negate(ranked["rank"]).cast(REAL), ranked["score"])
     found = index_pairs(group, np.unique(place.to_numpy(), return_inverse=True)[1].reshape(-1))
     twice = np.bincount(found.first, minlength=1) > 1
@@ -184,8 +183,7 @@ def _side_by_side(scored: pa.Table) -> pa.Table:
     task = index(scored["task"])
     group = task.codes
     for name in ("judge", "hit", "segment"):
-        filled = pc.fill_null(scored[name].cast(TEXT), "")
-        group = index_pairs(group, index(filled).codes).codes
+        group = index_pairs(group, index(scored[name], null="").codes).codes
     outputs = index_pairs(group, index(scored["item"]).codes)
     several = np.bincount(outputs.first, minlength=1)[group] > 1 if group.size else group > 0
     placed = pc.and_(scored["hit"].is_valid(), scored["segment"].is_valid()).to_numpy()

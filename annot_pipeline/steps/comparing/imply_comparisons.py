@@ -17,7 +17,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.moments import means
 from annot_pipeline.steps.indexing import index, index_pairs
 
@@ -99,6 +98,7 @@ def imply_comparisons(
     ranked = rows["ranking"].is_valid().to_numpy()
     some = np.flatnonzero(ranked | rows["hit"].is_valid().to_numpy())
     row_reason, all_items = np.zeros(ranked.size, np.int64), items
+    rows = rows.select(["judge", "ranking", "hit", "segment", "submitted_at", "judgment_id"])
     rows, items, tasks, scores = rows.take(pa.array(some)), items[some], tasks[some], scores[some]
     groups, has_segment = _groups(rows, tasks)
     belongs = has_segment | ranked[some]  # a ranking says by itself what was seen together
@@ -138,10 +138,12 @@ def _groups(rows: pa.Table, tasks: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]
     """Codes of task, judge, ranking and segment together, and whether a row has a segment."""
     has_segment = rows["segment"].is_valid().to_numpy()
     codes = tasks
-    hit = pc.if_else(pc.is_valid(rows["ranking"]), "", rows["hit"].cast(TEXT))
-    for column in (rows["judge"], rows["ranking"], hit, rows["segment"]):
-        filled = pc.fill_null(column.cast(TEXT), "")
-        codes = index_pairs(codes, index(filled).codes).codes
+    ranked = rows["ranking"].is_valid().to_numpy()
+    for name in ("judge", "ranking", "hit", "segment"):
+        found = index(rows[name], null="").codes
+        if name == "hit":
+            found = np.where(ranked, 0, found + 1)  # a ranking says more than its HIT
+        codes = index_pairs(codes, found).codes
     return index_pairs(codes, has_segment.astype(np.int64)).codes, has_segment
 
 

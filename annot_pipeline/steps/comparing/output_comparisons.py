@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.shared_outputs import asked_comparisons
 from annot_pipeline.steps.indexing import index, index_pairs
 
@@ -89,7 +88,7 @@ class OutputComparisons:
     def _of(cls, task: str, rows: pa.Table) -> Self:
         judges = index(rows["judge"])
         no_segment = pc.is_null(rows["segment"]).to_numpy()
-        segments = index(pc.fill_null(rows["segment"].cast(TEXT), ""))
+        segments = index(rows["segment"], null="")
         codes = np.where(no_segment, len(segments.names), segments.codes)
         ends = [index(rows[name]) for name in ("item_a", "item_b")]
         items = sorted({*ends[0].names, *ends[1].names})
