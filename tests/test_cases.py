@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import unicodedata
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -31,9 +32,11 @@ import pytest
 from annot_pipeline import load_gold
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
-from annot_pipeline.config import Source
+from annot_pipeline.config import LoadedCampaign, Source
 from annot_pipeline.errors import InputError
 from annot_pipeline.exports import Opening, tabular
+from annot_pipeline.pipeline import STAGES, Build
+from annot_pipeline.publish import Publication, publish
 from annot_pipeline.storage import files
 from annot_pipeline.storage.releases import Releases
 from tests.full_disk import fill_disk
@@ -340,6 +343,27 @@ MARKED = [
 ]
 
 
+def needs_dagster(name: str) -> bool:
+    """Gates that fail, reports, and one case in eight: the others say the same without it.
+
+    Dagster takes stages that do not need each other in an order of its own: two warnings of
+    ``items_repeated`` tell.
+    """
+    expected = CASES / name / "expected.txt"
+    fails = expected.exists() and "gate failed" in expected.read_text(encoding="utf-8")
+    return fails or name in (*REPORTED, "items_repeated") or zlib.crc32(name.encode()) % 8 == 0
+
+
+def build_without_dagster(
+    campaign: LoadedCampaign, progress: Callable[[str], None]
+) -> tuple[Publication, Build]:
+    """As the job does it; Dagster is half of what a small build takes."""
+    build = Build(campaign, progress=progress)
+    for stage in STAGES:
+        build.run_stage(stage)
+    return publish(build), build
+
+
 @pytest.mark.parametrize("name", MARKED)
 def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     folder = tmp_path / name
@@ -348,6 +372,8 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
         PREPARE[name](folder)
     # what a step says once a second depends on the machine
     monkeypatch.setattr("annot_pipeline.stages.gold._now_and_then", lambda _: lambda _: None)
+    if not UPDATE and not needs_dagster(name):
+        monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)
     disk = nullcontext()
     if name in DISKS:
         place, number = DISKS[name]
