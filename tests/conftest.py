@@ -31,7 +31,10 @@ LONG = (
     "tests/guess/test_real_exports.py::test_real_exports[wmt",
     "tests/hits/test_files.py::test_a_large_batch_is_streamed",
     "tests/methods/test_degradation.py::test_a_megabyte",
+    "tests/methods/test_degradation.py::test_tries_are_bounded",
+    "tests/methods/test_words.py::test_all_characters",
     "tests/published/test_comparison_campaigns.py",
+    "tests/published/test_sakaguchi_vandurme_2018.py::test_the_published_gain_is_that",
     "tests/published/test_topology_wmt15.py",
     "tests/published/test_wmt15_agreement.py",
     "tests/published/test_wmt15_rankings.py",
@@ -39,7 +42,9 @@ LONG = (
     "tests/real_data/test_labelstudio_leoka.py",
     "tests/real_data/test_masc_build.py",
     "tests/real_data/test_trace_campaigns.py",
-    "tests/survival/test_builds_at_once.py::test_two_campaigns_at_once_share_nothing[two",
+    "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings1",
+    "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings2",
+    "tests/survival/test_builds_at_once.py::test_two_campaigns_at_once_share_nothing",
     "tests/test_comparison_campaigns.py::test_a_thousand_outputs",
 )
 """Whole campaigns of real data, large files, a clock to wait for: `make soak` runs them."""

@@ -58,7 +58,7 @@ def test_the_command_when_all_is_decided(make, capsys):
 
 
 def test_dagster_is_not_loaded(plain):
-    assert "dagster" not in loaded_modules("review", str(plain))
+    assert "dagster" not in loaded_modules(["review", str(plain)])
     assert (plain / "review" / "review.csv").exists()
 
 
