@@ -25,7 +25,8 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     settled = context.inputs["settled"]
     tasks = context.read("tasks")
     inputs = {"judgments": settled.path, "tasks": tasks}
-    parts = cut(task_sizes(queries, settled.path))
+    sizes, scalar = task_sizes(queries, settled.path), context.tasks_of("scalar")
+    parts = cut({task: n for task, n in sizes.items() if task in scalar})
     with queries.run_by_task("control/pairs", inputs, parts=parts, of=("judgments",)) as rows:
         pairs = rows.read_all()
     listed = {"item_rows": context.read("item_rows")}

@@ -214,19 +214,21 @@ class Store:
 
     def unended(self) -> dict[str, str] | None:
         """The latest build if nothing tells how it ended: run, last stage, and when that was."""
-        runs = [path for path in self._folders("runs/*") if path.name != "latest"]
-        last = max(runs, key=lambda path: path.stat().st_mtime, default=None)
-        outcome = self.last_outcome()
-        if last is None or (outcome and outcome["run"] == last.name):
+        notes = [path for path in self.root.glob("runs/*/*.json") if path.parent.name != "latest"]
+        made = []
+        for path in notes:
+            with contextlib.suppress(FileNotFoundError):  # a build cleans meanwhile
+                made.append((path.stat().st_mtime, path))
+        if not made:
             return None
-        stages = sorted(last.glob("*.json"), key=lambda path: path.stat().st_mtime)
-        if not stages:
+        seconds, last = max(made)
+        outcome, when = self.last_outcome(), datetime.fromtimestamp(seconds, UTC)
+        if outcome and (
+            outcome["run"] == last.parent.name or when.isoformat() < outcome["finished"]
+        ):
             return None
-        when = datetime.fromtimestamp(stages[-1].stat().st_mtime, UTC)
-        if outcome and when.isoformat() < outcome["finished"]:
-            return None
-        told = when.isoformat(timespec="seconds")
-        return {"run": last.name, "stage": stages[-1].stem, "at": told}
+        at = when.isoformat(timespec="seconds")
+        return {"run": last.parent.name, "stage": last.stem, "at": at}
 
     @property
     def _outcome(self) -> Path:
