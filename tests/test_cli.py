@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -301,3 +302,14 @@ def test_status_says_which_settings_changed_and_what_is_not_read(capsys, campaig
     out = run(capsys, "status", campaign, "--set", "dawid_skene.smoothing=0.5")[1]
     assert "since then other settings: dawid_skene.smoothing\n" in out
     assert "not read, no source matches: day2.csv\n" in out
+
+
+def test_an_error_into_a_pipe_that_nobody_reads_ends_quietly(tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "annot_pipeline.cli", "status", str(tmp_path), "--json"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert done.returncode == 2
+    assert "no campaign file" in done.stderr
+    assert "Traceback" not in done.stderr
