@@ -26,7 +26,7 @@ from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stag
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import TableFile, read_unharmed
+from annot_pipeline.storage.tables import TableFile, read_groups, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -186,6 +186,7 @@ class Build:
                 read=lambda name, *, tasks=None: read_unharmed(
                     inputs[name], stage.inputs[name], tasks
                 ),
+                parts=lambda name: read_groups(inputs[name].path, stage.inputs[name] or None),
             )
             made = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, TableFile] = {}

@@ -34,7 +34,7 @@ def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     varies = np.bincount(groups[values != first[groups]], minlength=n_groups) > 0
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(varies | (n == 0), sums(groups, values, n_groups=n_groups) / n, first)
-        squares = np.bincount(groups, weights=(values - mean[groups]) ** 2, minlength=n_groups)
+        squares = sums(groups, (values - mean[groups]) ** 2, n_groups=n_groups)
         variance = np.where(n >= 2, squares / (n - 1), np.nan)
     return Moments(n, mean, variance)
 

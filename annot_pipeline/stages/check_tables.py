@@ -33,7 +33,7 @@ def check_table(contract: Table, file: TableFile) -> Checked:
     breaches: Sequence[Breach]
     unchecked: Sequence[str] = ()
     if contract.name in BY_PARTS or file.rows > MANY_ROWS:
-        breaches = hold_by_parts(rules, read_groups(file.path, list(ruled)))
+        breaches = hold_by_parts(rules, read_groups(file.path, list(ruled), plain=True))
     else:
         breaches, unchecked = hold_to_suite(contract.name, rules, read_table(file.path))
 
@@ -46,7 +46,7 @@ def check_table(contract: Table, file: TableFile) -> Checked:
 
     broken = [
         *told("critical"),
-        *violations(read_groups(file.path, checked_columns(contract)), contract),
+        *violations(read_groups(file.path, checked_columns(contract), plain=True), contract),
     ]
     return Checked(tuple(broken), tuple(told("warning")), tuple(unchecked))
 

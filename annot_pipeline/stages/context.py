@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.tables import TableFile, write_table
@@ -28,7 +29,10 @@ class Read(Protocol):
 
 @dataclass(frozen=True)
 class StageContext:
-    """What a stage may use; large tables can be written to ``folder`` straight away."""
+    """What a stage may use; large tables can be written to ``folder`` straight away.
+
+    ``read`` gives an input table whole, ``parts`` a row group at a time.
+    """
 
     campaign: LoadedCampaign
     folder: Path
@@ -36,12 +40,18 @@ class StageContext:
     judge_key: Callable[[], bytes]
     inputs: Mapping[str, TableFile]
     read: Read
+    parts: Callable[[str], Iterator[pa.Table]]
     progress: Callable[[str], None]
 
     def tasks_of(self, *kinds: str) -> list[str]:
         """Names of the tasks of some kinds."""
         rows = self.read("tasks").select(["task", "kind"]).to_pylist()
         return [row["task"] for row in rows if row["kind"] in kinds]
+
+    @property
+    def salt(self) -> str:
+        """Hashed into the published ids of judgments."""
+        return derive(self.judge_key(), "judgment")
 
     @property
     def queries(self) -> Queries:
@@ -69,10 +79,11 @@ class Made:
             return made
         try:
             with made() if callable(made) else nullcontext(made) as rows:
-                return write_table(path, _as_declared(rows, name))
+                return write_table(path, _as_declared(rows, name), published=name in GOLD)
         except pa.ArrowInvalid:  # a null where none may be: written, so that its gate names the row
             with made() if callable(made) else nullcontext(made) as rows:
-                return write_table(path, _as_declared(rows, name, may_be_null=True))
+                declared = _as_declared(rows, name, may_be_null=True)
+                return write_table(path, declared, published=name in GOLD)
 
 
 def _as_declared(rows: Rows, name: str, *, may_be_null: bool = False) -> Rows:

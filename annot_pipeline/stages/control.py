@@ -7,14 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from annot_pipeline.contracts import FATES, TEXT, fates_text
+from annot_pipeline.contracts import FATES, fates_text
 from annot_pipeline.stages.context import Made, StageContext, task_sizes
 from annot_pipeline.storage.queries import cut
-from annot_pipeline.storage.tables import UNIQUE, TableFile, read_groups, read_table, write_table
-
-NAMES = pa.dictionary(pa.int32(), TEXT)
+from annot_pipeline.storage.tables import (
+    TableFile,
+    read_groups,
+    read_table,
+    streamed,
+    write_table,
+)
 
 
 def control_judges_of_campaign(context: StageContext) -> Made:
@@ -69,12 +72,7 @@ def with_verdicts(settled: Path, tests: pa.Table, path: Path) -> TableFile:
     """Write settled judgments to ``path`` with the fates that verdicts give them."""
     from annot_pipeline.steps.apply_verdicts import apply_verdicts
 
-    schema = pq.read_schema(settled)
-    names = [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
-    for name in names:
-        schema = schema.set(schema.get_field_index(name), pa.field(name, NAMES))
-    batches = apply_verdicts(read_groups(settled, encoded=names), tests)
-    return write_table(path, pa.RecordBatchReader.from_batches(schema, batches))
+    return write_table(path, streamed(apply_verdicts(read_groups(settled), tests)))
 
 
 def _adds_up(row: Mapping[str, int]) -> bool:

@@ -7,8 +7,8 @@ nothing new neither.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import pyarrow as pa
@@ -16,10 +16,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
 from annot_pipeline.errors import counted
-from annot_pipeline.stages.context import Made, StageContext, task_sizes
-from annot_pipeline.storage.keys import derive
-from annot_pipeline.storage.queries import cut
-from annot_pipeline.storage.tables import read_table
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.storage.tables import read_table, streamed
 
 
 def infer_label_tables(context: StageContext) -> Made:
@@ -204,8 +202,12 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
 
 def set_judgments_aside(context: StageContext) -> Made:
     """Judgments that a calculation could not take."""
-    kinds = list(context.campaign.settings.quality.paired_controls)
-    parameters = _published_ids(context) | {"paired_controls": kinds}
+    settings = context.campaign.settings
+    parameters = {
+        "salt": context.salt,
+        "pseudonymize": settings.privacy.pseudonymize,
+        "paired_controls": list(settings.quality.paired_controls),
+    }
     return _by_query(context, "gold/set_aside", "set_aside", parameters)
 
 
@@ -237,8 +239,15 @@ def describe_items(context: StageContext) -> Made:
 
 def list_judgments(context: StageContext) -> Made:
     """What every judge answered, once."""
-    of = ("controlled", "standardized")
-    return _by_query(context, "gold/judgments", "judgments", _published_ids(context), by_task=of)
+    from annot_pipeline.steps.list_judgments import judgment_rows
+
+    z, tasks, items = map(context.read, ("standardized", "tasks", "item_rows"))
+    pseudonyms = context.campaign.settings.privacy.pseudonymize
+    salt = context.salt if pseudonyms else None
+    return _in_parts(
+        "judgments",
+        lambda: judgment_rows(context.parts("controlled"), z["z"], tasks, items, salt=salt),
+    )
 
 
 def add_up_costs(context: StageContext) -> Made:
@@ -257,32 +266,22 @@ def add_up_costs(context: StageContext) -> Made:
 
 def trace_lineage(context: StageContext) -> Made:
     """The fate and place of every record."""
-    of = ("controlled",)
-    made = _by_query(context, "gold/lineage", "lineage", _published_ids(context), by_task=of)
+    from annot_pipeline.steps.trace_lineage import lineage_rows
+
+    exports = context.read("exports")
+    made = _in_parts("lineage", lambda: lineage_rows(context.parts("controlled"), exports))
     made.facts["records"] = context.inputs["controlled"].rows
     return made
 
 
-def _published_ids(context: StageContext) -> dict[str, Any]:
-    """What a query needs to publish ids of judgments."""
-    return {
-        "salt": derive(context.judge_key(), "judgment"),
-        "pseudonymize": context.campaign.settings.privacy.pseudonymize,
-    }
+def _in_parts(table: str, parts: Callable[[], Iterator[pa.Table]]) -> Made:
+    """A table whose rows are made part by part, as they are written."""
+    return Made({table: lambda: nullcontext(streamed(parts()))})
 
 
 def _by_query(
-    context: StageContext,
-    query: str,
-    table: str,
-    parameters: Mapping[str, Any] | None = None,
-    *,
-    by_task: Sequence[str] = (),
+    context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
 ) -> Made:
-    """A table that a query makes; of whole inputs, or of some of them a few tasks at a time."""
+    """A table that a query makes."""
     paths = {name: file.path for name, file in context.inputs.items()}
-    if not by_task:
-        return Made({table: lambda: context.queries.run(query, paths, parameters)})
-    parts = cut(task_sizes(context.queries, paths["controlled"]))
-    run = partial(context.queries.run_by_task, query, paths, parameters, parts=parts, of=by_task)
-    return Made({table: run})
+    return Made({table: lambda: context.queries.run(query, paths, parameters)})

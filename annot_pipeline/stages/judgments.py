@@ -33,11 +33,15 @@ def settle_judgments(context: StageContext) -> Made:
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
     inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
     path = context.folder / "settled.parquet"
-    drop = {"drop_rejected": settings.quality.rejected_assignments == "drop"}
+    parameters = {
+        "drop_rejected": settings.quality.rejected_assignments == "drop",
+        "pseudonymize": settings.privacy.pseudonymize,
+        "salt": context.salt,
+    }
     with queries.run_by_task(
         "ingest/settle_judgments",
         inputs,
-        drop,
+        parameters,
         made={"keyed": "ingest/key_records"},
         parts=cut(_sizes(names)),  # ids name their task: no two parts share one
         of=("records",),
@@ -67,7 +71,9 @@ def settle_judgments(context: StageContext) -> Made:
         "look_alikes": _all_look_alikes(queries, path),
         "superseded_by_order": queries.table(
             "audit/superseded_by_order", {"judgments": path, "record_files": record_files}
-        ).to_pylist(),
+        ).to_pylist()
+        if fates["superseded"]
+        else [],
         "experts_disagree": [
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
             for row in queries.table("audit/expert_disagreements", {"judgments": path}).to_pylist()

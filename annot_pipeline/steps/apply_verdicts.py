@@ -12,9 +12,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.steps.indexing import index, index_pairs, is_any, names_of, text_keys
 
 
-def apply_verdicts(
-    judgments: Iterable[pa.Table], judge_tests: pa.Table
-) -> Iterator[pa.RecordBatch]:
+def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iterator[pa.Table]:
     """The same rows in the same order, with the fates that judge control gives them.
 
     Parameters
@@ -38,7 +36,7 @@ def apply_verdicts(
             if pa.types.is_dictionary(field.type):
                 values = values.dictionary_encode().cast(field.type)
             part = part.set_column(part.schema.get_field_index(name), field, values)
-        yield from part.to_batches()
+        yield part
 
 
 def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> pa.Array:

@@ -19,6 +19,7 @@ from annot_pipeline.methods.constant_runs import longest_constant_runs
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.zscores import ZScores, z_scores
 from annot_pipeline.steps.indexing import index, index_pairs, is_any, names_of
+from annot_pipeline.steps.listed_items import ListedItems
 from annot_pipeline.steps.orient_scores import OrientedScores, orient_scores
 
 COUNTED = ("used", "control", "judge_failed")
@@ -65,13 +66,7 @@ def standardize_scores(
         ``standardized`` (a row a scalar judgment that counts: names, ``kept`` by judge
         control, ``score`` turned so that more is better, ``z``), ``judge_scores``.
     """
-    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].combine_chunks()
-    rows = judgments.filter(
-        pc.and_(
-            is_any(judgments["task"], scalar.cast(TEXT)),
-            is_any(judgments["fate"], COUNTED),
-        )
-    )
+    rows = judgments.filter(takes_part(judgments, tasks))
     task, judge = index(rows["task"]), index(rows["judge"])
     judges = index_pairs(task.codes, judge.codes)
     n_judges = judges.first.size
@@ -84,7 +79,7 @@ def standardize_scores(
         counts=None if settings.controls == "include" else ordinary,
         arithmetic=settings.arithmetic,
     )
-    standardized = described(rows.select(DESCRIBING), items)
+    standardized = ListedItems(items).describe(rows.select(DESCRIBING))
     standardized = standardized.append_column(
         "kept", pc.invert(is_any(rows["fate"], ("judge_failed",)))
     )
@@ -116,19 +111,18 @@ def standardize_scores(
     return {"standardized": standardized, "judge_scores": table}, facts
 
 
-def described(rows: pa.Table, items: pa.Table) -> pa.Table:
-    """Rows with the segments and systems that item tables give their items."""
-    if not items.num_rows:
-        return rows
-    listed = items.sort_by("place")
-    first = np.sort(np.unique(index(listed["item"]).codes, return_index=True)[1])
-    listed = listed.take(pa.array(first))
-    place = pc.index_in(rows["item"].cast(TEXT), listed["item"].cast(TEXT).combine_chunks())
-    for name in ("segment", "system"):
-        given = listed[name].cast(TEXT).combine_chunks().take(place.combine_chunks())
-        at = rows.schema.get_field_index(name)
-        rows = rows.set_column(at, name, pc.coalesce(given, rows[name].cast(TEXT)))
-    return rows
+def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
+    """Whether each judgment is one of those that are standardised: scalar, and it counts.
+
+    Parameters
+    ----------
+    judgments
+        ``task``, ``fate``.
+    tasks
+        ``task``, ``kind``.
+    """
+    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].combine_chunks()
+    return pc.and_(is_any(judgments["task"], scalar.cast(TEXT)), is_any(judgments["fate"], COUNTED))
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:

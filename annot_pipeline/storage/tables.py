@@ -6,6 +6,7 @@ import bisect
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,7 +22,7 @@ SMALL = 16 << 20
 aborts (5 of 120 on a busy machine, pyarrow 26), and a script that reads one table is that quick."""
 
 
-UNIQUE = frozenset({"judgment_id"})
+UNIQUE = frozenset({"judgment_id", "public_id"})
 """Text columns of which no two rows are alike: to code them takes longer than to hold them."""
 
 
@@ -34,15 +35,26 @@ class TableFile:
     rows: int
 
 
-def write_table(path: Path, rows: pa.Table | pa.RecordBatchReader) -> TableFile:
-    """Write Parquet (zstd). The bytes depend on the rows and their order alone."""
-    if isinstance(rows, pa.Table):
-        pq.write_table(rows, path, compression="zstd", row_group_size=ROW_GROUP)
-        return TableFile(path, file_sha256(path), rows.num_rows)
+def write_table(
+    path: Path, rows: pa.Table | pa.RecordBatchReader, *, published: bool = False
+) -> TableFile:
+    """Write Parquet (zstd). The bytes depend on the rows and their order alone.
+
+    Parameters
+    ----------
+    published
+        Whether strangers will look for rows: least and greatest values of all columns are kept
+        then, by row group, which is nearly half of the work; else of the column ``task`` alone.
+    """
+    batches = rows.to_batches() if isinstance(rows, pa.Table) else _ahead(rows)
     n_rows = 0
-    with pq.ParquetWriter(path, rows.schema, compression="zstd") as writer:
-        for group in _regrouped(_ahead(rows)):
-            writer.write_table(group, row_group_size=ROW_GROUP)
+    told: bool | list[str] = published or list({"task"} & set(rows.schema.names))
+    with pq.ParquetWriter(
+        path, rows.schema, compression="zstd", write_statistics=told or False
+    ) as writer:
+        for group in _regrouped(batches):
+            # pages end where chunks end: one chunk, however the rows came
+            writer.write_table(group.combine_chunks(), row_group_size=ROW_GROUP)
             n_rows += group.num_rows
     return TableFile(path, file_sha256(path), n_rows)
 
@@ -88,9 +100,10 @@ def read_table(
     with pq.ParquetFile(path) as file:
         metadata, schema = file.metadata, file.schema_arrow
     wanted = schema.names if columns is None else list(columns)
-    texts = [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
     groups = None if tasks is None else _groups_of(metadata, tasks)
-    return _read(path, path.stat().st_size, metadata, texts, wanted, groups).select(wanted)
+    return _read(path, path.stat().st_size, metadata, _encoded(schema), wanted, groups).select(
+        wanted
+    )
 
 
 def _groups_of(metadata: pq.FileMetaData, tasks: Collection[str]) -> list[int]:
@@ -131,12 +144,31 @@ def _read(
 
 
 def read_groups(
-    path: Path, columns: Sequence[str] | None = None, *, encoded: Sequence[str] = ()
+    path: Path, columns: Sequence[str] | None = None, *, plain: bool = False
 ) -> Iterator[pa.Table]:
-    """Read some columns of Parquet, or all, row group by row group; some dictionary-encoded."""
-    with pq.ParquetFile(path, read_dictionary=list(encoded)) as file:
+    """Read some columns of Parquet, or all, row group by row group; texts encoded, or plain.
+
+    Where there are no rows, one table without any tells the columns.
+    """
+    with pq.ParquetFile(path) as file:
+        texts = [] if plain else _encoded(file.schema_arrow)
+    with pq.ParquetFile(path, read_dictionary=texts) as file:
+        if not file.num_row_groups:
+            yield file.read(columns)
         for group in range(file.num_row_groups):
             yield file.read_row_group(group, columns)
+
+
+def _encoded(schema: pa.Schema) -> list[str]:
+    """Columns of text to read dictionary-encoded."""
+    return [f.name for f in schema if pa.types.is_string(f.type) and f.name not in UNIQUE]
+
+
+def streamed(parts: Iterator[pa.Table]) -> pa.RecordBatchReader:
+    """Rows that come in parts, at least one, all with the columns of the first."""
+    first = next(parts)
+    batches = (batch for part in chain([first], parts) for batch in part.to_batches())
+    return pa.RecordBatchReader.from_batches(first.schema, batches)
 
 
 def read_unharmed(

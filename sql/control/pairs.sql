@@ -17,13 +17,14 @@ WITH counted AS (
     WHERE j.fate IN ('used', 'control')
 ),
 controls AS (
-    SELECT
-        *,
-        count(*) OVER (
-            PARTITION BY task, judge, hit, criterion, control, coalesce(control_of, output)
-        ) AS n_alike
+    SELECT *, coalesce(control_of, output) AS shown
     FROM counted
     WHERE control IN ('ask_again', 'bad_reference', 'good_reference')
+),
+alike AS (
+    SELECT task, judge, hit, criterion, control, shown, count(*) AS n
+    FROM controls
+    GROUP BY ALL
 ),
 -- what an ordinary judgment can be found by, in the order of preference
 named AS (
@@ -67,13 +68,22 @@ matched AS (
 ),
 found AS (
     SELECT
-        *,
+        judgment_id,
+        arg_min(n_ordinary, preference) AS n_ordinary,
+        arg_min(score, preference) AS score,
+        arg_min(ordinary_id, preference) AS ordinary_id,
         -- its native id (preference 4) says another judgment than its item does
-        max(CASE WHEN preference = 4 THEN ordinary_id END) OVER of_control
-            <> min_by(ordinary_id, preference) OVER of_control AS is_ambiguous
+        max(CASE WHEN preference = 4 THEN ordinary_id END) <> arg_min(ordinary_id, preference)
+            AS is_ambiguous
     FROM matched
-    WINDOW of_control AS (PARTITION BY judgment_id)
-    QUALIFY row_number() OVER (PARTITION BY judgment_id ORDER BY preference) = 1
+    GROUP BY judgment_id
+),
+-- controls of one kind that belong to one judgment are alike, however they name it
+belonging AS (
+    SELECT f.ordinary_id, c.control, count(*) AS n
+    FROM controls AS c
+    JOIN found AS f USING (judgment_id)
+    GROUP BY f.ordinary_id, c.control
 ),
 -- who judged what controls without their own judgment ask for: whether anybody else did
 judged AS (
@@ -93,13 +103,8 @@ by_others AS (
 ),
 paired AS (
     SELECT
-        c.* EXCLUDE (n_alike),
-        -- controls of one kind that belong to one judgment are alike, however they name it
-        greatest(
-            c.n_alike,
-            CASE WHEN f.ordinary_id IS NOT NULL
-                THEN count(*) OVER (PARTITION BY f.ordinary_id, c.control) END
-        ) AS n_alike,
+        c.*,
+        greatest(a.n, g.n) AS n_alike,
         f.judgment_id IS NOT NULL AS is_found,
         f.n_ordinary,
         coalesce(f.is_ambiguous, false) AS is_ambiguous,
@@ -107,7 +112,12 @@ paired AS (
         f.ordinary_id AS found_id,
         b.judgment_id IS NOT NULL AS is_by_another
     FROM controls AS c
+    JOIN alike AS a
+        ON c.task = a.task AND c.judge = a.judge AND c.hit IS NOT DISTINCT FROM a.hit
+        AND c.criterion IS NOT DISTINCT FROM a.criterion AND c.control = a.control
+        AND c.shown IS NOT DISTINCT FROM a.shown
     LEFT JOIN found AS f ON c.judgment_id = f.judgment_id
+    LEFT JOIN belonging AS g ON f.ordinary_id = g.ordinary_id AND c.control = g.control
     LEFT JOIN by_others AS b ON c.judgment_id = b.judgment_id
 )
 SELECT

@@ -29,4 +29,4 @@ comes AS (
 SELECT * FROM stays
 UNION ALL BY NAME
 SELECT * FROM comes
-ORDER BY task, item, judge, judgment_id
+ORDER BY task, coalesce(item, item_a || ' | ' || item_b), judge_id, public_id

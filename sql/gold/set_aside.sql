@@ -2,7 +2,7 @@
 -- Inputs: controlled, tasks (task, kind), item_rows (item, system, place), control_pairs,
 -- known_answers, judge_scores, not_compared (task, item, judge_id, judgment_id, left_out_of,
 -- reason).
--- Parameters: salt, pseudonymize: as in lineage.sql; paired_controls: kinds of controls that
+-- Parameters: salt, pseudonymize: as in settle_judgments.sql; paired_controls: kinds of controls that
 -- judge control compares with their ordinary judgments; without one they are left out of it.
 WITH listed AS (
     SELECT item, system FROM item_rows

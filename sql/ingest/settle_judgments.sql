@@ -1,5 +1,5 @@
 -- One row is a record: a judgment cell of a raw row, with its id and its fate so far.
--- Inputs: keyed (as key_records.sql gives it).
+-- Inputs: keyed (as key_records.sql gives it), record_files.
 --
 -- id: 32 hex digits: the key, and where a file repeats a key, the key with its ordinal there,
 -- ordered by answer, so that repeats within a file stay apart whatever the order of rows.
@@ -9,7 +9,10 @@
 -- Adjudications have no ordinals: all decisions of an expert on an item are one id, in one file
 -- too. Of one item, whoever decided, the latest counts; where nothing tells which that is, the
 -- first by label, so that the order of rows never does.
--- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected.
+-- Rows have the order in which they are published; public_id is the published id.
+-- Parameters: drop_rejected: whether the judgments of a rejected assignment are rejected;
+-- pseudonymize: whether judges are pseudonyms; salt: hashed into published ids then, so that
+-- nobody without the key can test a guess of who judged.
 WITH repeated_keys AS (
     SELECT source_order, file_order, judgment_key
     FROM keyed
@@ -90,7 +93,9 @@ judged AS (
         CASE WHEN NOT coalesce(d.counts, v.counts, true) THEN concat_ws(
             ', ', '''' || left(label, 60) || '''', score, preference, rank,
             rank_a || ' and ' || rank_b
-        ) END AS answer
+        ) END AS answer,
+        CASE WHEN reason IS NULL AND NOT is_dismissed
+            THEN replace(CAST(id AS VARCHAR), '-', '') END AS judgment_id
     FROM identified AS i
     LEFT JOIN versions AS v
         ON i.source_order = v.source_order AND i.file_order = v.file_order
@@ -98,10 +103,18 @@ judged AS (
     LEFT JOIN decisions AS d
         ON i.source_order = d.source_order AND i.file_order = d.file_order
         AND i.record = d.record
+),
+files AS (
+    SELECT
+        source_order, file_order,
+        rank() OVER (ORDER BY source_sha256) AS by_bytes,
+        rank() OVER (ORDER BY source_file) AS by_name
+    FROM record_files
 )
 SELECT
-    CASE WHEN reason IS NULL AND NOT is_dismissed
-        THEN replace(CAST(id AS VARCHAR), '-', '') END AS judgment_id,
+    judgment_id,
+    CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
+        AS public_id,
     task, judge, judge_id, item, item_a, item_b, system, segment,
     system_a, system_b, criterion, label, score, preference, ranking, rank,
     rank_a, rank_b, hit, "position", control, control_of, truth, native_id,
@@ -129,4 +142,6 @@ SELECT
     END AS reason,
     source_order, file_order, "row" AS source_row, cell
 FROM judged
-ORDER BY task, item, judge, id, source_order, file_order, record
+JOIN files USING (source_order, file_order)
+ORDER BY task, coalesce(item, item_a || ' | ' || item_b), judge_id, public_id, by_bytes,
+    source_row, cell, by_name, fate

@@ -46,6 +46,17 @@ def test_sums_are_exact_and_do_not_depend_on_the_order():
     assert plain.tolist() != exact  # what summing in the order of rows gives
 
 
+def test_no_moment_depends_on_the_order_of_rows():
+    rng = np.random.default_rng(5)
+    groups, values = rng.integers(3, size=9_000), rng.normal(50, 20, size=9_000)
+    first = moments(groups, values, n_groups=3)
+    for _ in range(3):
+        order = rng.permutation(groups.size)
+        again = moments(groups[order], values[order], n_groups=3)
+        np.testing.assert_array_equal(again.variance, first.variance)
+        np.testing.assert_array_equal(again.mean, first.mean)
+
+
 def test_nothing_sums_to_nothing():
     none = np.empty(0)
     assert sums(none.astype(int), none, n_groups=2).tolist() == [0, 0]

@@ -25,7 +25,7 @@ from annot_pipeline.steps.comparing.imply_comparisons import (
     imply_comparisons,
 )
 from annot_pipeline.steps.indexing import index, index_pairs, is_any
-from annot_pipeline.steps.standardize_scores import described
+from annot_pipeline.steps.listed_items import ListedItems
 
 COUNTED = ("used", "judge_failed")
 COMPARED_SHARE = 0.5
@@ -85,14 +85,15 @@ def break_into_comparisons(
     ranked = _of(counted, kinds, "ranking")
     is_pair = pc.is_valid(ranked["item_a"])  # as tournaments of a ranking task come back
     asked_pairs = ranked.filter(is_pair)
-    ranked = described(ranked.filter(pc.invert(is_pair)), items)
+    listed = ListedItems(items)
+    ranked = listed.describe(ranked.filter(pc.invert(is_pair)))
     valued, value, unranked = _values(ranked)
     placed = _placings(_one_a_ranking(valued), value, 0.0)
     scored = standardized.filter(is_any(standardized["control"], ("none",)))
     scored = _side_by_side(scored)
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_of(counted, kinds, "pairwise"), asked_pairs])
-    pairs = _described_pairs(pairs, items)
+    pairs = _described_pairs(pairs, listed)
     preferred = _preferences(pairs)
     table = comparison_table([placed.rows, implied.rows, preferred])
     reasons = pc.take(pa.array(LEFT_OUT_REASONS, TEXT), pa.array(placed.why))
@@ -303,14 +304,14 @@ def _preferences(rows: pa.Table) -> pa.Table:
     )
 
 
-def _described_pairs(rows: pa.Table, items: pa.Table) -> pa.Table:
+def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
     """Rows with the segments and systems that item tables give their items."""
     for side in ("a", "b"):
         one = pa.table(
             {"item": rows[f"item_{side}"], "segment": rows["segment"],
              "system": rows[f"system_{side}"]}
         )  # fmt: skip
-        found = described(one, items)
+        found = listed.describe(one)
         at = rows.schema.get_field_index(f"system_{side}")
         rows = rows.set_column(at, f"system_{side}", found["system"])
         rows = rows.append_column(f"segment_{side}", found["segment"].cast(TEXT))
