@@ -24,7 +24,7 @@ from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stages_for
 from annot_pipeline.storage.keys import derive, judge_key
-from annot_pipeline.storage.queries import sql_digest
+from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import TableFile, read_groups, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
@@ -200,7 +200,14 @@ class Build:
             facts |= {"contracts": contracts} if contracts else {}
             return tables, facts
 
-        return self.store.make(stage.name, key, basis, self.run, work)
+        result = self.store.make(stage.name, key, basis, self.run, work)
+        if sum(table.rows for table in result.tables.values()) > MANY_ROWS:
+            give_back_memory()
+        return result
+
+
+MANY_ROWS = 100_000
+"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
 
 
 def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:

@@ -267,13 +267,13 @@ def test_debugging_shows_where_it_broke(campaign):
 def test_sql_is_found_in_the_package_else_beside_it(tmp_path, monkeypatch):
     from annot_pipeline.storage import queries
 
-    beside = queries.sql_text("gold/lineage")
+    beside = queries.sql_text("gold/items")
     assert "SELECT" in beside
     inside = tmp_path / "annot_pipeline"
     (inside / "sql" / "gold").mkdir(parents=True)
-    (inside / "sql" / "gold" / "lineage.sql").write_text("-- inside")
+    (inside / "sql" / "gold" / "items.sql").write_text("-- inside")
     monkeypatch.setattr(queries, "files", lambda _: inside)
-    assert queries.sql_text("gold/lineage") == "-- inside"
+    assert queries.sql_text("gold/items") == "-- inside"
 
 
 def test_status_after_a_failed_gate_says_to_mend_it(capsys, campaign):

@@ -29,7 +29,7 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_no_number_depends_on_the_key(released):
-    one, other = released
+    one, _ = released
     tables = sorted(path.name for path in one.glob("*.parquet"))
     assert "scores.parquet" in tables
     for table in tables:

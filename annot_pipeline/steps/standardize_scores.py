@@ -67,6 +67,7 @@ def standardize_scores(
         control, ``score`` turned so that more is better, ``z``), ``judge_scores``.
     """
     rows = judgments.filter(takes_part(judgments, tasks))
+    del judgments  # both at once are a gigabyte of ten million judgments
     task, judge = index(rows["task"]), index(rows["judge"])
     judges = index_pairs(task.codes, judge.codes)
     n_judges = judges.first.size

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from annot_pipeline import pipeline
 from annot_pipeline.storage import queries
 from annot_pipeline.storage.queries import Tasks, cut
 from annot_pipeline.storage.tables import read_groups, read_table, write_table
@@ -39,6 +40,7 @@ def test_a_build_in_parts_gives_the_same_bytes(build_campaign, monkeypatch, tmp_
     gates = {"rejected_share": {"error": 1}}
     whole = build_campaign(exports, sources=sources, gates=gates)
     monkeypatch.setattr(queries, "PART_ROWS", size)
+    monkeypatch.setattr(pipeline, "MANY_ROWS", size)  # memory is given back
     places = (f"store={tmp_path}/other", f"gold={tmp_path}/other-gold")
     parts = build_campaign(exports, *places, sources=sources, gates=gates)
     assert parts.hashes() == whole.hashes()
