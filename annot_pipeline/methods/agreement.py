@@ -22,11 +22,13 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from annot_pipeline.methods.bootstrap import (
+    Counts,
     Estimate,
     Floats,
     ItemResamples,
     Rng,
     replicate,
+    replicate_counts,
     weighted,
 )
 from annot_pipeline.methods.krippendorff import (
@@ -38,6 +40,7 @@ from annot_pipeline.methods.krippendorff import (
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.rating_counts import Overlap, RatingCounts, n_distinct
 from annot_pipeline.methods.rating_pairs import Partners
+from annot_pipeline.methods.whole_numbers import WholeMatrix, narrowest
 
 Codes = npt.NDArray[np.int64]
 
@@ -228,7 +231,7 @@ def _judge_pair_statistics(
 ) -> _JudgePairs:
     sums = np.zeros((4, 1 + (resamples.rounds if resamples.n_items else 0)))
     for block in _pair_blocks(cells, partners):
-        sums += replicate(block.sums, resamples, floats_per_round=block.floats_per_round)
+        sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
     agreement, n_pairs, kappa, n_kappas = sums
     with np.errstate(invalid="ignore", divide="ignore"):
         means = agreement / n_pairs, kappa / n_kappas
@@ -264,10 +267,10 @@ class _PairBlock:
         ``(n_pairs, n_pair_labels)`` ones: sums rows by pair of judges.
     """
 
-    first: csr_array
-    second: csr_array
-    agreeing: csr_array
-    members: csr_array
+    first: WholeMatrix
+    second: WholeMatrix
+    agreeing: WholeMatrix
+    members: WholeMatrix
 
     @classmethod
     def of(cls, cells: RatingCounts, partners: Partners, rows: Codes) -> _PairBlock:
@@ -289,27 +292,34 @@ class _PairBlock:
         agreeing = (n[agree], (pair_of[at_first[agree]], items[agree]))
         members = np.append(np.flatnonzero(new_pair), found.size)
         return cls(
-            first=coo_array((n, (at_first, items)), shape=shape).tocsr(),
-            second=coo_array((n, (at_second, items)), shape=shape).tocsr(),
-            agreeing=coo_array(agreeing, shape=(n_pairs, cells.n_items)).tocsr(),
-            members=csr_array(
-                (np.ones(found.size), np.arange(found.size), members), (n_pairs, found.size)
-            ),
+            *(
+                WholeMatrix.of(matrix)
+                for matrix in (
+                    coo_array((n, (at_first, items)), shape=shape).tocsr(),
+                    coo_array((n, (at_second, items)), shape=shape).tocsr(),
+                    coo_array(agreeing, shape=(n_pairs, cells.n_items)).tocsr(),
+                    csr_array(
+                        (np.ones(found.size), np.arange(found.size), members),
+                        (n_pairs, found.size),
+                    ),
+                )
+            )
         )
 
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        n_pairs, n_pair_labels = self.members.shape
-        return int(self.first.shape[1] + 3 * n_pair_labels + 6 * n_pairs)
+        n_pairs, n_pair_labels = self.members.matrix.shape
+        return int(self.first.matrix.shape[1] + 3 * n_pair_labels + 6 * n_pairs)
 
-    def sums(self, weights: Floats) -> Floats:
+    def sums(self, weights: Counts) -> Floats:
         """Sum of A, number of pairs, sum of kappa, number of kappas: ``(4, n_rounds)``."""
-        first = self.first @ weights
-        pairs = self.members @ first
-        first *= self.second @ weights
-        unlike = pairs**2 - self.members @ first  # (1 - C) pairs^2; integers, so 0 is exact
-        agreeing = self.agreeing @ weights
+        first, second = self.first @ weights, self.second @ weights
+        pairs = (self.members @ first).astype(np.float64)
+        kind = narrowest(int(pairs.max(initial=0)) ** 2)
+        like = self.members @ np.multiply(first, second, dtype=kind, casting="unsafe")
+        unlike = pairs**2 - like  # (1 - C) pairs^2; integers, so 0 is exact
+        agreeing = (self.agreeing @ weights).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             agreement = agreeing / pairs
             kappa = 1 - (pairs - agreeing) * pairs / unlike

@@ -13,15 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int16]
 Rng = np.random.Generator | int
 
 _BUDGET = 4_000_000  # floats in the work arrays of one chunk of rounds: 32 MB
 _WIDEST = 32  # rounds in one chunk: wider ones only leave the cache
+_MOST_KEPT = 50_000_000  # items by rounds kept once they are drawn: 100 MB
+_DRAWN_AT_ONCE = 100_000  # items, in whole rounds
 
 
 @dataclass(frozen=True)
@@ -83,19 +88,47 @@ class ItemResamples:
         first, second = np.random.default_rng(rng).integers(2**63, size=2)
         return cls(n_items, rounds, (int(first), int(second)))
 
-    def chunks(self, width: int) -> Iterator[Floats]:
-        """Yield weights ``(n_items, up to width)``, first a column of ones: the data itself.
+    def counts(self, width: int) -> Iterator[Counts]:
+        """Yield how often each item was drawn, ``(n_items, up to width)``.
 
-        That column is a chunk of its own, so that no value depends on the number of rounds.
+        First comes a column of ones: the data itself. It is a chunk of its own, so that no value
+        depends on the number of rounds. 16 bits hold any count that is met: that an item is
+        drawn 32,768 times has no chance that a double could say.
         """
-        yield np.ones((self.n_items, 1))
-        rng, n = np.random.default_rng(self.seed), self.n_items
-        for start in range(0, self.rounds if n else 0, width):
-            # a row a round, turned at the end: a column at a time would be scattered writes
-            times = np.empty((min(width, self.rounds - start), n), np.int32)
-            for drawn in times:
-                drawn[:] = np.bincount(rng.integers(n, size=n), minlength=n)
-            yield times.T.astype(np.float64, order="C")
+        yield np.ones((self.n_items, 1), np.int16)
+        rng = np.random.default_rng(self.seed)
+        if not self.n_items:
+            return
+        kept = self._kept
+        for start in range(0, self.rounds, width):
+            stop = min(start + width, self.rounds)
+            drawn = self._draw(rng, stop - start) if kept is None else kept[start:stop]
+            yield np.ascontiguousarray(drawn.T)
+
+    def chunks(self, width: int) -> Iterator[Floats]:
+        """Yield the same as weights, to be multiplied with what is no whole number."""
+        for counts in self.counts(width):
+            yield counts.astype(np.float64)
+
+    @cached_property
+    def _kept(self) -> Counts | None:
+        """All rounds, ``(rounds, n_items)``, for who reads them again; None if they are many."""
+        if self.rounds * self.n_items > _MOST_KEPT:
+            return None
+        return self._draw(np.random.default_rng(self.seed), self.rounds)
+
+    def _draw(self, rng: np.random.Generator, rounds: int) -> Counts:
+        """Draw the next rounds, ``(rounds, n_items)``: a round after the other from the stream."""
+        n, times = self.n_items, np.empty((rounds, self.n_items), np.int16)
+        code = np.int32 if n < 2**31 else np.int64  # the same draws
+        step = max(_DRAWN_AT_ONCE // n, 1)
+        for start in range(0, rounds, step):
+            part = times[start : start + step]
+            drawn = rng.integers(n, size=part.size, dtype=code)
+            ends = np.arange(0, part.size + 1, n, dtype=code)
+            # a sparse array of ones that are added up where they fall on one place
+            csr_array((np.ones(part.size, np.int16), drawn, ends), part.shape).toarray(out=part)
+        return times
 
 
 def replicate(
@@ -117,8 +150,20 @@ def replicate(
     Floats
         ``(n_statistics, 1 + rounds)``, the data itself first; without items that column only.
     """
-    width = min(max(_BUDGET // max(floats_per_round, 1), 1), _WIDEST)
-    return np.concatenate([statistics(chunk) for chunk in resamples.chunks(width)], axis=1)
+    chunks = resamples.chunks(_width(floats_per_round))
+    return np.concatenate([statistics(chunk) for chunk in chunks], axis=1)
+
+
+def replicate_counts(
+    statistics: Callable[[Counts], Floats], resamples: ItemResamples, *, floats_per_round: int
+) -> Floats:
+    """Compute as `replicate` does what takes the weights as whole numbers."""
+    counts = resamples.counts(_width(floats_per_round))
+    return np.concatenate([statistics(chunk) for chunk in counts], axis=1)
+
+
+def _width(floats_per_round: int) -> int:
+    return min(max(_BUDGET // max(floats_per_round, 1), 1), _WIDEST)
 
 
 def weighted(per_item: Floats | npt.NDArray[np.int64], weights: Floats) -> Floats:

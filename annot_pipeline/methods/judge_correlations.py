@@ -25,11 +25,19 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, vstack
 
-from annot_pipeline.methods.bootstrap import Estimate, Floats, ItemResamples, Rng, replicate
+from annot_pipeline.methods.bootstrap import (
+    Counts,
+    Estimate,
+    Floats,
+    ItemResamples,
+    Rng,
+    replicate_counts,
+)
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.methods.whole_numbers import WholeMatrix
 
 Codes = npt.NDArray[np.int64]
 
@@ -129,8 +137,9 @@ def mean_spearman(
         block, n_listed = _PairBlock.of(scored, partners, rows)
         n_pairs, n_defined = n_pairs + n_listed, n_defined + block.n_pairs
         if block.n_pairs:
-            sums += replicate(block.sums, resamples, floats_per_round=block.floats_per_round)
-            used_items[block.ones.indices] = True
+            width = block.floats_per_round
+            sums += replicate_counts(block.sums, resamples, floats_per_round=width)
+            used_items[block.ones.matrix.indices] = True
             used_judges[block.judges % n_judges] = True
     with np.errstate(invalid="ignore"):
         mean = Estimate.of(_centred(sums[0] / sums[1]))
@@ -245,15 +254,17 @@ class _PairBlock:
     ones
         ``(n_pairs, n_items)`` 1 for each common item.
     ranks
-        ``(5 n_pairs, n_items)`` of the common items: all pairs' ranks by the first judge, by the
-        second, the squares of both, the products. Ranks are doubled and less their mean: whole
-        numbers.
+        ``(2 n_pairs, n_items)`` all pairs' ranks of the common items by the first judge, then by
+        the second, doubled and less their mean: whole numbers.
+    squares
+        ``(3 n_pairs, n_items)`` the squares of both ranks, then their product.
     judges
         ``(2 n_pairs,)`` codes of criterion and judge.
     """
 
-    ones: csr_array
-    ranks: csr_array
+    ones: WholeMatrix
+    ranks: WholeMatrix
+    squares: WholeMatrix
     judges: Codes
 
     @classmethod
@@ -275,30 +286,33 @@ class _PairBlock:
         pairs, items, x, y = pairs[vary], scored.items[first[vary]], x[vary], y[vary]
         starts, n = _runs(pairs)
         bounds, shape = np.append(starts, items.size), (n.size, scored.n_items)
-        ones = csr_array((np.ones(items.size), items, bounds), shape=shape)
-        parts = [
-            csr_array((part, items, bounds), shape=shape) for part in (x, y, x * x, y * y, x * y)
-        ]
+        ones, ranks, squares = (
+            WholeMatrix.of(
+                vstack([csr_array((part, items, bounds), shape) for part in parts], format="csr")
+            )
+            for parts in ([np.ones(items.size)], [x, y], [x * x, y * y, x * y])
+        )
         judges = np.concatenate(np.divmod(pairs[starts], max(scored.n_judges, 1)))
-        return cls(ones, vstack(parts, format="csr"), judges), n_listed
+        return cls(ones, ranks, squares, judges), n_listed
 
     @property
     def n_pairs(self) -> int:
         """Pairs of judges that have a correlation."""
-        return int(self.ones.shape[0])
+        return int(self.ones.matrix.shape[0])
 
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        return 2 * int(self.ones.shape[1]) + 12 * self.n_pairs
+        return 2 * int(self.ones.matrix.shape[1]) + 12 * self.n_pairs
 
-    def sums(self, weights: Floats) -> Floats:
+    def sums(self, weights: Counts) -> Floats:
         """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
-        n = self.ones @ weights
-        x, y, xx, yy, xy = (self.ranks @ weights).reshape(5, *n.shape)
+        n = (self.ones @ weights).astype(np.float64)
+        x, y = (self.ranks @ weights).astype(np.float64).reshape(2, *n.shape)
+        xx, yy, xy = (self.squares @ weights).astype(np.float64).reshape(3, *n.shape)
         xx, yy = n * xx, n * yy
         x_varies, y_varies = xx - x * x, yy - y * y  # whole numbers: 0 is exact below 2^53
-        defined = (self.ones @ (weights > 0).astype(np.float64)) >= FEWEST_ITEMS
+        defined = self.ones @ (weights > 0).astype(np.int16) >= FEWEST_ITEMS
         defined &= (x_varies > _NO_VARIANCE * xx) & (y_varies > _NO_VARIANCE * yy)
         with np.errstate(invalid="ignore", divide="ignore"):
             rho = (n * xy - x * y) / np.sqrt(x_varies * y_varies)
