@@ -25,6 +25,7 @@ Rng = np.random.Generator | int
 
 _BUDGET = 4_000_000  # floats in the work arrays of one chunk of rounds: 32 MB
 _WIDEST = 32  # rounds in one chunk: wider ones only leave the cache
+_CELLS = 40_000  # items by rounds whose values are computed at once: 320 kB
 _MOST_KEPT = 50_000_000  # items by rounds kept once they are drawn: 100 MB
 _DRAWN_AT_ONCE = 100_000  # items, in whole rounds
 
@@ -170,6 +171,39 @@ def weighted(per_item: Floats | npt.NDArray[np.int64], weights: Floats) -> Float
     """Sums of items' values ``(n_items,)`` in each resample, ``(n_rounds,)``."""
     # not matmul: its sums depend on the number of threads
     total: Floats = np.einsum("i,ir->r", per_item.astype(np.float64), weights)
+    return total
+
+
+def weighted_cells(
+    values: Callable[[slice], Floats], weights: Floats, scale: Floats | None = None
+) -> Floats:
+    """Sums over items of weights times values of item and round, ``(n_rounds,)``.
+
+    Items are taken in steps, whose values stay in the cache, and added one after the other: the
+    steps change no digit.
+
+    Parameters
+    ----------
+    values
+        From some items to their values ``(n_some, n_rounds)``, an array that may be changed.
+    weights
+        ``(n_items, n_rounds)``.
+    scale
+        ``(n_items,)`` factors besides; None for none.
+    """
+    (n, width), factors = weights.shape, () if scale is None else (scale,)
+    if width == 1:  # a column alone is added in another order, by parts
+        how = "ir,ir->r" if scale is None else "ir,ir,i->r"
+        return np.asarray(np.einsum(how, weights, values(slice(0, n)), *factors))
+    total, step = np.zeros(width), max(_CELLS // width, 1)
+    for start in range(0, n, step):
+        items = slice(start, start + step)
+        part = values(items)
+        part *= weights[items]
+        for factor in factors:
+            part *= factor[items, None]
+        part[0] += total
+        total = part.sum(axis=0)
     return total
 
 

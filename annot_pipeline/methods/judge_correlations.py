@@ -49,6 +49,7 @@ MOST_PAIR_WORK = 4_000_000_000
 
 # common items of pairs held at once, some 150 bytes each; every block draws the resamples anew
 _IN_BLOCK = 2_000_000
+_IN_PART = 500  # pairs of judges
 _NO_VARIANCE = 1e-12  # of n times the sum of squares: what rounding may leave of equal ranks
 
 
@@ -139,7 +140,7 @@ def mean_spearman(
         if block.n_pairs:
             width = block.floats_per_round
             sums += replicate_counts(block.sums, resamples, floats_per_round=width)
-            used_items[block.ones.matrix.indices] = True
+            used_items[block.items] = True
             used_judges[block.judges % n_judges] = True
     with np.errstate(invalid="ignore"):
         mean = Estimate.of(_centred(sums[0] / sums[1]))
@@ -251,21 +252,20 @@ class _PairBlock:
 
     Parameters
     ----------
-    ones
-        ``(n_pairs, n_items)`` 1 for each common item.
-    ranks
-        ``(2 n_pairs, n_items)`` all pairs' ranks of the common items by the first judge, then by
-        the second, doubled and less their mean: whole numbers.
-    squares
-        ``(3 n_pairs, n_items)`` the squares of both ranks, then their product.
+    parts
+        Few pairs each, so that the sums of many rounds stay in the cache.
+    items
+        Codes of the common items.
     judges
         ``(2 n_pairs,)`` codes of criterion and judge.
+    n_items
+        Size of the code range.
     """
 
-    ones: WholeMatrix
-    ranks: WholeMatrix
-    squares: WholeMatrix
+    parts: tuple[_Part, ...]
+    items: Codes
     judges: Codes
+    n_items: int
 
     @classmethod
     def of(cls, scored: _Scored, partners: Partners, rows: Codes) -> tuple[_PairBlock, int]:
@@ -285,49 +285,84 @@ class _PairBlock:
         vary = _any(x != 0, pairs) & _any(y != 0, pairs)  # equal ranks are all their mean
         pairs, items, x, y = pairs[vary], scored.items[first[vary]], x[vary], y[vary]
         starts, n = _runs(pairs)
-        bounds, shape = np.append(starts, items.size), (n.size, scored.n_items)
-        ones, ranks, squares = (
-            WholeMatrix.of(
-                vstack([csr_array((part, items, bounds), shape) for part in parts], format="csr")
-            )
-            for parts in ([np.ones(items.size)], [x, y], [x * x, y * y, x * y])
-        )
+        bounds = np.append(starts, items.size)
+        parts = []
+        for at in range(0, n.size, _IN_PART):
+            ends = bounds[at : at + _IN_PART + 1]
+            of = slice(ends[0], ends[-1])
+            parts.append(_Part.of(items[of], x[of], y[of], ends - ends[0], scored.n_items))
         judges = np.concatenate(np.divmod(pairs[starts], max(scored.n_judges, 1)))
-        return cls(ones, ranks, squares, judges), n_listed
+        return cls(tuple(parts), items, judges, scored.n_items), n_listed
 
     @property
     def n_pairs(self) -> int:
         """Pairs of judges that have a correlation."""
-        return int(self.ones.matrix.shape[0])
+        return self.judges.size // 2
 
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        return 2 * int(self.ones.matrix.shape[1]) + 12 * self.n_pairs
+        return 2 * self.n_items + 12 * self.n_pairs
 
     def sums(self, weights: Counts) -> Floats:
         """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
-        n = (self.ones @ weights).astype(np.float64)
-        x, y = (self.ranks @ weights).astype(np.float64).reshape(2, *n.shape)
-        xx, yy, xy = (self.squares @ weights).astype(np.float64).reshape(3, *n.shape)
-        xx, yy = n * xx, n * yy
+        drawn = np.minimum(weights, 1)
+        found = [part.weighed(weights, drawn) for part in self.parts]
+        return np.concatenate(found, axis=1).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Ranks of some pairs of judges: doubled and less their mean, so that they are whole numbers.
+
+    Parameters
+    ----------
+    ones
+        ``(n_pairs, n_items)`` 1 for each common item.
+    moments
+        ``(6 n_pairs, n_items)`` of each pair one row after the other: 1, the ranks by the first
+        judge and by the second, the squares of both, the products.
+    """
+
+    ones: WholeMatrix
+    moments: WholeMatrix
+
+    @classmethod
+    def of(cls, items: Codes, x: Floats, y: Floats, bounds: Codes, n_items: int) -> _Part:
+        """Take the items and ranks of pairs that begin and end at ``bounds (n_pairs + 1,)``."""
+        shape = (bounds.size - 1, n_items)
+        ones = np.ones(items.size)
+        of = [
+            csr_array((part, items, bounds), shape=shape)
+            for part in (ones, x, y, x * x, y * y, x * y)
+        ]
+        by_pair = np.arange(6 * shape[0]).reshape(6, -1).T.ravel()
+        moments = vstack(of, format="csr")[by_pair]
+        return cls(WholeMatrix.of(of[0]), WholeMatrix.of(moments))
+
+    def weighed(self, weights: Counts, drawn: Counts) -> Floats:
+        """Correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``."""
+        sums = self.moments @ weights
+        sums = sums.reshape(-1, 6, weights.shape[1]).transpose(1, 0, 2)
+        n, x, y, xx, yy, xy = sums.astype(np.float64, order="C")
+        xx *= n
+        yy *= n
         x_varies, y_varies = xx - x * x, yy - y * y  # whole numbers: 0 is exact below 2^53
-        defined = self.ones @ (weights > 0).astype(np.int16) >= FEWEST_ITEMS
+        defined = self.ones @ drawn >= FEWEST_ITEMS
         defined &= (x_varies > _NO_VARIANCE * xx) & (y_varies > _NO_VARIANCE * yy)
         with np.errstate(invalid="ignore", divide="ignore"):
             rho = (n * xy - x * y) / np.sqrt(x_varies * y_varies)
         weight = np.where(defined, n - 1, 0)
-        weighed = np.where(defined, np.clip(rho, -1, 1), 0) * weight
-        return np.stack([weighed.sum(axis=0), weight.sum(axis=0)])
+        return np.stack([np.where(defined, np.clip(rho, -1, 1), 0) * weight, weight])
 
 
 def _ranks(pairs: Codes, places: Codes) -> Floats:
     """Twice the average ranks less their mean, within runs of equal ``pairs``."""
     starts, n = _runs(pairs)
-    pair = np.repeat(np.arange(n.size), n)
-    order = np.lexsort((places, pair))  # rows of a pair stay where the pair is
-    ties, size = _runs(pair * (int(places.max(initial=0)) + 1) + places[order])
-    of = pair[ties]
+    keys = np.repeat(np.arange(n.size), n) * (int(places.max(initial=0)) + 1) + places
+    order = np.argsort(keys)  # rows of a pair stay where the pair is
+    ties, size = _runs(keys[order])
+    of = np.repeat(np.arange(n.size), n)[ties]
     ranks = np.empty(places.size)
     ranks[order] = np.repeat(2 * (ties - starts[of]) + size - n[of], size)
     return ranks

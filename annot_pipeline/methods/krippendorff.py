@@ -27,7 +27,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
-from annot_pipeline.methods.bootstrap import Estimate, Floats, ItemResamples, Rng, replicate
+from annot_pipeline.methods.bootstrap import (
+    Estimate,
+    Floats,
+    ItemResamples,
+    Rng,
+    replicate,
+    weighted_cells,
+)
 
 Codes = npt.NDArray[np.int64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -163,9 +170,19 @@ def ordinal_alpha(table: RatingTable, weights: Floats, code_counts: Floats) -> F
     n = code_counts.sum(axis=0)
     # mid-ranks about their mean, n / 2: halves of integers, so identical ratings differ by 0
     ranks = np.cumsum(code_counts, axis=0) - code_counts / 2 - n / 2
-    # sum of (x - y)^2 over ordered pairs = 2 (n_u sum x^2 - (sum x)^2)
-    spread = table.n[:, None] * (table.by_unit @ ranks**2) - (table.by_unit @ ranks) ** 2
-    observed = np.einsum("ur,ur,u->r", weights, spread, 2 / (table.n - 1))
+    squares = ranks**2
+
+    def spread(units: slice) -> Floats:
+        # sum of (x - y)^2 over ordered pairs = 2 (n_u sum x^2 - (sum x)^2)
+        counts = table.by_unit[units]
+        total = counts @ ranks
+        total *= total
+        found: Floats = counts @ squares
+        found *= table.n[units, None]
+        found -= total
+        return found
+
+    observed = weighted_cells(spread, weights, scale=2 / (table.n - 1))
     return _alpha(observed, 2 * n * (code_counts * ranks**2).sum(axis=0), n)
 
 
@@ -207,14 +224,29 @@ def _moments(table: RatingTable, domain: Floats) -> _Moments:
 def _interval_alpha(moments: _Moments, weights: Floats) -> Floats:
     n = _total(moments.n, weights)
     mean = _total(moments.n * moments.mean, weights) / n
-    about = moments.squares[:, None] + moments.n[:, None] * (moments.mean[:, None] - mean) ** 2
-    total = np.einsum("ur,ur->r", weights, about)
-    drawn = weights > 0
-    low = np.where(drawn, moments.low[:, None], np.inf).min(axis=0)
-    high = np.where(drawn, moments.high[:, None], -np.inf).max(axis=0)
-    total[low == high] = 0  # rounding of the mean is no disagreement
+
+    def about(units: slice) -> Floats:
+        squares: Floats = moments.mean[units, None] - mean
+        squares *= squares
+        squares *= moments.n[units, None]
+        squares += moments.squares[units, None]
+        return squares
+
+    total = weighted_cells(about, weights)
+    total[_are_alike(moments, weights)] = 0  # rounding of the mean is no disagreement
     observed = _total(2 * moments.n * moments.squares / (moments.n - 1), weights)
     return _alpha(observed, 2 * n * total, n)[None, :]
+
+
+def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
+    """Whether all values drawn in a round are one value, ``(n_rounds,)``."""
+    alike = _total((moments.low < moments.high).astype(np.float64), weights) == 0
+    if alike.any():  # each unit drawn holds one value only
+        drawn = weights[:, alike] > 0
+        low = np.where(drawn, moments.low[:, None], np.inf).min(axis=0)
+        high = np.where(drawn, moments.high[:, None], -np.inf).max(axis=0)
+        alike[alike] = low == high
+    return alike
 
 
 def _ratio_alpha(table: RatingTable, x: Floats, within: Floats, weights: Floats) -> Floats:
