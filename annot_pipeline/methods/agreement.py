@@ -40,7 +40,7 @@ from annot_pipeline.methods.krippendorff import (
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.rating_counts import Overlap, RatingCounts, n_distinct
 from annot_pipeline.methods.rating_pairs import Partners
-from annot_pipeline.methods.whole_numbers import WholeMatrix, narrowest
+from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest
 
 Codes = npt.NDArray[np.int64]
 
@@ -314,12 +314,14 @@ class _PairBlock:
 
     def sums(self, weights: Counts) -> Floats:
         """Sum of A, number of pairs, sum of kappa, number of kappas: ``(4, n_rounds)``."""
-        first, second = self.first @ weights, self.second @ weights
-        pairs = (self.members @ first).astype(np.float64)
+        drawn = WholeNumbers.of(weights)
+        first, second = self.first @ drawn, self.second @ drawn
+        pairs = (self.members @ WholeNumbers.of(first)).astype(np.float64)
         kind = narrowest(int(pairs.max(initial=0)) ** 2)
-        like = self.members @ np.multiply(first, second, dtype=kind, casting="unsafe")
+        both = np.multiply(first, second, dtype=kind, casting="unsafe")
+        like = self.members @ WholeNumbers.of(both)
         unlike = pairs**2 - like  # (1 - C) pairs^2; integers, so 0 is exact
-        agreeing = (self.agreeing @ weights).astype(np.float64)
+        agreeing = (self.agreeing @ drawn).astype(np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             agreement = agreeing / pairs
             kappa = 1 - (pairs - agreeing) * pairs / unlike

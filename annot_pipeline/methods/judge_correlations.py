@@ -37,7 +37,7 @@ from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.whole_numbers import WholeMatrix
+from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers
 
 Codes = npt.NDArray[np.int64]
 
@@ -302,12 +302,12 @@ class _PairBlock:
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        return 2 * self.n_items + 12 * self.n_pairs
+        return 1
 
     def sums(self, weights: Counts) -> Floats:
         """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
-        drawn = np.minimum(weights, 1)
-        found = [part.weighed(weights, drawn) for part in self.parts]
+        times, whether = WholeNumbers.of(weights), WholeNumbers.of(np.minimum(weights, 1))
+        found = [part.weighed(times, whether) for part in self.parts]
         return np.concatenate(found, axis=1).sum(axis=1)
 
 
@@ -340,15 +340,18 @@ class _Part:
         moments = vstack(of, format="csr")[by_pair]
         return cls(WholeMatrix.of(of[0]), WholeMatrix.of(moments))
 
-    def weighed(self, weights: Counts, drawn: Counts) -> Floats:
-        """Correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``."""
-        sums = self.moments @ weights
-        sums = sums.reshape(-1, 6, weights.shape[1]).transpose(1, 0, 2)
+    def weighed(self, times: WholeNumbers, whether: WholeNumbers) -> Floats:
+        """Correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``.
+
+        Of how many times each item was drawn, and whether it was.
+        """
+        sums = self.moments @ times
+        sums = sums.reshape(-1, 6, sums.shape[1]).transpose(1, 0, 2)
         n, x, y, xx, yy, xy = sums.astype(np.float64, order="C")
         xx *= n
         yy *= n
         x_varies, y_varies = xx - x * x, yy - y * y  # whole numbers: 0 is exact below 2^53
-        defined = self.ones @ drawn >= FEWEST_ITEMS
+        defined = self.ones @ whether >= FEWEST_ITEMS
         defined &= (x_varies > _NO_VARIANCE * xx) & (y_varies > _NO_VARIANCE * yy)
         with np.errstate(invalid="ignore", divide="ignore"):
             rho = (n * xy - x * y) / np.sqrt(x_varies * y_varies)
