@@ -90,7 +90,7 @@ class NominalAgreement:
     fleiss_kappa
         Chance by the shares of labels pooled over judges (Scott's pi for two judges).
     alpha_nominal, alpha_ordinal
-        Krippendorff's alpha; ordinal by the order of the label codes.
+        Krippendorff's alpha; ordinal by the order of the label codes, if they have one.
     n_judge_pairs
         Pairs of judges who share an item.
     n_undefined_judge_pairs
@@ -121,6 +121,7 @@ def nominal_agreement(
     n_items: int,
     n_judges: int,
     n_labels: int,
+    ordinal: bool = True,
     rounds: int,
     rng: Rng,
 ) -> NominalAgreement:
@@ -150,6 +151,8 @@ def nominal_agreement(
         ``(n_labels_given,)`` codes from 0.
     n_items, n_judges, n_labels
         Sizes of the code ranges; unused codes change nothing.
+    ordinal
+        Whether the codes have an order; without one ordinal alpha is NaN.
     rounds
         Bootstrap rounds; 0 for no intervals. All statistics share the resampled items.
     rng
@@ -175,7 +178,7 @@ def nominal_agreement(
     pairs, agreeing = cells.inter_judge_pairs()
     resamples = ItemResamples.draw(m, rounds, rng)
     by_unit = replicate(
-        partial(_unit_statistics, table, pairs, agreeing),
+        partial(_unit_statistics, table, pairs, agreeing, ordinal),
         resamples,
         floats_per_round=5 * (m + n_labels),
     )
@@ -201,7 +204,9 @@ def nominal_agreement(
     )
 
 
-def _unit_statistics(table: RatingTable, pairs: Codes, agreeing: Codes, weights: Floats) -> Floats:
+def _unit_statistics(
+    table: RatingTable, pairs: Codes, agreeing: Codes, has_order: bool, weights: Floats
+) -> Floats:
     """Pooled agreement, Fleiss' kappa, nominal and ordinal alpha: ``(4, n_rounds)``."""
     counts = table.by_code @ weights
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -212,7 +217,9 @@ def _unit_statistics(table: RatingTable, pairs: Codes, agreeing: Codes, weights:
         unlike = (n * n - (counts**2).sum(axis=0)) / (n * n)  # 1 - Pr(e)
         fleiss = 1 - (1 - observed) / unlike  # with one label only both are 0 exactly: NaN
         nominal = nominal_alpha(table, weights, counts)
-        ordinal = ordinal_alpha(table, weights, counts)
+        ordinal = np.full_like(n, np.nan)
+        if has_order:
+            ordinal = ordinal_alpha(table, weights, counts)
     return np.stack([pooled, fleiss, nominal, ordinal])
 
 
@@ -277,34 +284,31 @@ class _PairBlock:
         """Pair the cells ``rows`` with their partners."""
         counts = partners.counts[rows]
         begin = partners.starts[rows] - (np.cumsum(counts) - counts)
-        first = np.repeat(rows, counts)
-        second = np.arange(first.size) + np.repeat(begin, counts)
-        items, n = cells.items[first], (cells.n[first] * cells.n[second]).astype(np.float64)
+        items, judges, labels, times = (
+            np.repeat(of[rows], counts) for of in (cells.items, cells.judges, cells.labels, cells.n)
+        )
+        second = np.arange(items.size) + np.repeat(begin, counts)
+        n, others = times * cells.n[second], cells.labels[second]
         lowest, k = int(cells.judges[rows].min()), cells.n_labels
-        pair = (cells.judges[first] - lowest) * cells.n_judges + cells.judges[second]
-        agree = cells.labels[first] == cells.labels[second]
-        keys = np.concatenate([pair * k + cells.labels[first], pair * k + cells.labels[second]])
+        pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * k
+        agree = labels == others
+        keys = np.concatenate([pair + labels, pair + others])
         found, places = _renumber(keys)
         new_pair = np.diff(found // k, prepend=-1) > 0
         pair_of = np.cumsum(new_pair) - 1
         n_pairs, shape = int(pair_of[-1]) + 1, (found.size, cells.n_items)
         at_first, at_second = places[: n.size], places[n.size :]
-        agreeing = (n[agree], (pair_of[at_first[agree]], items[agree]))
         members = np.append(np.flatnonzero(new_pair), found.size)
-        return cls(
-            *(
-                WholeMatrix.of(matrix)
-                for matrix in (
-                    coo_array((n, (at_first, items)), shape=shape).tocsr(),
-                    coo_array((n, (at_second, items)), shape=shape).tocsr(),
-                    coo_array(agreeing, shape=(n_pairs, cells.n_items)).tocsr(),
-                    csr_array(
-                        (np.ones(found.size), np.arange(found.size), members),
-                        (n_pairs, found.size),
-                    ),
-                )
-            )
+        ones = (np.ones(found.size, np.int64), np.arange(found.size), members)
+        by_item = (
+            coo_array((n, (at_first, items)), shape=shape),
+            coo_array((n, (at_second, items)), shape=shape),
+            coo_array(
+                (n[agree], (pair_of[at_first[agree]], items[agree])), shape=(n_pairs, shape[1])
+            ),
+            csr_array(ones, (n_pairs, found.size)),
         )
+        return cls(*(WholeMatrix.of(matrix.tocsr()) for matrix in by_item))
 
     @property
     def floats_per_round(self) -> int:

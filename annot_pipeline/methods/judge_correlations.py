@@ -138,8 +138,9 @@ def mean_spearman(
         block, n_listed = _PairBlock.of(scored, partners, rows)
         n_pairs, n_defined = n_pairs + n_listed, n_defined + block.n_pairs
         if block.n_pairs:
-            width = block.floats_per_round
-            sums += replicate_counts(block.sums, resamples, floats_per_round=width)
+            sums += replicate_counts(
+                block.sums, resamples, floats_per_round=block.floats_per_round
+            )
             used_items[block.items] = True
             used_judges[block.judges % n_judges] = True
     with np.errstate(invalid="ignore"):
@@ -302,7 +303,7 @@ class _PairBlock:
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        return 1
+        return self.n_items + 4 * self.n_pairs
 
     def sums(self, weights: Counts) -> Floats:
         """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""

@@ -83,7 +83,7 @@ class RatingCounts:
 
     def _pairs(self, groups: Codes) -> Codes:
         """Pairs of labels within each group, by item."""
-        order = np.argsort(groups, kind="stable")
+        order = np.argsort(groups)  # any order within a group
         starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
         n = np.add.reduceat(self.n[order], starts)
         total = np.zeros(self.n_items, np.int64)

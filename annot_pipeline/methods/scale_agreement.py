@@ -289,7 +289,10 @@ def inter_judge_score_differences(
         return _summary(none, none.astype(np.int64), 0.0, rounds, rng)
     about = scores - np.median(scores)  # a common part is taken off before squares
     _, by_judge = np.unique(items * (int(judges.max()) + 1) + judges, return_inverse=True)
-    of_item, of_judge = (_distances(groups, about) for groups in (items, by_judge.reshape(-1)))
+    found, places = np.unique(about, return_inverse=True)
+    of_item, of_judge = (
+        _distances(groups, places, found) for groups in (items, by_judge.reshape(-1))
+    )
     first = np.zeros(of_judge.n.size, np.int64)
     first[by_judge.reshape(-1)] = items  # the item of each item and judge
     total = np.zeros(n_items)
@@ -311,10 +314,11 @@ class _Distances:
     n: Codes
 
 
-def _distances(groups: Codes, values: Floats) -> _Distances:
+def _distances(groups: Codes, places: Codes, values: Floats) -> _Distances:
+    """Of the groups' values, by their places among the values in order."""
     n_groups = int(groups.max()) + 1
-    order = np.lexsort((values, groups))
-    group, x = groups[order], values[order]
+    group, place = np.divmod(np.sort(groups * values.size + places), values.size)
+    x = values[place]
     size = np.bincount(group, minlength=n_groups)
     place = np.arange(group.size) - (np.cumsum(size) - size)[group]
     total = sums(group, x * (2 * place - size[group] + 1), n_groups=n_groups)

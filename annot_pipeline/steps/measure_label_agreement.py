@@ -46,6 +46,7 @@ def _label_rows(
         ratings.judges,
         ratings.values,
         n_labels=max(len(ratings.names), 1),
+        ordinal=bool(task["ordinal"]),
         **ratings.sizes,
         **bootstrap.of(f"labels{suffix}"),
     )
