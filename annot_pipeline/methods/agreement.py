@@ -12,23 +12,18 @@ Counts are integers and rows are sorted first, so no digit depends on the order 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
 
 from annot_pipeline.methods.bootstrap import (
-    Counts,
     Estimate,
     Floats,
     ItemResamples,
     Rng,
     replicate,
-    replicate_counts,
     weighted,
 )
 from annot_pipeline.methods.krippendorff import (
@@ -38,15 +33,11 @@ from annot_pipeline.methods.krippendorff import (
     pairable,
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.label_pairs import judge_pair_means
 from annot_pipeline.methods.rating_counts import Overlap, RatingCounts, n_distinct
 from annot_pipeline.methods.rating_pairs import Partners
-from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest
 
 Codes = npt.NDArray[np.int64]
-
-# (judge pair, item) cells held at once, some 150 bytes each: small blocks take more rounds at a
-# time, but each block draws the resamples anew, which is dear with many items
-_FEWEST_IN_BLOCK, _MOST_IN_BLOCK = 100_000, 3_000_000
 
 MOST_PAIR_WORK = 4_000_000_000
 """Pairs of labels by rounds, beyond which means over pairs of judges get no interval: it would
@@ -184,7 +175,7 @@ def nominal_agreement(
     )
     partners = Partners.of(cells.items, cells.judges)
     affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
-    by_pair = _judge_pair_statistics(
+    by_pair = judge_pair_means(
         cells, partners, resamples if affordable else ItemResamples.draw(m, 0, rng)
     )
 
@@ -221,134 +212,6 @@ def _unit_statistics(
         if has_order:
             ordinal = ordinal_alpha(table, weights, counts)
     return np.stack([pooled, fleiss, nominal, ordinal])
-
-
-@dataclass(frozen=True)
-class _JudgePairs:
-    """Means over pairs of judges, ``(1 + rounds,)``, and how many pairs there are."""
-
-    percent_agreement: Floats
-    cohen_kappa: Floats
-    n_pairs: int
-    n_undefined: int
-
-
-def _judge_pair_statistics(
-    cells: RatingCounts, partners: Partners, resamples: ItemResamples
-) -> _JudgePairs:
-    sums = np.zeros((4, 1 + (resamples.rounds if resamples.n_items else 0)))
-    for block in _pair_blocks(cells, partners):
-        sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
-    agreement, n_pairs, kappa, n_kappas = sums
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = agreement / n_pairs, kappa / n_kappas
-    return _JudgePairs(*means, int(n_pairs[0]), int(n_pairs[0] - n_kappas[0]))
-
-
-def _pair_blocks(cells: RatingCounts, partners: Partners) -> Iterator[_PairBlock]:
-    """All pairs of judges, in blocks of first judges with a bounded number of cells."""
-    firsts = np.flatnonzero(partners.counts)
-    firsts = firsts[np.argsort(cells.judges[firsts], kind="stable")]
-    judges = cells.judges[firsts]
-    # pairs of a judge stay together: a block is cut at the last change of judge in reach
-    changes = np.flatnonzero(np.diff(judges, prepend=-1))
-    before = np.cumsum(partners.counts[firsts])[changes] - partners.counts[firsts][changes]
-    size = min(max(cells.n_items, _FEWEST_IN_BLOCK), _MOST_IN_BLOCK)
-    starts = changes[np.flatnonzero(np.diff(before // size, prepend=-1))]
-    for start, stop in pairwise(np.append(starts, firsts.size)):
-        yield _PairBlock.of(cells, partners, firsts[start:stop])
-
-
-@dataclass(frozen=True)
-class _PairBlock:
-    """Sparse counts of some pairs of judges (m, n), m < n, by item.
-
-    Parameters
-    ----------
-    first, second
-        ``(n_pair_labels, n_items)`` pairs of labels in which m (n) gave that label; a row is a
-        pair of judges with a label that either of them gave.
-    agreeing
-        ``(n_pairs, n_items)`` pairs of labels that agree.
-    members
-        ``(n_pairs, n_pair_labels)`` ones: sums rows by pair of judges.
-    """
-
-    first: WholeMatrix
-    second: WholeMatrix
-    agreeing: WholeMatrix
-    members: WholeMatrix
-
-    @classmethod
-    def of(cls, cells: RatingCounts, partners: Partners, rows: Codes) -> _PairBlock:
-        """Pair the cells ``rows`` with their partners."""
-        counts = partners.counts[rows]
-        begin = partners.starts[rows] - (np.cumsum(counts) - counts)
-        items, judges, labels, times = (
-            np.repeat(of[rows], counts) for of in (cells.items, cells.judges, cells.labels, cells.n)
-        )
-        second = np.arange(items.size) + np.repeat(begin, counts)
-        n, others = times * cells.n[second], cells.labels[second]
-        lowest, k = int(cells.judges[rows].min()), cells.n_labels
-        pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * k
-        agree = labels == others
-        keys = np.concatenate([pair + labels, pair + others])
-        found, places = _renumber(keys)
-        new_pair = np.diff(found // k, prepend=-1) > 0
-        pair_of = np.cumsum(new_pair) - 1
-        n_pairs, shape = int(pair_of[-1]) + 1, (found.size, cells.n_items)
-        at_first, at_second = places[: n.size], places[n.size :]
-        members = np.append(np.flatnonzero(new_pair), found.size)
-        ones = (np.ones(found.size, np.int64), np.arange(found.size), members)
-        by_item = (
-            coo_array((n, (at_first, items)), shape=shape),
-            coo_array((n, (at_second, items)), shape=shape),
-            coo_array(
-                (n[agree], (pair_of[at_first[agree]], items[agree])), shape=(n_pairs, shape[1])
-            ),
-            csr_array(ones, (n_pairs, found.size)),
-        )
-        return cls(*(WholeMatrix.of(matrix.tocsr()) for matrix in by_item))
-
-    @property
-    def floats_per_round(self) -> int:
-        """Work arrays of one resample."""
-        n_pairs, n_pair_labels = self.members.matrix.shape
-        return int(self.first.matrix.shape[1] + 3 * n_pair_labels + 6 * n_pairs)
-
-    def sums(self, weights: Counts) -> Floats:
-        """Sum of A, number of pairs, sum of kappa, number of kappas: ``(4, n_rounds)``."""
-        drawn = WholeNumbers.of(weights)
-        first, second = self.first @ drawn, self.second @ drawn
-        pairs = (self.members @ WholeNumbers.of(first)).astype(np.float64)
-        kind = narrowest(int(pairs.max(initial=0)) ** 2)
-        both = np.multiply(first, second, dtype=kind, casting="unsafe")
-        like = self.members @ WholeNumbers.of(both)
-        unlike = pairs**2 - like  # (1 - C) pairs^2; integers, so 0 is exact
-        agreeing = (self.agreeing @ drawn).astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            agreement = agreeing / pairs
-            kappa = 1 - (pairs - agreeing) * pairs / unlike
-        met, defined = pairs > 0, unlike > 0
-        return np.stack(
-            [
-                np.where(met, agreement, 0).sum(axis=0),
-                met.sum(axis=0),
-                np.where(defined, kappa, 0).sum(axis=0),
-                defined.sum(axis=0),
-            ]
-        )
-
-
-def _renumber(keys: Codes) -> tuple[Codes, Codes]:
-    """Distinct keys in order, and the place of each key among them."""
-    span = int(keys.max()) + 1
-    if span > 8 * keys.size:
-        found, places = np.unique(keys, return_inverse=True)
-        return found, places
-    present = np.zeros(span, dtype=np.bool_)  # few possible keys: no sort needed
-    present[keys] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
 def _statistic(replicates: Floats, of: Overlap) -> AgreementStatistic:

@@ -25,7 +25,7 @@ Rng = np.random.Generator | int
 
 _BUDGET = 4_000_000  # floats in the work arrays of one chunk of rounds: 32 MB
 _WIDEST = 32  # rounds in one chunk: wider ones only leave the cache
-_CELLS = 40_000  # items by rounds whose values are computed at once: 320 kB
+_CELLS = 100_000  # items by rounds whose values are computed at once: 800 kB
 _MOST_KEPT = 50_000_000  # items by rounds kept once they are drawn: 100 MB
 _DRAWN_AT_ONCE = 100_000  # items, in whole rounds
 

@@ -23,7 +23,6 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, vstack
 
 from annot_pipeline.methods.bootstrap import (
     Counts,
@@ -35,22 +34,19 @@ from annot_pipeline.methods.bootstrap import (
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.moments import means
+from annot_pipeline.methods.pair_ranks import FEWEST_ITEMS, PairRanks, ranks_within, runs
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers
+from annot_pipeline.methods.whole_numbers import WholeNumbers
 
 Codes = npt.NDArray[np.int64]
-
-FEWEST_ITEMS = 3
-"""Common items below which a pair has no correlation: that of two items is 1 or -1."""
 
 MOST_PAIR_WORK = 4_000_000_000
 """Common items of pairs by rounds, beyond which there is no interval: it would take minutes."""
 
-# common items of pairs held at once, some 150 bytes each; every block draws the resamples anew
+# common items of pairs held at once, some 150 bytes each; every block reads the resamples anew
 _IN_BLOCK = 2_000_000
 _IN_PART = 500  # pairs of judges
-_NO_VARIANCE = 1e-12  # of n times the sum of squares: what rounding may leave of equal ranks
 
 
 @dataclass(frozen=True)
@@ -138,9 +134,7 @@ def mean_spearman(
         block, n_listed = _PairBlock.of(scored, partners, rows)
         n_pairs, n_defined = n_pairs + n_listed, n_defined + block.n_pairs
         if block.n_pairs:
-            sums += replicate_counts(
-                block.sums, resamples, floats_per_round=block.floats_per_round
-            )
+            sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
             used_items[block.items] = True
             used_judges[block.judges % n_judges] = True
     with np.errstate(invalid="ignore"):
@@ -224,7 +218,7 @@ class _Scored:
         values = means(rows, scores, n_groups=keys.size)
         if n.max(initial=1) > 1:
             values = comparable(values)  # the noise of means makes or breaks no tie
-        _, n_met = _runs(keys // max(n_judges, 1))
+        _, n_met = runs(keys // max(n_judges, 1))
         met = np.repeat(n_met >= 2, n_met)
         keys, values = keys[met], values[met]
         found, renumbered = np.unique(keys // max(width, 1), return_inverse=True)
@@ -240,9 +234,9 @@ def _blocks(scored: _Scored, partners: Partners) -> Iterator[Codes]:
     if not rows.size:
         return
     counts = partners.counts[rows]
-    changes, _ = _runs(scored.judges[rows])
+    changes, _ = runs(scored.judges[rows])
     before = np.cumsum(counts)[changes] - counts[changes]
-    starts = changes[_runs(before // _IN_BLOCK)[0]]
+    starts = changes[runs(before // _IN_BLOCK)[0]]
     for start, stop in pairwise(np.append(starts, rows.size)):
         yield rows[start:stop]
 
@@ -263,7 +257,7 @@ class _PairBlock:
         Size of the code range.
     """
 
-    parts: tuple[_Part, ...]
+    parts: tuple[PairRanks, ...]
     items: Codes
     judges: Codes
     n_items: int
@@ -278,20 +272,20 @@ class _PairBlock:
         pairs = scored.judges[first] * scored.n_judges + scored.judges[second]
         order = np.argsort(pairs, kind="stable")
         pairs, first, second = pairs[order], first[order], second[order]
-        _, n = _runs(pairs)
+        _, n = runs(pairs)
         n_listed = n.size
         enough = np.repeat(n >= FEWEST_ITEMS, n)
         pairs, first, second = pairs[enough], first[enough], second[enough]
-        x, y = (_ranks(pairs, scored.places[of]) for of in (first, second))
+        x, y = (ranks_within(pairs, scored.places[of]) for of in (first, second))
         vary = _any(x != 0, pairs) & _any(y != 0, pairs)  # equal ranks are all their mean
         pairs, items, x, y = pairs[vary], scored.items[first[vary]], x[vary], y[vary]
-        starts, n = _runs(pairs)
+        starts, n = runs(pairs)
         bounds = np.append(starts, items.size)
         parts = []
         for at in range(0, n.size, _IN_PART):
             ends = bounds[at : at + _IN_PART + 1]
             of = slice(ends[0], ends[-1])
-            parts.append(_Part.of(items[of], x[of], y[of], ends - ends[0], scored.n_items))
+            parts.append(PairRanks.of(items[of], x[of], y[of], ends - ends[0], scored.n_items))
         judges = np.concatenate(np.divmod(pairs[starts], max(scored.n_judges, 1)))
         return cls(tuple(parts), items, judges, scored.n_items), n_listed
 
@@ -309,76 +303,11 @@ class _PairBlock:
         """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
         times, whether = WholeNumbers.of(weights), WholeNumbers.of(np.minimum(weights, 1))
         found = [part.weighed(times, whether) for part in self.parts]
-        return np.concatenate(found, axis=1).sum(axis=1)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Ranks of some pairs of judges: doubled and less their mean, so that they are whole numbers.
-
-    Parameters
-    ----------
-    ones
-        ``(n_pairs, n_items)`` 1 for each common item.
-    moments
-        ``(6 n_pairs, n_items)`` of each pair one row after the other: 1, the ranks by the first
-        judge and by the second, the squares of both, the products.
-    """
-
-    ones: WholeMatrix
-    moments: WholeMatrix
-
-    @classmethod
-    def of(cls, items: Codes, x: Floats, y: Floats, bounds: Codes, n_items: int) -> _Part:
-        """Take the items and ranks of pairs that begin and end at ``bounds (n_pairs + 1,)``."""
-        shape = (bounds.size - 1, n_items)
-        ones = np.ones(items.size)
-        of = [
-            csr_array((part, items, bounds), shape=shape)
-            for part in (ones, x, y, x * x, y * y, x * y)
-        ]
-        by_pair = np.arange(6 * shape[0]).reshape(6, -1).T.ravel()
-        moments = vstack(of, format="csr")[by_pair]
-        return cls(WholeMatrix.of(of[0]), WholeMatrix.of(moments))
-
-    def weighed(self, times: WholeNumbers, whether: WholeNumbers) -> Floats:
-        """Correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``.
-
-        Of how many times each item was drawn, and whether it was.
-        """
-        sums = self.moments @ times
-        sums = sums.reshape(-1, 6, sums.shape[1]).transpose(1, 0, 2)
-        n, x, y, xx, yy, xy = sums.astype(np.float64, order="C")
-        xx *= n
-        yy *= n
-        x_varies, y_varies = xx - x * x, yy - y * y  # whole numbers: 0 is exact below 2^53
-        defined = self.ones @ whether >= FEWEST_ITEMS
-        defined &= (x_varies > _NO_VARIANCE * xx) & (y_varies > _NO_VARIANCE * yy)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            rho = (n * xy - x * y) / np.sqrt(x_varies * y_varies)
-        weight = np.where(defined, n - 1, 0)
-        return np.stack([np.where(defined, np.clip(rho, -1, 1), 0) * weight, weight])
-
-
-def _ranks(pairs: Codes, places: Codes) -> Floats:
-    """Twice the average ranks less their mean, within runs of equal ``pairs``."""
-    starts, n = _runs(pairs)
-    keys = np.repeat(np.arange(n.size), n) * (int(places.max(initial=0)) + 1) + places
-    order = np.argsort(keys)  # rows of a pair stay where the pair is
-    ties, size = _runs(keys[order])
-    of = np.repeat(np.arange(n.size), n)[ties]
-    ranks = np.empty(places.size)
-    ranks[order] = np.repeat(2 * (ties - starts[of]) + size - n[of], size)
-    return ranks
+        sums: Floats = np.concatenate(found, axis=1).sum(axis=1)
+        return sums
 
 
 def _any(found: npt.NDArray[np.bool_], pairs: Codes) -> npt.NDArray[np.bool_]:
     """Whether any row of a run of equal ``pairs`` is found, ``(n_rows,)``."""
-    starts, n = _runs(pairs)
+    starts, n = runs(pairs)
     return np.repeat(np.logical_or.reduceat(found, starts), n) if starts.size else found
-
-
-def _runs(keys: Codes) -> tuple[Codes, Codes]:
-    """Where each run of equal keys starts, and how long it is."""
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    return starts, np.diff(np.append(starts, keys.size))

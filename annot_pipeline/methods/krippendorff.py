@@ -240,7 +240,8 @@ def _interval_alpha(moments: _Moments, weights: Floats) -> Floats:
 
 def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     """Whether all values drawn in a round are one value, ``(n_rounds,)``."""
-    alike = _total((moments.low < moments.high).astype(np.float64), weights) == 0
+    unlike = (moments.low < moments.high).astype(np.float64)
+    alike: npt.NDArray[np.bool_] = _total(unlike, weights) == 0
     if alike.any():  # each unit drawn holds one value only
         drawn = weights[:, alike] > 0
         low = np.where(drawn, moments.low[:, None], np.inf).min(axis=0)

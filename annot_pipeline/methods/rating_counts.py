@@ -75,20 +75,24 @@ class RatingCounts:
 
     def inter_judge_pairs(self) -> tuple[Codes, Codes]:
         """Pairs of labels by distinct judges ``(n_items,)``, and those of them that agree."""
-        by_judge = self.items * self.n_judges + self.judges
+        of_item = np.bincount(self.items, self.n, minlength=self.n_items).astype(np.int64)
+        same_judge = self._pairs(self.items * self.n_judges + self.judges, self.items, self.n)
         by_label = self.items * self.n_labels + self.labels
-        pairs = self._pairs(self.items) - self._pairs(by_judge)
-        agreeing = self._pairs(by_label) - self._pairs(by_judge * self.n_labels + self.labels)
-        return pairs, agreeing
+        order = np.argsort(by_label, kind="stable")  # fast, as items are in order
+        agreeing = self._pairs(by_label[order], self.items[order], self.n[order])
+        agreeing -= self._pairs(np.arange(self.n.size), self.items, self.n)
+        return of_item * (of_item - 1) // 2 - same_judge, agreeing
 
-    def _pairs(self, groups: Codes) -> Codes:
-        """Pairs of labels within each group, by item."""
-        order = np.argsort(groups)  # any order within a group
-        starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-        n = np.add.reduceat(self.n[order], starts)
-        total = np.zeros(self.n_items, np.int64)
-        np.add.at(total, self.items[order[starts]], n * (n - 1) // 2)
-        return total
+    def _pairs(self, groups: Codes, items: Codes, n: Codes) -> Codes:
+        """Pairs of labels within each run of equal groups, by item."""
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        if starts.size < n.size:
+            items, n = items[starts], np.add.reduceat(n, starts)
+        some = n > 1
+        items, n = items[some], n[some]
+        # whole numbers: exact as doubles, too
+        pairs = np.bincount(items, n * (n - 1) // 2, minlength=self.n_items)
+        return pairs.astype(np.int64)
 
 
 def n_distinct(codes: Codes) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from itertools import combinations
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annot_pipeline.methods.agreement import nominal_agreement
 from annot_pipeline.methods.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.rating_counts import overlap
 from annot_pipeline.methods.scale_agreement import (
@@ -188,3 +189,14 @@ def test_inter_judge_figures_are_those_of_their_pairs(seed):
     assert by_item.n_pairs == listed.n_pairs
     assert by_item.sd == pytest.approx(np.std(np.abs(scores[first] - scores[second]), ddof=1))
     assert overlap(items, judges, n_items=9, n_judges=6).n_items == by_item.n_items
+
+
+def test_labels_without_an_order_have_no_ordinal_alpha_and_all_else():
+    items, judges, labels = crowd()
+    sizes = {"n_items": 60, "n_judges": 12, "n_labels": 4, "rounds": 20, "rng": 3}
+    ordered, plain = (
+        nominal_agreement(items, judges, labels, **sizes, ordinal=o) for o in (True, False)
+    )
+    undefined = replace(ordered.alpha_ordinal, value=NAN, ci_low=NAN, ci_high=NAN)
+    assert ordered.alpha_ordinal.value > 0
+    assert repr(plain) == repr(replace(ordered, alpha_ordinal=undefined))

@@ -9,7 +9,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import agreement, bootstrap
+from annot_pipeline.methods import bootstrap, label_pairs
 from annot_pipeline.methods import krippendorff as alphas
 from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
 from annot_pipeline.methods.krippendorff import krippendorff_alpha
@@ -56,8 +56,8 @@ def plain_nominal(items, judges, labels, weights):
 @pytest.mark.parametrize("seed", range(12))
 def test_values_and_intervals_are_those_of_plain_loops(monkeypatch, seed, in_block):
     if in_block:  # judge pairs in many small blocks, few rounds at a time
-        monkeypatch.setattr(agreement, "_FEWEST_IN_BLOCK", in_block)
-        monkeypatch.setattr(agreement, "_MOST_IN_BLOCK", in_block)
+        monkeypatch.setattr(label_pairs, "_FEWEST_IN_BLOCK", in_block)
+        monkeypatch.setattr(label_pairs, "_MOST_IN_BLOCK", in_block)
         monkeypatch.setattr(bootstrap, "_BUDGET", 500)
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 60))

@@ -180,12 +180,21 @@ def test_blocks_change_nothing(monkeypatch):
     whole = of_table(table, rounds=40, rng=1)
     monkeypatch.setattr(judge_correlations, "_IN_BLOCK", 50)
     calls = []
-    replicate = judge_correlations.replicate
+    replicate = judge_correlations.replicate_counts
     monkeypatch.setattr(
-        judge_correlations, "replicate", lambda *a, **k: calls.append(1) or replicate(*a, **k)
+        judge_correlations,
+        "replicate_counts",
+        lambda *a, **k: calls.append(1) or replicate(*a, **k),
     )
     assert astuple(of_table(table, rounds=40, rng=1)) == pytest.approx(astuple(whole), rel=1e-12)
     assert len(calls) > 5
+
+
+def test_parts_change_no_digit(monkeypatch):
+    table = random_table(5, n_judges=12, n_items=60, gaps=0.2)
+    whole = of_table(table, rounds=40, rng=1)
+    monkeypatch.setattr(judge_correlations, "_IN_PART", 7)
+    assert astuple(of_table(table, rounds=40, rng=1)) == astuple(whole)
 
 
 def test_the_interval_holds_the_value_in_a_large_campaign():

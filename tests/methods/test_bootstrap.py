@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from annot_pipeline.methods import bootstrap
+from annot_pipeline.methods.bootstrap import ItemResamples, weighted_cells
+
+
+def drawn(resamples: ItemResamples, width: int) -> np.ndarray:
+    return np.concatenate(list(resamples.counts(width)), axis=1)
+
+
+@pytest.mark.parametrize(("n_items", "rounds"), [(1, 3), (7, 50), (7, 0), (1000, 5), (70_000, 2)])
+def test_a_round_counts_items_drawn_one_by_one(n_items, rounds):
+    resamples = ItemResamples.draw(n_items, rounds, 3)
+    rng = np.random.default_rng(resamples.seed)
+    plain = [
+        np.bincount(rng.integers(n_items, size=n_items), minlength=n_items) for _ in range(rounds)
+    ]
+    np.testing.assert_array_equal(drawn(resamples, 4), np.stack([np.ones(n_items), *plain], axis=1))
+
+
+@pytest.mark.parametrize("most_kept", [0, 10**9])
+@pytest.mark.parametrize("at_once", [1, 25, 10**6])
+def test_rounds_are_the_same_kept_or_drawn_anew(monkeypatch, most_kept, at_once):
+    whole = drawn(ItemResamples.draw(9, 40, 3), 40)
+    monkeypatch.setattr(bootstrap, "_MOST_KEPT", most_kept)
+    monkeypatch.setattr(bootstrap, "_DRAWN_AT_ONCE", at_once)
+    resamples = ItemResamples.draw(9, 40, 3)
+    for width in (1, 7, 40):  # more than once: each reads the same rounds
+        np.testing.assert_array_equal(drawn(resamples, width), whole)
+        weights = np.concatenate(list(resamples.chunks(width)), axis=1)
+        np.testing.assert_array_equal(weights, whole)
+        assert weights.dtype == np.float64
+
+
+def test_of_no_items_there_is_the_data_only():
+    assert drawn(ItemResamples.draw(0, 5, 3), 4).shape == (0, 1)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("rounds", [1, 2, 7])
+def test_steps_change_no_digit(monkeypatch, scaled, rounds):
+    rng = np.random.default_rng(4)
+    values = rng.normal(size=(5_000, rounds))
+    weights = rng.integers(0, 4, (5_000, rounds)).astype(float)
+    scale = rng.random(5_000) if scaled else None
+    how = ("ir,ir,i->r", scale) if scaled else ("ir,ir->r",)
+    whole = np.einsum(how[0], weights, values, *how[1:])
+    for cells in (1, 100, 10**9):
+        monkeypatch.setattr(bootstrap, "_CELLS", cells)
+        found = weighted_cells(lambda items: values[items].copy(), weights, scale)
+        np.testing.assert_array_equal(found, whole)
