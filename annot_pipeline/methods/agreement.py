@@ -19,11 +19,12 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.bootstrap import (
+    Counts,
     Estimate,
     Floats,
     ItemResamples,
     Rng,
-    replicate,
+    replicate_counts,
     weighted,
 )
 from annot_pipeline.methods.krippendorff import (
@@ -168,7 +169,7 @@ def nominal_agreement(
     table = RatingTable.of(units, codes.labels[kept], n_units=m, n_codes=n_labels)
     pairs, agreeing = cells.inter_judge_pairs()
     resamples = ItemResamples.draw(m, rounds, rng)
-    by_unit = replicate(
+    by_unit = replicate_counts(
         partial(_unit_statistics, table, pairs, agreeing, ordinal),
         resamples,
         floats_per_round=5 * (m + n_labels),
@@ -196,10 +197,10 @@ def nominal_agreement(
 
 
 def _unit_statistics(
-    table: RatingTable, pairs: Codes, agreeing: Codes, has_order: bool, weights: Floats
+    table: RatingTable, pairs: Codes, agreeing: Codes, has_order: bool, times: Counts
 ) -> Floats:
     """Pooled agreement, Fleiss' kappa, nominal and ordinal alpha: ``(4, n_rounds)``."""
-    counts = table.by_code @ weights
+    weights, counts = times.astype(np.float64), table.code_counts(times)
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = weighted(agreeing, weights) / weighted(pairs, weights)
         observed = weighted(table.agreeing / (table.n * (table.n - 1)), weights)

@@ -28,13 +28,15 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from annot_pipeline.methods.bootstrap import (
+    Counts,
     Estimate,
     Floats,
     ItemResamples,
     Rng,
-    replicate,
+    replicate_counts,
     weighted_cells,
 )
+from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers
 
 Codes = npt.NDArray[np.int64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -80,7 +82,7 @@ class RatingTable:
 
     n: Floats
     agreeing: Floats
-    by_code: csr_array
+    by_code: WholeMatrix
     by_unit: csr_array
 
     @classmethod
@@ -91,7 +93,11 @@ class RatingTable:
         squares = csr_array((by_unit.data**2, by_unit.indices, by_unit.indptr), by_unit.shape)
         n = np.bincount(units, minlength=n_units).astype(np.float64)
         agreeing = squares @ np.ones(n_codes) - n
-        return cls(n, agreeing, by_unit.T.tocsr(), by_unit)
+        return cls(n, agreeing, WholeMatrix.of(by_unit.T.tocsr()), by_unit)
+
+    def code_counts(self, times: Counts) -> Floats:
+        """Ratings of each code ``(n_codes, n_rounds)`` of units drawn ``(n_units, n_rounds)``."""
+        return (self.by_code @ WholeNumbers.of(times)).astype(np.float64)
 
 
 def krippendorff_alpha(
@@ -146,7 +152,7 @@ def krippendorff_alpha(
     if m and (metric != "ratio" or domain.size <= MOST_RATIO_VALUES):
         statistic = _statistic(table, domain, metric)
         held = 5 * m + (5 * domain.size if metric != "interval" else 0)
-        estimate = Estimate.of(replicate(statistic, resamples, floats_per_round=held)[0])
+        estimate = Estimate.of(replicate_counts(statistic, resamples, floats_per_round=held)[0])
     return Alpha(estimate.value, estimate.ci_low, estimate.ci_high, m, values.size)
 
 
@@ -186,15 +192,15 @@ def ordinal_alpha(table: RatingTable, weights: Floats, code_counts: Floats) -> F
     return _alpha(observed, 2 * n * (code_counts * ranks**2).sum(axis=0), n)
 
 
-def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[Floats], Floats]:
+def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[Counts], Floats]:
     if metric == "interval":
         return partial(_interval_alpha, _moments(table, domain))
     if metric == "ratio":
         return partial(_ratio_alpha, table, _scaled(domain), _ratio_within(table, domain))
     by_counts = nominal_alpha if metric == "nominal" else ordinal_alpha
 
-    def alpha(weights: Floats) -> Floats:
-        return by_counts(table, weights, table.by_code @ weights)[None, :]
+    def alpha(times: Counts) -> Floats:
+        return by_counts(table, times.astype(np.float64), table.code_counts(times))[None, :]
 
     return alpha
 
@@ -221,7 +227,8 @@ def _moments(table: RatingTable, domain: Floats) -> _Moments:
     return _Moments(table.n, mean, squares, low, high)
 
 
-def _interval_alpha(moments: _Moments, weights: Floats) -> Floats:
+def _interval_alpha(moments: _Moments, times: Counts) -> Floats:
+    weights = times.astype(np.float64)
     n = _total(moments.n, weights)
     mean = _total(moments.n * moments.mean, weights) / n
 
@@ -250,9 +257,9 @@ def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     return alike
 
 
-def _ratio_alpha(table: RatingTable, x: Floats, within: Floats, weights: Floats) -> Floats:
-    counts = table.by_code @ weights
-    expected = np.zeros(weights.shape[1])
+def _ratio_alpha(table: RatingTable, x: Floats, within: Floats, times: Counts) -> Floats:
+    counts = table.code_counts(times)
+    expected = np.zeros(times.shape[1])
     step = max(_PAIRS_AT_ONCE // x.size, 1)
     for start in range(0, x.size, step):
         rows = slice(start, min(start + step, x.size))
@@ -260,7 +267,8 @@ def _ratio_alpha(table: RatingTable, x: Floats, within: Floats, weights: Floats)
         distances[:, step:] *= 2  # pairs that no later chunk meets the other way round
         facing = np.einsum("av,vr->ar", distances, counts[start:])
         expected += np.einsum("ar,ar->r", counts[rows], facing)
-    return _alpha(_total(within, weights), expected, counts.sum(axis=0))[None, :]
+    observed = _total(within, times.astype(np.float64))
+    return _alpha(observed, expected, counts.sum(axis=0))[None, :]
 
 
 def _ratio_within(table: RatingTable, domain: Floats) -> Floats:
