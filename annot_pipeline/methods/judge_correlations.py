@@ -37,7 +37,7 @@ from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.pair_ranks import FEWEST_ITEMS, PairRanks, ranks_within, runs
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.whole_numbers import WholeNumbers
+from annot_pipeline.methods.whole_numbers import WholeNumbers, distinct
 
 Codes = npt.NDArray[np.int64]
 
@@ -222,7 +222,7 @@ class _Scored:
         met = np.repeat(n_met >= 2, n_met)
         keys, values = keys[met], values[met]
         found, renumbered = np.unique(keys // max(width, 1), return_inverse=True)
-        places = np.unique(values, return_inverse=True)[1]
+        places = distinct(values)[1]
         units = keys // max(n_judges, 1)
         return cls(renumbered, units, keys % max(width, 1), places, found.size, width)
 

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from annot_pipeline.methods.bootstrap import Counts, Floats, ItemResamples, replicate_counts
 from annot_pipeline.methods.rating_counts import RatingCounts
 from annot_pipeline.methods.rating_pairs import Partners
-from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest
+from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest, renumber
 
 Codes = npt.NDArray[np.int64]
 
@@ -106,7 +106,7 @@ class _PairBlock:
         pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * k
         agree = labels == others
         keys = np.concatenate([pair + labels, pair + others])
-        found, places = _renumber(keys)
+        found, places = renumber(keys)
         new_pair = np.diff(found // k, prepend=-1) > 0
         pair_of = np.cumsum(new_pair) - 1
         n_pairs, shape = int(pair_of[-1]) + 1, (found.size, cells.n_items)
@@ -151,14 +151,3 @@ class _PairBlock:
                 defined.sum(axis=0),
             ]
         )
-
-
-def _renumber(keys: Codes) -> tuple[Codes, Codes]:
-    """Distinct keys in order, and the place of each key among them."""
-    span = int(keys.max()) + 1
-    if span > 8 * keys.size:
-        found, places = np.unique(keys, return_inverse=True)
-        return found, places
-    present = np.zeros(span, dtype=np.bool_)  # few possible keys: no sort needed
-    present[keys] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
