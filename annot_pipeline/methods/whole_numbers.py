@@ -72,8 +72,11 @@ class WholeMatrix:
     @classmethod
     def of(cls, matrix: csr_array) -> WholeMatrix:
         """Take a matrix."""
-        whole = np.diff(matrix.indptr) > 0
-        rows = np.add.reduceat(np.abs(matrix.data), matrix.indptr[:-1][whole])
+        some = np.diff(matrix.indptr) > 0
+        rows = np.add.reduceat(np.abs(matrix.data), matrix.indptr[:-1][some])
+        if max(matrix.nnz, *matrix.shape) < 2**31:  # half of what a product reads of a matrix
+            places = (part.astype(np.int32) for part in (matrix.indices, matrix.indptr))
+            matrix = csr_array((matrix.data, *places), matrix.shape)
         return cls(matrix, int(rows.max(initial=0)))
 
     def __matmul__(self, other: WholeNumbers) -> npt.NDArray[Any]:
