@@ -297,7 +297,7 @@ class _PairBlock:
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        return self.n_items + 4 * self.n_pairs
+        return 2 * self.n_items + 12 * self.n_pairs
 
     def sums(self, weights: Counts) -> Floats:
         """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
