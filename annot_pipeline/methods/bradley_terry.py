@@ -39,6 +39,7 @@ import numpy.typing as npt
 from annot_pipeline.methods.comparison_counts import PairCounts
 from annot_pipeline.methods.connectivity import Connectivity, connectivity
 from annot_pipeline.methods.davidson_newton import (
+    Point,
     Rounds,
     anchored,
     information,
@@ -301,7 +302,8 @@ def _some_rounds(
 
 def _covariance(problem: Rounds, theta: Floats, delta: Floats) -> Floats:
     """Of scores that sum to zero in each group, nu estimated too."""
-    of_theta, mixed, of_delta = (of[0] for of in information(problem, theta, delta))
+    expected = Point.of(problem, theta, delta).expected()
+    of_theta, mixed, of_delta = (of[0] for of in information(problem, *expected))
     if problem.ties[0] > 0:  # what is left of theta once delta is known
         of_theta = of_theta - np.outer(mixed, mixed) / of_delta
     whole = anchored(of_theta[None], problem.group)[0]

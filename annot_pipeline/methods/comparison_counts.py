@@ -20,7 +20,8 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from annot_pipeline.methods.bootstrap import ItemResamples
-from annot_pipeline.methods.waves import winners_first
+from annot_pipeline.methods.distinct import distinct, places
+from annot_pipeline.methods.waves import checked
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -90,7 +91,7 @@ class ComparisonCounts:
             for start in range(0, rounds, width):
                 size = min(width, rounds - start)
                 drawn = rng.multinomial(self.n_units, of_data / self.n_units, size=size)
-                yield _pairs(drawn.astype(np.float64))
+                yield _pairs(drawn)
             return
         chunks = ItemResamples.draw(self.n_units, rounds, rng).chunks(width)
         next(chunks)  # the data itself
@@ -124,22 +125,31 @@ def count_comparisons(
     ValueError
         A code or an outcome outside its range, a system against itself.
     """
-    (winner, loser), tie = winners_first(first, second, outcome, n_items=n_systems)
-    low, high = np.minimum(winner, loser), np.maximum(winner, loser)
-    keys, pair = np.unique(low * n_systems + high, return_inverse=True)
+    one, other, outcome = checked(first, second, outcome, n_items=n_systems)
+    # codes and outcome as one number: what follows looks at the distinct ones only
+    numbers = one * n_systems
+    numbers += other
+    numbers *= 3
+    numbers += outcome + 1
+    kinds, times = distinct(numbers)
+    sides, outcome = np.divmod(kinds, 3)
+    one, other = np.divmod(sides, max(n_systems, 1))
+    keys, pair = np.unique(
+        np.minimum(one, other) * n_systems + np.maximum(one, other), return_inverse=True
+    )
     low_pair, high_pair = np.divmod(keys, max(n_systems, 1))
-    cell = 3 * pair.reshape(-1) + np.where(tie, 1, np.where(winner == low, 0, 2))
-    names, codes = np.unique(np.asarray(unit, np.int64), return_inverse=True)
+    cell = 3 * pair.reshape(-1) + np.where(one < other, 2 - outcome, outcome)
     n_cells = 3 * keys.size
+    unit = np.asarray(unit, np.int64)
+    units, _ = distinct(unit)
     by_unit = None
-    if names.size < cell.size:
-        by_unit = csr_array(
-            (np.ones(cell.size), (cell, codes.reshape(-1))), shape=(n_cells, names.size)
-        )
+    if units.size < numbers.size:
+        rows = cell[places(numbers, kinds)], places(unit, units)
+        by_unit = csr_array((np.ones(numbers.size), rows), shape=(n_cells, units.size))
         by_unit.sum_duplicates()
-    counts = np.bincount(cell, minlength=n_cells).astype(np.float64)
+    counts = np.bincount(cell, times, minlength=n_cells)
     return ComparisonCounts(
-        n_systems, low_pair, high_pair, _pairs(counts[None, :]), names.size, by_unit
+        n_systems, low_pair, high_pair, _pairs(counts[None, :]), units.size, by_unit
     )
 
 
@@ -148,6 +158,6 @@ def _cells(counts: PairCounts) -> Floats:
     return np.stack([counts.wins[0], counts.ties[0], counts.losses[0]], axis=1).reshape(-1)
 
 
-def _pairs(cells: Floats) -> PairCounts:
+def _pairs(cells: Floats | Codes) -> PairCounts:
     """Cells ``(n_rounds, 3 n_pairs)`` by kind."""
-    return PairCounts(*(np.ascontiguousarray(cells[:, kind::3]) for kind in range(3)))
+    return PairCounts(*(cells[:, kind::3].astype(np.float64, order="C") for kind in range(3)))

@@ -57,8 +57,10 @@ class Rounds:
     ties: Floats
     group: Codes
 
-    def take(self, rounds: Flags | Codes) -> Rounds:
-        """Some of the rounds."""
+    def take(self, rounds: Flags) -> Rounds:
+        """Some of the rounds; the same if that is all of them."""
+        if rounds.all():
+            return self
         return Rounds(
             self.first, self.second, self.n[rounds], self.surplus[rounds], self.ties[rounds],
             self.group,
@@ -130,32 +132,77 @@ def maximise(rounds: Rounds, *, max_iterations: int, start: Floats | None = None
     decided = rounds.n.sum(axis=1)[some] - rounds.ties[some]
     delta[some] = np.log(2 * rounds.ties[some] / decided)  # as if all systems were equal
     iterations = np.zeros(len(theta), np.int64)
-    open_rounds = np.arange(len(theta))
+    open_rounds, of, at = np.arange(len(theta)), rounds, Point.of(rounds, theta, delta)
     for _ in range(max_iterations):
         if not open_rounds.size:
             break
-        of = rounds.take(open_rounds)
-        x, tie = theta[open_rounds], delta[open_rounds]
-        step, tie_step, decrement = _newton_step(of, x, tie)
-        theta[open_rounds], delta[open_rounds] = _risen(of, x, tie, step, tie_step)
+        step, tie_step, decrement = _newton_step(of, at)
+        at = _risen(of, at, step, tie_step)
+        theta[open_rounds], delta[open_rounds] = at.theta, at.delta
         iterations[open_rounds] += 1
-        open_rounds = open_rounds[decrement > DECREMENT]
+        on = decrement > DECREMENT
+        open_rounds, of, at = open_rounds[on], of.take(on), at.take(on)
     converged = np.ones(len(theta), np.bool_)
     converged[open_rounds] = False
     return Maximum(theta, delta, converged, iterations)
 
 
-def log_likelihood(rounds: Rounds, theta: Floats, delta: Floats) -> Floats:
-    """Log-likelihood of each round in nats ``(n_rounds,)``."""
-    apart, near, nu_near = _distances(rounds, theta, delta)
-    spread = rounds.n * (apart / 2 + np.log1p(near * near + nu_near))
-    tied = np.where(rounds.ties > 0, rounds.ties * np.where(rounds.ties > 0, delta, 0.0), 0.0)
-    gained: Floats = (rounds.surplus * theta).sum(axis=1) + tied - spread.sum(axis=1)
-    return gained
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Parameters of rounds, and what follows from them; made once, for a step needs all.
+
+    Parameters
+    ----------
+    theta, delta
+        ``(n_rounds, n_systems)``, ``(n_rounds,)``
+    gap
+        d, ``(n_rounds, n_pairs)``.
+    near, nu_near
+        exp(-|d| / 2) and nu times that: chances of outcomes relative to the likeliest win.
+    log_likelihood
+        ``(n_rounds,)`` in nats.
+    """
+
+    theta: Floats
+    delta: Floats
+    gap: Floats
+    near: Floats
+    nu_near: Floats
+    log_likelihood: Floats
+
+    @classmethod
+    def of(cls, rounds: Rounds, theta: Floats, delta: Floats) -> Point:
+        """Evaluate the model of each round."""
+        gap = theta[:, rounds.first] - theta[:, rounds.second]
+        half = np.abs(gap) / 2
+        near, nu_near = np.exp(-half), np.exp(delta[:, None] - half)
+        spread = rounds.n * (half + np.log1p(near * near + nu_near))
+        tied = np.where(rounds.ties > 0, rounds.ties * np.where(rounds.ties > 0, delta, 0.0), 0.0)
+        gained = (rounds.surplus * theta).sum(axis=1) + tied - spread.sum(axis=1)
+        return cls(theta, delta, gap, near, nu_near, gained)
+
+    def take(self, rounds: Flags) -> Point:
+        """Some of the rounds; the same if that is all of them."""
+        if rounds.all():
+            return self
+        return Point(*(of[rounds] for of in vars(self).values()))
+
+    def expected(self) -> tuple[Floats, Floats]:
+        """Half of P(first wins) - P(second wins), and P(tie); ``(n_rounds, n_pairs)``."""
+        total = 1 + self.near * self.near + self.nu_near
+        half_gap = np.sign(self.gap) * -np.expm1(-np.abs(self.gap)) / total / 2
+        return half_gap, self.nu_near / total
 
 
-def information(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:
+def information(rounds: Rounds, half_gap: Floats, tie: Floats) -> tuple[Floats, Floats, Floats]:
     """Minus the second derivatives: of theta, of theta and delta, of delta.
+
+    Parameters
+    ----------
+    rounds
+        The counts.
+    half_gap, tie
+        What `Point.expected` gives.
 
     Returns
     -------
@@ -166,12 +213,12 @@ def information(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, F
     of_delta
         ``(n_rounds,)``
     """
-    half_gap, tie = _expected(rounds, theta, delta)
     weight = rounds.n * ((1 - tie) / 4 - half_gap**2)
-    of_theta = np.zeros((*theta.shape, theta.shape[1]))
+    n_systems = rounds.group.size
+    of_theta = np.zeros((len(weight), n_systems, n_systems))
     of_theta[:, rounds.first, rounds.second] = -weight
     of_theta[:, rounds.second, rounds.first] = -weight
-    diagonal = np.arange(theta.shape[1])
+    diagonal = np.arange(n_systems)
     of_theta[:, diagonal, diagonal] = -of_theta.sum(axis=2)
     mixed = _by_system(rounds, -rounds.n * half_gap * tie)
     return of_theta, mixed, (rounds.n * tie * (1 - tie)).sum(axis=1)
@@ -185,17 +232,17 @@ def anchored(of_theta: Floats, group: Codes) -> Floats:
     return whole
 
 
-def _newton_step(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:
+def _newton_step(rounds: Rounds, at: Point) -> tuple[Floats, Floats, Floats]:
     """Steps in theta and delta, and the Newton decrement squared."""
-    half_gap, tie = _expected(rounds, theta, delta)
+    half_gap, tie = at.expected()
     gradient = rounds.surplus - _by_system(rounds, rounds.n * half_gap)
     tie_gradient = rounds.ties - (rounds.n * tie).sum(axis=1)
-    of_theta, mixed, of_delta = information(rounds, theta, delta)
+    of_theta, mixed, of_delta = information(rounds, half_gap, tie)
     solved = np.linalg.solve(anchored(of_theta, rounds.group), np.stack([gradient, mixed], axis=2))
     by_gradient, by_mixed = solved[..., 0], solved[..., 1]
     left = of_delta - (mixed * by_mixed).sum(axis=1)  # > 0 unless nu is fixed
     free = (rounds.ties > 0) & (left > 0)
-    tie_step = np.zeros_like(delta)
+    tie_step = np.zeros_like(at.delta)
     rest = tie_gradient - (mixed * by_gradient).sum(axis=1)
     tie_step[free] = rest[free] / left[free]
     step = by_gradient - by_mixed * tie_step[:, None]
@@ -203,34 +250,17 @@ def _newton_step(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, 
     return step, tie_step, decrement
 
 
-def _risen(
-    rounds: Rounds, theta: Floats, delta: Floats, step: Floats, tie_step: Floats
-) -> tuple[Floats, Floats]:
+def _risen(rounds: Rounds, at: Point, step: Floats, tie_step: Floats) -> Point:
     """Go as far as the likelihood does not fall."""
-    before = log_likelihood(rounds, theta, delta)
-    floor = before - _ROUNDING * (1 + np.abs(before))
-    size = np.ones(len(theta))
+    floor = at.log_likelihood - _ROUNDING * (1 + np.abs(at.log_likelihood))
+    size = np.ones(len(floor))
     for _ in range(_HALVINGS):
-        reached, tie_reached = theta + size[:, None] * step, delta + size * tie_step
-        low = log_likelihood(rounds, reached, tie_reached) < floor
+        reached = Point.of(rounds, at.theta + size[:, None] * step, at.delta + size * tie_step)
+        low = reached.log_likelihood < floor
         if not low.any():
             break
         size[low] /= 2
-    return reached, tie_reached
-
-
-def _expected(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats]:
-    """Half of P(first wins) - P(second wins), and P(tie); ``(n_rounds, n_pairs)``."""
-    apart, near, nu_near = _distances(rounds, theta, delta)
-    total = 1 + near * near + nu_near
-    sign = np.sign(theta[:, rounds.first] - theta[:, rounds.second])
-    return sign * -np.expm1(-apart) / total / 2, nu_near / total
-
-
-def _distances(rounds: Rounds, theta: Floats, delta: Floats) -> tuple[Floats, Floats, Floats]:
-    """|d|, exp(-|d| / 2) and nu times that: chances of outcomes relative to the likeliest win."""
-    apart = np.abs(theta[:, rounds.first] - theta[:, rounds.second])
-    return apart, np.exp(-apart / 2), np.exp(delta[:, None] - apart / 2)
+    return reached
 
 
 def _by_system(rounds: Rounds, values: Floats) -> Floats:

@@ -118,16 +118,27 @@ def winners_first(
     ValueError
         As `waves`, and an outcome that is none of the three.
     """
-    first, second = _checked(first, second, n_items)
-    outcome = np.asarray(outcome)
-    if outcome.shape != first.shape:
-        raise ValueError(f"{outcome.size} outcomes of {first.size} comparisons")
-    unknown = ~np.isin(outcome, (FIRST_WINS, TIE, SECOND_WINS))
-    if unknown.any():
-        raise ValueError(f"outcome must be 1, 0 or -1, not {outcome[unknown][:5].tolist()}")
+    first, second, outcome = checked(first, second, outcome, n_items=n_items)
     lost = outcome == SECOND_WINS
-    pairs = np.stack([np.where(lost, second, first), np.where(lost, first, second)])
+    pairs = np.empty((2, first.size), np.int64)
+    for side, winner, loser in ((0, first, second), (1, second, first)):
+        pairs[side] = winner
+        np.copyto(pairs[side], loser, where=lost)
     return pairs, np.asarray(outcome == TIE)
+
+
+def checked(
+    first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, *, n_items: int
+) -> tuple[Codes, Codes, npt.NDArray[np.int8]]:
+    """Comparisons as arrays, as they were given; parameters and errors as `winners_first`."""
+    first, second = _checked(first, second, n_items)
+    given = np.asarray(outcome)
+    if given.shape != first.shape:
+        raise ValueError(f"{given.size} outcomes of {first.size} comparisons")
+    known = (given == FIRST_WINS) | (given == TIE) | (given == SECOND_WINS)
+    if not known.all():
+        raise ValueError(f"outcome must be 1, 0 or -1, not {given[~known][:5].tolist()}")
+    return first, second, given.astype(np.int8)
 
 
 def _checked(first: npt.ArrayLike, second: npt.ArrayLike, n_items: int) -> tuple[Codes, Codes]:
@@ -135,12 +146,12 @@ def _checked(first: npt.ArrayLike, second: npt.ArrayLike, n_items: int) -> tuple
     if first.ndim != 1 or first.shape != second.shape:
         raise ValueError(f"first and second are of shapes {first.shape} and {second.shape}")
     for codes in (first, second):
-        outside = (codes < 0) | (codes >= n_items)
-        if outside.any():
+        if codes.min(initial=0) < 0 or codes.max(initial=-1) >= n_items:
+            outside = (codes < 0) | (codes >= n_items)
             raise ValueError(f"items not in 0..{n_items - 1}: {codes[outside][:5].tolist()}")
-    same = np.flatnonzero(first == second)
-    if same.size:
+    same = first == second
+    if same.any():
         raise ValueError(
-            f"{same.size} comparisons of an item with itself: items {first[same[:5]].tolist()}"
+            f"{same.sum()} comparisons of an item with itself: items {first[same][:5].tolist()}"
         )
     return first, second

@@ -87,6 +87,23 @@ def test_order_of_rows_and_sides_change_nothing():
     np.testing.assert_array_equal(*rounds)
 
 
+@pytest.mark.parametrize("single", [True, False])
+def test_codes_of_wide_ranges_count_the_same(single):
+    """Few of many systems, units by any number: sorted then, not counted."""
+    first, second, outcome, unit = example()
+    if single:
+        unit = np.arange(first.size)
+    names = np.array([0, 7, 90_000, 90_001, 2_000_000])
+    one = count_comparisons(first, second, outcome, unit, n_systems=5)
+    other = count_comparisons(
+        names[first], names[second], outcome, unit * 10**12 - 5, n_systems=2_000_001
+    )
+    for pairs, named in ((one.first, other.first), (one.second, other.second)):
+        np.testing.assert_array_equal(names[pairs], named)
+    rounds = [stacked(c.resampled(20, np.random.default_rng(5))) for c in (one, other)]
+    np.testing.assert_array_equal(*rounds)
+
+
 def test_none():
     found = count_comparisons([], [], [], [], n_systems=3)
     assert found.first.size == 0

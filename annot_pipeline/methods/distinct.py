@@ -1,0 +1,54 @@
+"""Distinct whole numbers: counted where they are codes, sorted where their range is wide.
+
+What `np.unique` gives, which always sorts: for numbers from 0 to a few times as many as there are
+of them, one pass of counting does it in a tenth of the time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int64]
+
+WIDE = 4
+"""Numbers in the range for each one given: where there are more, sorting takes less memory."""
+
+
+def distinct(numbers: Codes) -> tuple[Codes, Codes]:
+    """Find the distinct numbers, ascending, and how often each occurs.
+
+    Parameters
+    ----------
+    numbers
+        ``(n,)`` whole numbers.
+    """
+    if not _is_narrow(numbers):
+        values, counts = np.unique(numbers, return_counts=True)
+        return values, counts
+    counts = np.bincount(numbers)
+    values = np.flatnonzero(counts)
+    return values, counts[values]
+
+
+def places(numbers: Codes, values: Codes) -> Codes:
+    """Place of each number among the distinct ones, ``(n,)``.
+
+    Parameters
+    ----------
+    numbers
+        ``(n,)`` whole numbers.
+    values
+        All of the distinct ones, ascending.
+    """
+    if not _is_narrow(numbers):
+        return np.searchsorted(values, numbers)
+    place = np.empty(int(values.max(initial=-1)) + 1, np.int64)
+    place[values] = np.arange(values.size)
+    return place[numbers]
+
+
+def _is_narrow(numbers: Codes) -> bool:
+    if not numbers.size:
+        return False
+    return bool(numbers.min() >= 0 and numbers.max() < WIDE * numbers.size)
