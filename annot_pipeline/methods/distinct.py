@@ -1,7 +1,7 @@
-"""Distinct whole numbers: counted where they are codes, sorted where their range is wide.
+"""Distinct numbers: counted where they are whole and of a narrow range, else sorted.
 
-What `np.unique` gives, which always sorts: for numbers from 0 to a few times as many as there are
-of them, one pass of counting does it in a tenth of the time.
+What `np.unique` gives, which always sorts: where the range holds a few times as many numbers as
+are given, one pass of counting does it in a tenth of the time.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 WIDE = 4
@@ -46,6 +47,23 @@ def places(numbers: Codes, values: Codes) -> Codes:
     place = np.empty(int(values.max(initial=-1)) + 1, np.int64)
     place[values] = np.arange(values.size)
     return place[numbers]
+
+
+def ordered_codes(values: Floats) -> tuple[Codes, int]:
+    """Codes in the order of values, and the size of their range.
+
+    Whole numbers of a narrow range are codes themselves; of others the places are, by sorting.
+
+    Parameters
+    ----------
+    values
+        ``(n,)`` finite numbers.
+    """
+    low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
+    if 0 <= high - low < WIDE * values.size and (np.rint(values) == values).all():
+        return (values - low).astype(np.int64), int(high - low) + 1
+    distinct_values, codes = np.unique(values, return_inverse=True)
+    return codes.reshape(-1), distinct_values.size
 
 
 def _is_narrow(numbers: Codes) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.distinct import ordered_codes
 from annot_pipeline.methods.moments import means, moments
 from annot_pipeline.methods.rounding import comparable
 
@@ -75,10 +76,8 @@ def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> Grouped
     differences = comparable(differences)
     kept = differences != 0
     groups, differences = groups[kept], differences[kept]
-    distinct, codes = np.unique(np.abs(differences), return_inverse=True)
-    ranked = _Ranked.of(
-        groups, codes.reshape(-1), differences > 0, n_groups=n_groups, n_values=distinct.size
-    )
+    codes, n_values = ordered_codes(np.abs(differences))
+    ranked = _Ranked.of(groups, codes, differences > 0, n_groups=n_groups, n_values=n_values)
     n, ties, positive = ranked.n, ranked.ties(), ranked.flagged_sum()
     expected = n * (n + 1) / 4
     variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
@@ -91,13 +90,13 @@ def mann_whitney(
 ) -> GroupedTest:
     """Mann-Whitney's (Wilcoxon's rank-sum) test."""
     values = comparable(np.concatenate([first, second]))
-    distinct, codes = np.unique(values, return_inverse=True)
+    codes, n_values = ordered_codes(values)
     test = rank_sums(
         np.concatenate([first_groups, second_groups]),
-        codes.reshape(-1),
+        codes,
         np.repeat([False, True], [first.size, second.size]),
         n_groups=n_groups,
-        n_values=distinct.size,
+        n_values=n_values,
     )
     effect = means(first_groups, first, n_groups=n_groups)
     effect = effect - means(second_groups, second, n_groups=n_groups)
@@ -145,7 +144,7 @@ def rank_sums(
     groups
         ``(n_rows,)`` codes of groups from 0.
     codes
-        ``(n_rows,)`` place of each value among the distinct values, below ``n_values``.
+        ``(n_rows,)`` codes in the order of values, equal for equal ones, below ``n_values``.
     is_second
         ``(n_rows,)`` whether a row belongs to the second sample.
     """
@@ -195,9 +194,12 @@ class _Ranked:
         n_values: int,
     ) -> _Ranked:
         """Rank values given as codes in their order, by one sort of integers."""
-        keys = (groups * n_values + codes) * 2 + flagged
+        keys = groups * n_values
+        keys += codes
+        keys *= 2
+        keys += flagged
         keys.sort()
-        runs, flags = keys >> 1, (keys & 1).astype(np.bool_)
+        runs = keys >> 1
         new = np.ones(keys.size, dtype=np.bool_)
         new[1:] = runs[1:] != runs[:-1]
         starts = np.flatnonzero(new)
@@ -205,7 +207,9 @@ class _Ranked:
         size = np.diff(np.append(starts, keys.size)).astype(np.float64)
         n = _sums(group, size, n_groups)
         before = np.cumsum(n) - n  # rows of earlier groups
-        n_flagged = np.add.reduceat(flags, starts, dtype=np.int64) if starts.size else starts
+        keys &= 1
+        flagged_until = np.append(0, np.cumsum(keys))
+        n_flagged = np.diff(flagged_until[np.append(starts, keys.size)])
         return cls(n, group, size, n_flagged, starts - before[group] + (size + 1) / 2)
 
     def flagged_sum(self) -> Floats:

@@ -8,6 +8,7 @@ which segment means are equal.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+ROWS = 1 << 14
+"""Rows at once: what is made of them stays in a core's cache."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,15 @@ def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     n = np.bincount(groups, minlength=n_groups)
     first = np.zeros(n_groups)
     first[groups[::-1]] = values[::-1]
-    varies = np.bincount(groups[values != first[groups]], minlength=n_groups) > 0
+    low, high = first.copy(), first.copy()
     with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(varies | (n == 0), sums(groups, values, n_groups=n_groups) / n, first)
-        squares = sums(groups, (values - mean[groups]) ** 2, n_groups=n_groups)
+        np.minimum.at(low, groups, values)
+        np.maximum.at(high, groups, values)
+        total = _sums(_blocks(groups, values), n, np.maximum(high, -low))
+        mean = np.where((low != high) | (n == 0), total / n, first)
+        apart = np.where(n > 0, np.maximum(high - mean, mean - low), 0.0)
+        away = ((group, (value - mean[group]) ** 2) for group, value in _blocks(groups, values))
+        squares = _sums(away, n, apart * apart)
         variance = np.where(n >= 2, squares / (n - 1), np.nan)
     return Moments(n, mean, variance)
 
@@ -56,10 +64,25 @@ def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
     """
     largest = np.zeros(n_groups)
     np.maximum.at(largest, groups, np.abs(values))
-    n = np.bincount(groups, minlength=n_groups)
+    return _sums(_blocks(groups, values), np.bincount(groups, minlength=n_groups), largest)
+
+
+def _sums(blocks: Iterable[tuple[Codes, Floats]], n: Codes, largest: Floats) -> Floats:
+    """Sums of groups of ``n`` values, of which none is further from 0 than the ``largest``."""
     exponent = np.frexp(largest)[1] + np.frexp(n.astype(np.float64))[1] - 52
-    grid = np.ldexp(1.0, np.maximum(exponent, -1000))[groups]
-    coarse = np.rint(values / grid) * grid
-    first = np.bincount(groups, weights=coarse, minlength=n_groups)
-    rest = np.bincount(groups, weights=values - coarse, minlength=n_groups)
-    return np.asarray(first + rest)
+    grid = np.ldexp(1.0, np.maximum(exponent, -1000))
+    first, rest = np.zeros(n.size), np.zeros(n.size)
+    for group, value in blocks:
+        step = grid[group]
+        coarse = np.rint(value / step) * step
+        np.add.at(first, group, coarse)
+        below = value - coarse
+        if below.any():  # nothing is left of whole scores
+            np.add.at(rest, group, below)
+    return first + rest
+
+
+def _blocks(groups: Codes, values: Floats) -> Iterator[tuple[Codes, Floats]]:
+    """Rows in their order, some at a time."""
+    for start in range(0, values.size, ROWS):
+        yield groups[start : start + ROWS], values[start : start + ROWS]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annot_pipeline.methods import distinct as module
-from annot_pipeline.methods.distinct import WIDE, distinct, places
+from annot_pipeline.methods.distinct import WIDE, distinct, ordered_codes, places
 
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(-(2**62), 2**62)), max_size=30))
@@ -30,3 +30,16 @@ def test_sorted_only_where_the_range_is_wide(monkeypatch, wide):
     monkeypatch.setattr(module.np, "bincount", lambda of: tables.append(of.size) or count(of))
     assert distinct(numbers)[0].tolist() == sorted(numbers.tolist())
     assert bool(tables) is not wide
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5, 1e6])
+def test_ordered_codes_order_and_equal_as_values_do(step):
+    """Whole numbers of a narrow range, halves, whole numbers of a wide range."""
+    values = np.array([3.0, -2, 0, -0.0, 3, 7]) * step
+    codes, size = ordered_codes(values)
+    assert (
+        np.sign(np.subtract.outer(codes, codes)) == np.sign(np.subtract.outer(values, values))
+    ).all()
+    assert codes.min() == 0
+    assert codes.max() == size - 1
+    assert ordered_codes(values[:0])[0].size == 0

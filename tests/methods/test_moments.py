@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from annot_pipeline.methods import moments as module
 from annot_pipeline.methods.moments import means, moments, sums
 
 
@@ -55,6 +56,18 @@ def test_no_moment_depends_on_the_order_of_rows():
         again = moments(groups[order], values[order], n_groups=3)
         np.testing.assert_array_equal(again.variance, first.variance)
         np.testing.assert_array_equal(again.mean, first.mean)
+
+
+def test_blocks_of_rows_change_no_bit(monkeypatch):
+    rng = np.random.default_rng(3)
+    groups, values = rng.integers(5, size=1000), rng.normal(0, 1, 1000)
+    found = []
+    for rows in (7, 1000):
+        monkeypatch.setattr(module, "ROWS", rows)
+        of = moments(groups, values, n_groups=5)
+        found.append((of.mean.tolist(), of.variance.tolist()))
+    assert found[0] == found[1]
+    assert len(list(module._blocks(groups, values))) == 1
 
 
 def test_nothing_sums_to_nothing():
