@@ -8,7 +8,8 @@ order does not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,28 +21,42 @@ Codes = npt.NDArray[np.int64]
 DRAWN_AT_ONCE = 2_000_000
 
 
+@dataclass(frozen=True, eq=False)
+class SegmentScores:
+    """Scores of one method: codes of systems and segments, and scores; ``(n_cells,)`` each."""
+
+    systems: Codes
+    segments: Codes
+    scores: Floats
+
+
 def resample_segments(
-    systems: Codes,
-    segments: Codes,
-    scores: Floats,
+    methods: Sequence[SegmentScores],
     *,
     n_systems: int,
     n_segments: int,
     rounds: int,
     rng: np.random.Generator,
-) -> Floats:
-    """System scores ``(rounds, n_systems)``; NaN where none of a system's segments is drawn.
+) -> list[Floats]:
+    """System scores by method, each ``(rounds, n_systems)``; the same draws for all methods.
 
-    Parameters
-    ----------
-    systems, segments, scores
-        ``(n_cells,)`` codes and segment scores.
+    NaN where none of a system's segments is drawn.
     """
-    shape = (n_systems, n_segments)
-    sums = csr_matrix((scores, (systems, segments)), shape)
-    counts = csr_matrix((np.ones(scores.size), (systems, segments)), shape)
-    found = [_ratio(sums @ drawn, counts @ drawn).T for drawn in _draws(n_segments, rounds, rng)]
-    return np.concatenate(found) if found else np.empty((0, n_systems))
+    tables = [_sums_and_counts(of, (n_systems, n_segments)) for of in methods]
+    found = [np.empty((rounds, n_systems)) for _ in methods]
+    start = 0
+    for drawn in _draws(n_segments, rounds, rng):
+        some = slice(start, start := start + drawn.shape[1])
+        for of, (sums, counts) in zip(found, tables, strict=True):
+            of[some] = _ratio(sums @ drawn, counts @ drawn).T
+    return found
+
+
+def _sums_and_counts(of: SegmentScores, shape: tuple[int, int]) -> tuple[csr_matrix, csr_matrix]:
+    places = of.systems, of.segments
+    return csr_matrix((of.scores, places), shape), csr_matrix(
+        (np.ones(of.scores.size), places), shape
+    )
 
 
 def resample_judges(
@@ -99,8 +114,11 @@ def _draws(
     at_once = max(1, DRAWN_AT_ONCE // max(width or size, 1))
     for start in range(0, rounds, at_once):
         n = min(at_once, rounds - start)
-        drawn = [np.bincount(rng.integers(size, size=size), minlength=size) for _ in range(n)]
-        yield np.stack(drawn, axis=1).astype(np.float64)
+        # a row a round, turned at the end: a column at a time would be scattered writes
+        times = np.empty((n, size), np.int32)
+        for drawn in times:
+            drawn[:] = np.bincount(rng.integers(size, size=size), minlength=size)
+        yield times.T.astype(np.float64, order="C")
 
 
 def _ratio(sums: Any, counts: Any) -> Floats:  # products of sparse matrices

@@ -20,7 +20,11 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Ranking, Standardize
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS, TEXT
-from annot_pipeline.methods.bootstrap_means import resample_judges, resample_segments
+from annot_pipeline.methods.bootstrap_means import (
+    SegmentScores,
+    resample_judges,
+    resample_segments,
+)
 from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.clusters import clusters, ranks
 from annot_pipeline.methods.moments import means
@@ -103,13 +107,13 @@ def rank_systems(
         if progress:
             progress(f"ranking systems: task {number + 1} of {len(judgments.task)}")
         names = _names(judgments, number)
-        for method in _methods(judgments, number):
-            cells = _cells(judgments, number, method, standardize)
+        scored = {m: _cells(judgments, number, m, standardize) for m in _methods(judgments, number)}
+        of_rounds = _resampled(judgments, number, scored, len(names), ranking, seed)
+        for (method, cells), resampled in zip(scored.items(), of_rounds, strict=True):
             compared = compare_systems(cells.systems, cells.scores, n_systems=len(names))
             p_adjusted = _adjusted(compared.p_value)
             p_decisive = p_adjusted if ranking.correction == "holm" else compared.p_value
             beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
-            resampled = _resampled(judgments, number, method, cells, len(names), ranking, seed)
             rankings.append(
                 SYSTEM_RANKINGS.of(
                     {"task": pa.repeat(task, len(names)), "method": pa.repeat(method, len(names))}
@@ -215,39 +219,54 @@ def _adjusted(p_value: Floats) -> Floats:
 def _resampled(
     judgments: _Judgments,
     task: int,
-    method: str,
-    cells: _Cells,
+    methods: dict[str, _Cells],
     n_systems: int,
     ranking: Ranking,
     seed: int,
-) -> Floats:
+) -> list[Floats]:
     """System scores by bootstrap round ``(rounds, n_systems)``; the same draws for all methods.
 
     A system without two of what is drawn has none: an interval would have no width.
     """
     name = hashlib.sha256(judgments.task[task].encode()).digest()
-    rng = np.random.default_rng([seed, int.from_bytes(name[:8], "big")])
-    if ranking.resample == "segments":
-        n_drawn = np.bincount(cells.systems, minlength=n_systems)
-        found = resample_segments(
-            cells.systems, cells.segments, cells.scores,
-            n_systems=n_systems, n_segments=int((judgments.segments.first == task).sum()),
-            rounds=ranking.bootstrap, rng=rng,
-        )  # fmt: skip
-    else:
-        rows, of_task, first = _rows(judgments, task)
-        systems, _ = _local(judgments, task, of_task)
-        parts = index_pairs(judgments.cells.codes[rows] - first, judgments.criteria[rows])
-        names, judge = np.unique(judgments.judges[rows], return_inverse=True)
-        values = judgments.values[method][rows]
-        known = ~np.isnan(values)
-        part, judge = parts.codes[known], judge.reshape(-1)[known]
-        judged = index_pairs(systems[parts.first[part]], judge)
-        n_drawn = np.bincount(judged.first, minlength=n_systems)
-        found = resample_judges(
-            systems, parts.first, part, judge, values[known],
-            n_systems=n_systems, n_judges=names.size, rounds=ranking.bootstrap, rng=rng,
-        )  # fmt: skip
+    stream = [seed, int.from_bytes(name[:8], "big")]
+    if ranking.resample == "judges":
+        return [
+            _resampled_judges(judgments, task, method, n_systems, ranking, stream)
+            for method in methods
+        ]
+    found = resample_segments(
+        [SegmentScores(of.systems, of.segments, of.scores) for of in methods.values()],
+        n_systems=n_systems, n_segments=int((judgments.segments.first == task).sum()),
+        rounds=ranking.bootstrap, rng=np.random.default_rng(stream),
+    )  # fmt: skip
+    for rounds, cells in zip(found, methods.values(), strict=True):
+        rounds[:, np.bincount(cells.systems, minlength=n_systems) < 2] = np.nan
+    return found
+
+
+def _resampled_judges(
+    judgments: _Judgments,
+    task: int,
+    method: str,
+    n_systems: int,
+    ranking: Ranking,
+    stream: list[int],
+) -> Floats:
+    rows, of_task, first = _rows(judgments, task)
+    systems, _ = _local(judgments, task, of_task)
+    parts = index_pairs(judgments.cells.codes[rows] - first, judgments.criteria[rows])
+    names, judge = np.unique(judgments.judges[rows], return_inverse=True)
+    values = judgments.values[method][rows]
+    known = ~np.isnan(values)
+    part, judge = parts.codes[known], judge.reshape(-1)[known]
+    judged = index_pairs(systems[parts.first[part]], judge)
+    n_drawn = np.bincount(judged.first, minlength=n_systems)
+    found = resample_judges(
+        systems, parts.first, part, judge, values[known],
+        n_systems=n_systems, n_judges=names.size, rounds=ranking.bootstrap,
+        rng=np.random.default_rng(stream),
+    )  # fmt: skip
     found[:, n_drawn < 2] = np.nan
     return found
 

@@ -2,17 +2,27 @@ import numpy as np
 import pytest
 
 from annot_pipeline.methods import bootstrap_means
-from annot_pipeline.methods.bootstrap_means import resample_judges, resample_segments
+from annot_pipeline.methods.bootstrap_means import (
+    SegmentScores,
+    resample_judges,
+    resample_segments,
+)
 
 
 def segments(rounds: int = 400, seed: int = 4) -> np.ndarray:
     rng = np.random.default_rng(8)
     systems, places = np.divmod(np.arange(200), 100)
     scores = rng.normal(50, 10, 200) + 3 * systems
-    return resample_segments(
-        systems, places, scores, n_systems=2, n_segments=100, rounds=rounds,
-        rng=np.random.default_rng(seed),
+    return resampled(systems, places, scores, n_segments=100, rounds=rounds, seed=seed)
+
+
+def resampled(systems, places, scores, *, n_segments: int, rounds: int, seed: int) -> np.ndarray:
+    """Of one method, two systems."""
+    (found,) = resample_segments(
+        [SegmentScores(systems, places, scores)], n_systems=2, n_segments=n_segments,
+        rounds=rounds, rng=np.random.default_rng(seed),
     )  # fmt: skip
+    return found
 
 
 def test_the_spread_is_the_standard_error():
@@ -35,17 +45,32 @@ def test_systems_share_the_segments_drawn():
     """A system that is better by 5 on every segment is so in every round."""
     systems, places = np.divmod(np.arange(40), 20)
     scores = np.arange(40.0) % 20 + 5 * systems
-    found = resample_segments(
-        systems, places, scores, n_systems=2, n_segments=20, rounds=50,
-        rng=np.random.default_rng(1),
-    )  # fmt: skip
+    found = resampled(systems, places, scores, n_segments=20, rounds=50, seed=1)
     np.testing.assert_allclose(found[:, 1] - found[:, 0], 5)
 
 
+def test_methods_share_the_segments_drawn(monkeypatch):
+    """One whose scores are twice another's, and one that lacks a segment; drawn once, in pieces."""
+    monkeypatch.setattr(bootstrap_means, "DRAWN_AT_ONCE", 100)
+    systems, places = np.divmod(np.arange(40), 20)
+    scores = np.arange(40.0) ** 2
+    whole = SegmentScores(systems, places, scores)
+    methods = [whole, SegmentScores(systems, places, 2 * scores)]
+    methods.append(SegmentScores(systems[1:], places[1:], scores[1:]))
+    one, twice, without = resample_segments(
+        methods, n_systems=2, n_segments=20, rounds=50, rng=np.random.default_rng(1)
+    )
+    np.testing.assert_array_equal(twice, 2 * one)
+    np.testing.assert_array_equal(without[:, 1], one[:, 1])
+    assert (without[:, 0] != one[:, 0]).any()
+    alone = resampled(systems, places, scores, n_segments=20, rounds=50, seed=1)
+    np.testing.assert_array_equal(alone, one)
+
+
 def test_a_round_without_any_segment_of_a_system_is_undefined():
-    found = resample_segments(
+    found = resampled(
         np.array([0, 1, 1, 1]), np.array([0, 0, 1, 2]), np.array([7.0, 1, 2, 3]),
-        n_systems=2, n_segments=3, rounds=100, rng=np.random.default_rng(1),
+        n_segments=3, rounds=100, seed=1,
     )  # fmt: skip
     drawn = ~np.isnan(found[:, 0])
     assert 40 < drawn.sum() < 95  # 1 - (2/3)^3 = .70

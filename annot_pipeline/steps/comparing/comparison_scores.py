@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.config import Ranking
-from annot_pipeline.methods.bootstrap_means import resample_segments
+from annot_pipeline.methods.bootstrap_means import SegmentScores, resample_segments
 from annot_pipeline.methods.bradley_terry import (
     BradleyTerryParams,
     BradleyTerryResult,
@@ -97,8 +97,8 @@ def dominance_scores(
     systems, segments = np.divmod(cells, max(width, 1))
     rounds = ranking.bootstrap if task.n <= MOST_SYSTEMS else 0
     n_segments = np.bincount(systems, minlength=task.n)
-    drawn = resample_segments(
-        systems, segments, of_cell, n_systems=task.n, n_segments=width,
+    (drawn,) = resample_segments(
+        [SegmentScores(systems, segments, of_cell)], n_systems=task.n, n_segments=width,
         rounds=rounds, rng=np.random.default_rng(task.seed),
     )  # fmt: skip
     return scored(
