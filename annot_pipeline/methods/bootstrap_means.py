@@ -29,6 +29,12 @@ class SegmentScores:
     segments: Codes
     scores: Floats
 
+    def same_cells(self, other: SegmentScores) -> bool:
+        """Whether both scored the same segments of the same systems, in one order."""
+        return np.array_equal(self.systems, other.systems) and np.array_equal(
+            self.segments, other.segments
+        )
+
 
 def resample_segments(
     methods: Sequence[SegmentScores],
@@ -42,21 +48,22 @@ def resample_segments(
 
     NaN where none of a system's segments is drawn.
     """
-    tables = [_sums_and_counts(of, (n_systems, n_segments)) for of in methods]
+    shape = n_systems, n_segments
+    sums = [csr_matrix((of.scores, (of.systems, of.segments)), shape) for of in methods]
     found = [np.empty((rounds, n_systems)) for _ in methods]
+    alike = [next(k for k, of in enumerate(methods) if of.same_cells(own)) for own in methods]
+    counts = {
+        k: csr_matrix((np.ones(of.scores.size), (of.systems, of.segments)), shape)
+        for k, of in enumerate(methods)
+        if k in alike
+    }
     start = 0
     for drawn in _draws(n_segments, rounds, rng):
         some = slice(start, start := start + drawn.shape[1])
-        for of, (sums, counts) in zip(found, tables, strict=True):
-            of[some] = _ratio(sums @ drawn, counts @ drawn).T
+        n_drawn = {k: of @ drawn for k, of in counts.items()}
+        for of, own, k in zip(found, sums, alike, strict=True):
+            of[some] = _ratio(own @ drawn, n_drawn[k]).T
     return found
-
-
-def _sums_and_counts(of: SegmentScores, shape: tuple[int, int]) -> tuple[csr_matrix, csr_matrix]:
-    places = of.systems, of.segments
-    return csr_matrix((of.scores, places), shape), csr_matrix(
-        (np.ones(of.scores.size), places), shape
-    )
 
 
 def resample_judges(

@@ -194,8 +194,9 @@ class _Ranked:
         n_values: int,
     ) -> _Ranked:
         """Rank values given as codes in their order, by one sort of integers."""
-        keys = groups * n_values
-        keys += codes
+        kind = np.min_scalar_type(2 * n_groups * n_values)  # half the bytes, half the time
+        keys = np.multiply(groups, n_values, dtype=kind, casting="unsafe")
+        keys += codes.astype(kind)
         keys *= 2
         keys += flagged
         keys.sort()
@@ -208,7 +209,7 @@ class _Ranked:
         n = _sums(group, size, n_groups)
         before = np.cumsum(n) - n  # rows of earlier groups
         keys &= 1
-        flagged_until = np.append(0, np.cumsum(keys))
+        flagged_until = np.append(0, np.cumsum(keys, dtype=np.int64))
         n_flagged = np.diff(flagged_until[np.append(starts, keys.size)])
         return cls(n, group, size, n_flagged, starts - before[group] + (size + 1) / 2)
 

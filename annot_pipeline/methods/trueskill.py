@@ -141,7 +141,7 @@ def trueskill_update(
         Settings.
     """
     noise = 2 * params.gamma**2
-    own_mean, own_sd = mean[pair], sd[pair]
+    own_mean, own_sd = mean.take(pair), sd.take(pair)
     variance = own_sd * own_sd
     c2 = (variance[0] + variance[1]) + noise
     c = np.sqrt(c2)

@@ -82,9 +82,9 @@ def waves_side_by_side(pairs: Codes, tie: Bools, *, n_items: int) -> Iterator[tu
     number = np.empty(tie.shape, np.min_scalar_type(len(tie)))
     next_wave = np.zeros(n_items, number.dtype)
     for step in range(len(tie)):
-        pair = pairs[:, step]
-        wave = next_wave[pair].max(axis=0, out=number[step])
-        next_wave[pair] = wave + 1
+        winner, loser = pairs[:, step]
+        wave = np.maximum(next_wave.take(winner), next_wave.take(loser), out=number[step])
+        next_wave[winner] = next_wave[loser] = wave + 1
     order = np.argsort(number, axis=None, kind="stable")
     pairs, tie = pairs.reshape(2, -1).take(order, axis=1), tie.reshape(-1)[order]
     ends = np.cumsum(np.bincount(number.reshape(-1))).tolist()
