@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from annot_pipeline.methods import partners
+from annot_pipeline.methods import partners, smooth_sums
 from annot_pipeline.methods.match_quality import log_match_quality, match_quality
 from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
 from annot_pipeline.methods.partners import draw_partners
-from annot_pipeline.methods.smooth_sums import log_sums, states
+from annot_pipeline.methods.smooth_sums import log_sums, panels, states
 
 SEED, PARTNER, RANDOM, COVER, FILL = range(5)
 
@@ -70,6 +70,7 @@ STATES = {
     "fresh": (np.zeros(150, int), np.full(150, 0.5)),
     "one judgment": (np.ones(150, int), np.round(np.linspace(0, 1, 150), 2)),
     "many judgments": (np.arange(150) % 7 + 1, np.linspace(0, 1, 150) ** 2),
+    "sizes all differ": (np.linspace(0.5, 40, 150), np.linspace(0, 1, 150) ** 2),
     "two camps": (np.full(150, 5), np.where(np.arange(150) % 3 == 0, 0.02, 0.97)),
 }
 
@@ -95,10 +96,10 @@ def test_partners_have_the_distribution_of_the_naive_computation(name, few):
     assert p_of_fit(found, draws * second) > 1e-3
     assert all(len(set(row)) == 4 for row in drawn.candidate.tolist())
     # how likely each draw was, given those before
-    left = np.ones(draws)
+    left, rel = np.ones(draws), 1e-6 if name == "sizes all differ" else 1e-9
     for place in range(4):
         share = exact[drawn.candidate[:, place]]
-        assert np.exp(drawn.log_probability[:, place]) == pytest.approx(share / left, rel=1e-9)
+        assert np.exp(drawn.log_probability[:, place]) == pytest.approx(share / left, rel=rel)
         left = left - share
 
 
@@ -116,10 +117,12 @@ def test_partners_where_one_outweighs_all_others():
     assert np.exp(drawn.log_probability[0]) == pytest.approx([1, 1 / 2999, 1 / 2998], rel=1e-6)
 
 
+@pytest.mark.parametrize("sizes_differ", [False, True])
 @pytest.mark.parametrize("gamma", [0.5, 0.1, 0.02, 0.005])
-def test_sums_over_all_candidates_are_those_of_the_naive_computation(gamma):
+def test_sums_over_all_candidates_are_those_of_the_naive_computation(gamma, sizes_differ):
     rng = np.random.default_rng(3)
-    item = states(*after(rng.integers(1, 8, 2500), rng.beta(0.5, 0.5, 2500)))
+    n = 10 ** rng.uniform(0, 2, 2500) if sizes_differ else rng.integers(1, 8, 2500)
+    item = states(*after(n, rng.beta(0.5, 0.5, 2500)))
     seeds, others = item.of(np.arange(200)), item.of(np.arange(200, 2500))
     exact = np.logaddexp.reduce(
         log_match_quality(
@@ -243,10 +246,11 @@ print(digest.hexdigest())
     assert len(hashes) == 1
 
 
+@pytest.mark.parametrize("sizes_differ", [False, True])
 @pytest.mark.parametrize("gamma", [0.3, 0.05, 0.01])
-def test_no_match_quality_exceeds_the_bound_of_its_cell(gamma):
+def test_no_match_quality_exceeds_the_bound_of_its_cell(gamma, sizes_differ):
     rng = np.random.default_rng(11)
-    n = rng.integers(0, 9, 3000)
+    n = rng.uniform(0, 9, 3000) if sizes_differ else rng.integers(0, 9, 3000)
     item = states(*after(n, np.where(n == 0, 0.5, rng.random(3000))))
     cells = partners._cells(item, gamma)
     seeds = item.of(np.arange(0, 3000, 37))
@@ -294,6 +298,27 @@ def test_slots_are_in_random_order_and_draw_tells_the_true_one():
         )  # fmt: skip
         slots += (more.roles == SEED).sum(axis=0)
     assert chisquare(slots).pvalue > 1e-3
+
+
+def test_items_of_sizes_that_all_differ_take_work_in_proportion(monkeypatch):
+    """Match qualities worked out for four times the items: nodes and cells are as many."""
+    done = []
+
+    def counted(*states, gamma):
+        found = log_match_quality(*states, gamma=gamma)
+        done.append(found.size)
+        return found
+
+    for module in (partners, smooth_sums):
+        monkeypatch.setattr(module, "log_match_quality", counted)
+    work = []
+    for n in (5_000, 20_000):
+        rng = np.random.default_rng(4)
+        done.clear()
+        next_hits(*after(rng.uniform(1, 6, n), rng.random(n)), judged=np.ones(n, bool), rng=rng)
+        work.append(sum(done))
+        assert panels(states(*after(rng.uniform(1, 6, n), rng.random(n))), 0.1).middle.size < 50
+    assert work[1] < 5 * work[0]  # all pairs: 16 times
 
 
 @pytest.mark.skipif(not os.environ.get("SOAK"), reason="takes long; make soak runs it")
