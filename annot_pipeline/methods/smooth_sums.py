@@ -136,7 +136,7 @@ def _by_variance(items: States, gamma: float) -> Panels:
     held, cell = np.unique(octave * MOST_PANELS + panel.astype(np.int64), return_inverse=True)
     held_octave, held_panel = np.divmod(held, MOST_PANELS)
     half = np.asarray(width[held_octave] / 2, np.float64)
-    middle = lowest + (2 * held_panel + 1) * half
+    middle = np.asarray(lowest + (2 * held_panel + 1) * half, np.float64)
     of_variance = 1.5 * least[held_octave] - chain, 0.5 * least[held_octave]
     score, variance = (
         centre[:, None] + reach[:, None] * np.asarray(node)
