@@ -111,7 +111,7 @@ def panels(items: States, gamma: float) -> Panels:
     width = max(highest - lowest, 1e-9) / n_panels
     panel = np.minimum(((items.score - lowest) / width).astype(np.int64), n_panels - 1)
     held, cell = np.unique(size * n_panels + panel, return_inverse=True)
-    middle = lowest + (held % n_panels + 0.5) * width
+    middle = np.asarray(lowest + (held % n_panels + 0.5) * width, np.float64)
     score = np.clip(middle[:, None] + width / 2 * _NODE, 0, 1)
     of_size = sizes[held // n_panels][:, None]
     alpha = 1 + (of_size - 2) * score

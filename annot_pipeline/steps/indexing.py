@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.distinct import distinct, places
 
 Codes = npt.NDArray[np.int64]
 
@@ -71,23 +72,9 @@ class PairIndex:
 def index_pairs(first: Codes, second: Codes) -> PairIndex:
     """Codes of pairs; ordered by the first, then by the second."""
     width = int(second.max(initial=0)) + 1
-    pairs, codes = _distinct(first * width + second)
-    return PairIndex(pairs // width, pairs % width, codes)
-
-
-def _distinct(numbers: Codes) -> tuple[Codes, Codes]:
-    """Distinct numbers in order, and each one's place among them.
-
-    Where they lie close they are counted: to sort ten million takes a second.
-    """
-    end = int(numbers.max(initial=-1)) + 1
-    if end > 4 * numbers.size:
-        found, places = np.unique(numbers, return_inverse=True)
-        return found, places.reshape(-1)
-    found = np.flatnonzero(np.bincount(numbers, minlength=end))
-    place = np.empty(end, np.int64)
-    place[found] = np.arange(found.size)
-    return found, place[numbers]
+    numbers = first * width + second
+    pairs, _ = distinct(numbers)
+    return PairIndex(pairs // width, pairs % width, places(numbers, pairs))
 
 
 def names_of(names: Sequence[str], codes: Codes) -> pa.Array:
