@@ -1,8 +1,9 @@
 """TrueSkill and bounded ranking aggregation in many rounds at once, each with its own order.
 
 Online methods depend on the order of comparisons, which says nothing about systems. So they are
-run again, in rounds of three kinds:
+run again, in rounds of four kinds:
 
+- ``given``: all rankings once, in their own order;
 - ``permuted``: all rankings once, in random order;
 - ``drawn``: a bootstrap draw of units (rankings, judges, segments), rankings in their own order;
 - ``drawn_permuted``: such a draw in random order, as WMT15 made its ranges of ranks.
@@ -34,7 +35,7 @@ from annot_pipeline.methods.waves import waves_side_by_side, winners_first
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-Round = Literal["permuted", "drawn", "drawn_permuted"]
+Round = Literal["given", "permuted", "drawn", "drawn_permuted"]
 
 STEPS = 4_096
 """Comparisons of each round that are looked up at once."""
@@ -149,12 +150,12 @@ def _sequence(table: _Rankings, kind: Round, seed: np.int64) -> npt.NDArray[np.i
     """Rankings of one round, in order."""
     rng = np.random.default_rng(int(seed))
     sequence = np.arange(table.start.size, dtype=np.int32)
-    if kind != "permuted" and table.n_units:
+    if kind.startswith("drawn") and table.n_units:
         drawn = np.bincount(
             rng.integers(table.n_units, size=table.n_units), minlength=table.n_units
         )
         sequence = np.repeat(sequence, drawn[table.unit])
-    if kind != "drawn":
+    if kind.endswith("permuted"):
         rng.shuffle(sequence)
     return sequence
 

@@ -31,11 +31,11 @@ def example(n: int = 300, n_systems: int = 6, n_rankings: int = 40):
 
 @pytest.mark.parametrize("params", PARAMS)
 @pytest.mark.parametrize("steps", [1, 7, 300, 4096])
-def test_the_only_unit_drawn_is_the_data_in_order(params, steps, monkeypatch):
+def test_the_data_in_order_and_the_only_unit_drawn_are_the_method(params, steps, monkeypatch):
     monkeypatch.setattr(module, "STEPS", steps)
     *table, ranking = example()
     found = online_rounds(
-        *table, ranking, np.zeros(300, int), n_systems=6, rounds=["drawn"] * 3, params=params,
+        *table, ranking, np.zeros(300, int), n_systems=6, rounds=["given", "drawn"], params=params,
         rng=np.random.default_rng(1),
     )  # fmt: skip
     alone = once(*table, 6, params)
@@ -43,13 +43,14 @@ def test_the_only_unit_drawn_is_the_data_in_order(params, steps, monkeypatch):
 
 
 @pytest.mark.parametrize("params", PARAMS)
-@pytest.mark.parametrize("kind", ["permuted", "drawn", "drawn_permuted"])
+@pytest.mark.parametrize("kind", ["given", "permuted", "drawn", "drawn_permuted"])
 def test_a_round_is_one_of_all_that_can_be(params, kind):
     """Three rankings of 2, 1 and 3 comparisons: every order, or draw, or order of a draw."""
     first, second = np.array([0, 1, 3, 2, 0, 0]), np.array([1, 2, 0, 3, 2, 1])
     outcome, ranking = np.array([1, 0, 1, -1, 1, 0]), np.array([4, 4, 5, 6, 6, 6])
     rows = [np.flatnonzero(ranking == r) for r in (4, 5, 6)]
     chosen = {
+        "given": [(0, 1, 2)],
         "permuted": list(itertools.permutations(range(3))),
         "drawn": [o for o in itertools.product(range(3), repeat=3) if list(o) == sorted(o)],
         "drawn_permuted": list(itertools.product(range(3), repeat=3)),

@@ -35,11 +35,10 @@ def bounded_ra_scores(
     task: TaskComparisons, ranking: Ranking, params: BoundedRaParams, tell: Tell
 ) -> Scored:
     """Bounded ranking aggregation in the order of the rows."""
-    alone = bounded_ra(task.first, task.second, task.outcome, n_items=task.n, params=params)
     n = affordable_rounds(task, ranking)
-    drawn = _online(task, params, {"drawn": n}, "bounded_ra", tell)["drawn"]
+    found = _online(task, params, {"drawn": n}, "bounded_ra", tell)
     why = no_rounds(task, ranking.online_rounds, "online_rounds")
-    return scored(task, "bounded_ra", alone.score, drawn, why_no_rounds=why)
+    return scored(task, "bounded_ra", found["given"][0], found["drawn"], why_no_rounds=why)
 
 
 def trueskill_scores(
@@ -50,10 +49,10 @@ def trueskill_scores(
     The level of all systems together is an accident of the order: rounds are moved to that of the
     score, and orders to the mean of the prior.
     """
-    alone = trueskill(task.first, task.second, task.outcome, n_items=task.n, params=params).mean
     n = affordable_rounds(task, ranking)
     kinds: dict[Round, int] = {"permuted": min(n, ORDERS), "drawn_permuted": n, "drawn": n}
     found = _online(task, params, kinds, "trueskill", tell)
+    alone = found["given"][0]
     why = no_rounds(task, ranking.online_rounds, "online_rounds")
     drawn = _levelled(task, found["drawn"], alone)
     both = [scored(task, "trueskill", alone, drawn, why_no_rounds=why)]
@@ -85,7 +84,16 @@ def _online(
     label: str,
     tell: Tell,
 ) -> dict[Round, Floats]:
-    """Scores in rounds of each kind."""
+    """Scores in rounds of each kind, and in the order of the rows, which is one round more."""
+    if not any(kinds.values()):
+        table, n = (task.first, task.second, task.outcome), task.n
+        given = (
+            trueskill(*table, n_items=n, params=params).mean
+            if isinstance(params, TrueSkillParams)
+            else bounded_ra(*table, n_items=n, params=params).score
+        )
+        return dict.fromkeys(kinds, np.empty((0, n))) | {"given": given[None]}
+    kinds = kinds | {"given": 1}  # last: the others' streams do not depend on it
     rounds: list[Round] = [kind for kind, n in kinds.items() for _ in range(n)]
 
     def told(done: int, total: int) -> None:
