@@ -146,6 +146,7 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         ranking=settings.ranking,
         standardize=settings.standardize,
         seed=settings.seed,
+        workers=settings.resources.workers,
         progress=_now_and_then(context.progress),
     )
     compared, compared_facts = rank_by_comparisons(

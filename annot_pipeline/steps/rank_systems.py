@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -25,49 +25,29 @@ from annot_pipeline.methods.bootstrap_means import (
     resample_judges,
     resample_segments,
 )
-from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.clusters import clusters, ranks
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.multiplicity import adjust
 from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.methods.system_comparisons import SystemComparisons, compare_systems
-from annot_pipeline.methods.zscores import printed
-from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of
-from annot_pipeline.steps.resolve_tasks import scales
-from annot_pipeline.steps.standardize_scores import ORDINARY
+from annot_pipeline.steps.indexing import index_pairs, names_of
+from annot_pipeline.steps.segment_scores import (
+    Cells,
+    JudgedOutputs,
+    judged_outputs,
+    local_codes,
+    methods_of,
+    n_segments,
+    rows_of,
+    segment_scores,
+    system_names,
+)
 
-METHODS = ("easl", "filtered_mean", "raw_mean", "z_mean")
-"""In the order of the tables, so that what is made task by task is sorted."""
 TAILS = (0.025, 0.975)
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class _Judgments:
-    """Judgments of outputs of systems, of all tasks; rows are ``(n_rows,)``."""
-
-    task: list[str]
-    system: list[str]
-    systems: PairIndex  # task and system
-    segments: PairIndex  # task and segment (item, where no segment is known)
-    cells: PairIndex  # systems and segments
-    judges: Codes
-    criteria: Codes
-    values: dict[str, Floats]  # by method; NaN does not count
-    scaled: Flags  # (n_tasks,) whether a scale is declared
-
-
-@dataclass(frozen=True)
-class _Cells:
-    """Segment scores of one task and method: ``(n_cells,)``, codes local to the task."""
-
-    systems: Codes
-    segments: Codes
-    scores: Floats
-    n_judgments: Codes
 
 
 def rank_systems(
@@ -77,6 +57,7 @@ def rank_systems(
     ranking: Ranking,
     standardize: Standardize,
     seed: int,
+    workers: int = 1,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Rank the systems of every scalar task that names systems.
@@ -93,6 +74,8 @@ def rank_systems(
         Its ``arithmetic`` decides which segment scores count as equal.
     seed
         Of the bootstrap; each task has its own stream.
+    workers
+        Tasks ranked side by side; the result is the same.
     progress
         Told what is going on.
 
@@ -101,26 +84,19 @@ def rank_systems(
     tables, facts
         ``system_rankings``, ``system_comparisons``.
     """
-    judgments, without_system = _judgments(standardized, tasks)
-    rankings, comparisons = [], []
-    for number, task in enumerate(judgments.task):
-        if progress:
-            progress(f"ranking systems: task {number + 1} of {len(judgments.task)}")
-        names = _names(judgments, number)
-        scored = {m: _cells(judgments, number, m, standardize) for m in _methods(judgments, number)}
-        of_rounds = _resampled(judgments, number, scored, len(names), ranking, seed)
-        for (method, cells), resampled in zip(scored.items(), of_rounds, strict=True):
-            compared = compare_systems(cells.systems, cells.scores, n_systems=len(names))
-            p_adjusted = _adjusted(compared.p_value)
-            p_decisive = p_adjusted if ranking.correction == "holm" else compared.p_value
-            beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
-            rankings.append(
-                SYSTEM_RANKINGS.of(
-                    {"task": pa.repeat(task, len(names)), "method": pa.repeat(method, len(names))}
-                    | _ranked(names, cells, beats, resampled, ranking)
-                )
-            )
-            comparisons.append(_compared(task, method, names, compared, p_adjusted, beats))
+    judgments, without_system = judged_outputs(standardized, tasks)
+    rankings: list[pa.Table] = []
+    comparisons: list[pa.Table] = []
+
+    def ranked(number: int) -> list[tuple[pa.Table, pa.Table]]:
+        return _rank_task(judgments, number, ranking, standardize, seed)
+
+    with ThreadPoolExecutor(workers) as pool:
+        for number, found in enumerate(pool.map(ranked, range(len(judgments.task))), start=1):
+            rankings += [of_systems for of_systems, _ in found]
+            comparisons += [of_pairs for _, of_pairs in found]
+            if progress:
+                progress(f"ranking systems: task {number} of {len(judgments.task)}")
     tables = {
         "system_rankings": _stack(SYSTEM_RANKINGS.schema, rankings),
         "system_comparisons": _stack(SYSTEM_COMPARISONS.schema, comparisons),
@@ -131,84 +107,27 @@ def rank_systems(
     }
 
 
-def _judgments(standardized: pa.Table, tasks: pa.Table) -> tuple[_Judgments, int]:
-    ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
-    rows = ordinary.filter(pc.is_valid(ordinary["system"]))
-    task, system = index(rows["task"]), index(rows["system"])
-    systems = index_pairs(task.codes, system.codes)
-    segments = index_pairs(task.codes, _segments(rows))
-    kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
-    lowest, highest = scales(task.names, tasks)
-    low, high = lowest[task.codes], highest[task.codes]
-    found = _Judgments(
-        task.names,
-        system.names,
-        systems,
-        segments,
-        index_pairs(systems.codes, segments.codes),
-        index(rows["judge"]).codes,
-        index(rows["criterion"], null="").codes,
-        {
-            "easl": np.where(kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
-            "raw_mean": score,
-            "filtered_mean": np.where(kept, score, np.nan),
-            "z_mean": np.where(kept, z, np.nan),
-        },
-        ~np.isnan(lowest),
-    )
-    ranked = is_any(ordinary["task"], task.names)
-    of_ranked_tasks = int(pc.sum(ranked).as_py() or 0)
-    return found, of_ranked_tasks - rows.num_rows
-
-
-def _segments(rows: pa.Table) -> Codes:
-    """Codes of segments; an item without one is a segment of its own, whatever its name."""
-    without = pc.is_null(rows["segment"])
-    items = index(rows["item"].filter(without))
-    segments = index(rows["segment"].filter(pc.invert(without)))
-    codes = np.empty(rows.num_rows, np.int64)
-    codes[without.to_numpy()] = items.codes
-    codes[~without.to_numpy()] = len(items.names) + segments.codes
-    return codes
-
-
-def _methods(judgments: _Judgments, task: int) -> list[str]:
-    """Those that the task allows: without a scale there is no EASL."""
-    return [method for method in METHODS if method != "easl" or judgments.scaled[task]]
-
-
-def _names(judgments: _Judgments, task: int) -> list[str]:
-    of = judgments.systems.second[judgments.systems.first == task]
-    return [judgments.system[code] for code in of]
-
-
-def _cells(judgments: _Judgments, task: int, method: str, standardize: Standardize) -> _Cells:
-    """Segment scores of one task; those without any judgment that counts are left out."""
-    rows, cells, first = _rows(judgments, task)
-    found = cell_means(
-        judgments.cells.codes[rows] - first,
-        judgments.values[method][rows],
-        n_cells=cells.stop - cells.start,
-        criteria=None if method == "easl" else judgments.criteria[rows],
-    )
-    some = found.n > 0
-    as_equal = printed if standardize.arithmetic == "wmt" else comparable
-    systems, segments = _local(judgments, task, cells)
-    return _Cells(systems[some], segments[some], as_equal(found.mean[some]), found.n[some])
-
-
-def _rows(judgments: _Judgments, task: int) -> tuple[Codes, slice, int]:
-    """Rows of a task, its cells, and the first of them."""
-    of_cell = judgments.systems.first[judgments.cells.first]
-    start, stop = np.searchsorted(of_cell, [task, task + 1]).tolist()
-    codes = judgments.cells.codes
-    return np.flatnonzero((codes >= start) & (codes < stop)), slice(start, stop), start
-
-
-def _local(judgments: _Judgments, task: int, cells: slice) -> tuple[Codes, Codes]:
-    systems = judgments.cells.first[cells] - np.searchsorted(judgments.systems.first, task)
-    segments = judgments.cells.second[cells] - np.searchsorted(judgments.segments.first, task)
-    return systems, segments
+def _rank_task(
+    judgments: JudgedOutputs, number: int, ranking: Ranking, standardize: Standardize, seed: int
+) -> list[tuple[pa.Table, pa.Table]]:
+    """Rows of systems and of pairs of systems of one task, by method."""
+    names, task = system_names(judgments, number), judgments.task[number]
+    scored = {
+        m: segment_scores(judgments, number, m, standardize) for m in methods_of(judgments, number)
+    }
+    of_rounds = _resampled(judgments, number, scored, len(names), ranking, seed)
+    tables = []
+    for (method, cells), resampled in zip(scored.items(), of_rounds, strict=True):
+        compared = compare_systems(cells.systems, cells.scores, n_systems=len(names))
+        p_adjusted = _adjusted(compared.p_value)
+        p_decisive = p_adjusted if ranking.correction == "holm" else compared.p_value
+        beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
+        rows = SYSTEM_RANKINGS.of(
+            {"task": pa.repeat(task, len(names)), "method": pa.repeat(method, len(names))}
+            | _ranked(names, cells, beats, resampled, ranking)
+        )
+        tables.append((rows, _compared(task, method, names, compared, p_adjusted, beats)))
+    return tables
 
 
 def _adjusted(p_value: Floats) -> Floats:
@@ -217,9 +136,9 @@ def _adjusted(p_value: Floats) -> Floats:
 
 
 def _resampled(
-    judgments: _Judgments,
+    judgments: JudgedOutputs,
     task: int,
-    methods: dict[str, _Cells],
+    methods: dict[str, Cells],
     n_systems: int,
     ranking: Ranking,
     seed: int,
@@ -237,7 +156,7 @@ def _resampled(
         ]
     found = resample_segments(
         [SegmentScores(of.systems, of.segments, of.scores) for of in methods.values()],
-        n_systems=n_systems, n_segments=int((judgments.segments.first == task).sum()),
+        n_systems=n_systems, n_segments=n_segments(judgments, task),
         rounds=ranking.bootstrap, rng=np.random.default_rng(stream),
     )  # fmt: skip
     for rounds, cells in zip(found, methods.values(), strict=True):
@@ -246,15 +165,15 @@ def _resampled(
 
 
 def _resampled_judges(
-    judgments: _Judgments,
+    judgments: JudgedOutputs,
     task: int,
     method: str,
     n_systems: int,
     ranking: Ranking,
     stream: list[int],
 ) -> Floats:
-    rows, of_task, first = _rows(judgments, task)
-    systems, _ = _local(judgments, task, of_task)
+    rows, of_task, first = rows_of(judgments, task)
+    systems, _ = local_codes(judgments, task, of_task)
     parts = index_pairs(judgments.cells.codes[rows] - first, judgments.criteria[rows])
     names, judge = np.unique(judgments.judges[rows], return_inverse=True)
     values = judgments.values[method][rows]
@@ -272,7 +191,7 @@ def _resampled_judges(
 
 
 def _ranked(
-    names: list[str], cells: _Cells, beats: Flags, resampled: Floats, ranking: Ranking
+    names: list[str], cells: Cells, beats: Flags, resampled: Floats, ranking: Ranking
 ) -> dict[str, Any]:
     n = len(names)
     n_segments = np.bincount(cells.systems, minlength=n)

@@ -1,0 +1,159 @@
+"""Segment scores of systems: judgments of outputs as codes, and their means by task and method.
+
+A cell is a system's output of a segment. What does not belong here: what is made of segment scores
+(rank_systems), the mean itself (cell_means).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Standardize
+from annot_pipeline.methods.cell_means import cell_means
+from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.methods.zscores import printed
+from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.steps.resolve_tasks import scales
+from annot_pipeline.steps.standardize_scores import ORDINARY
+
+METHODS = ("easl", "filtered_mean", "raw_mean", "z_mean")
+"""In the order of the tables, so that what is made task by task is sorted."""
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class JudgedOutputs:
+    """Judgments of outputs of systems, of all tasks; arrays are ``(n_rows,)``."""
+
+    task: list[str]
+    system: list[str]
+    systems: PairIndex  # task and system
+    segments: PairIndex  # task and segment (item, where no segment is known)
+    cells: PairIndex  # systems and segments
+    judges: Codes
+    criteria: Codes
+    values: dict[str, Floats]  # by method; NaN does not count
+    scaled: Flags  # (n_tasks,) whether a scale is declared
+    rows: list[Codes]  # of each task, in their order
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Segment scores of one task and method: ``(n_cells,)``, codes local to the task."""
+
+    systems: Codes
+    segments: Codes
+    scores: Floats
+    n_judgments: Codes
+
+
+def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, int]:
+    """Judgments of outputs of systems; and how many of the same tasks name no system."""
+    ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
+    rows = ordinary.filter(pc.is_valid(ordinary["system"]))
+    task, system = index(rows["task"]), index(rows["system"])
+    systems = index_pairs(task.codes, system.codes)
+    segments = index_pairs(task.codes, _segments(rows))
+    kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
+    lowest, highest = scales(task.names, tasks)
+    low, high = lowest[task.codes], highest[task.codes]
+    found = JudgedOutputs(
+        task.names,
+        system.names,
+        systems,
+        segments,
+        index_pairs(systems.codes, segments.codes),
+        index(rows["judge"]).codes,
+        index(rows["criterion"], null="").codes,
+        {
+            "easl": np.where(kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
+            "raw_mean": score,
+            "filtered_mean": np.where(kept, score, np.nan),
+            "z_mean": np.where(kept, z, np.nan),
+        },
+        ~np.isnan(lowest),
+        _by_task(task),
+    )
+    ranked = is_any(ordinary["task"], task.names)
+    of_ranked_tasks = int(pc.sum(ranked).as_py() or 0)
+    return found, of_ranked_tasks - rows.num_rows
+
+
+def _segments(rows: pa.Table) -> Codes:
+    """Codes of segments; an item without one is a segment of its own, whatever its name."""
+    without = pc.is_null(rows["segment"])
+    items = index(rows["item"].filter(without))
+    segments = index(rows["segment"].filter(pc.invert(without)))
+    codes = np.empty(rows.num_rows, np.int64)
+    codes[without.to_numpy()] = items.codes
+    codes[~without.to_numpy()] = len(items.names) + segments.codes
+    return codes
+
+
+def _by_task(task: Index) -> list[Codes]:
+    order = np.argsort(task.codes, kind="stable")
+    sizes = np.bincount(task.codes, minlength=len(task.names))
+    return np.split(order, np.cumsum(sizes))[:-1]
+
+
+def methods_of(judgments: JudgedOutputs, task: int) -> list[str]:
+    """Those that the task allows: without a scale there is no EASL."""
+    return [method for method in METHODS if method != "easl" or judgments.scaled[task]]
+
+
+def system_names(judgments: JudgedOutputs, task: int) -> list[str]:
+    """Names of a task's systems, by their codes in it."""
+    of = judgments.systems.second[_span(judgments.systems.first, task)]
+    return [judgments.system[code] for code in of]
+
+
+def n_segments(judgments: JudgedOutputs, task: int) -> int:
+    """Segments of a task."""
+    span = _span(judgments.segments.first, task)
+    return int(span.stop - span.start)
+
+
+def segment_scores(
+    judgments: JudgedOutputs, task: int, method: str, standardize: Standardize
+) -> Cells:
+    """Segment scores of one task; those without any judgment that counts are left out."""
+    rows, cells, first = rows_of(judgments, task)
+    found = cell_means(
+        judgments.cells.codes[rows] - first,
+        judgments.values[method][rows],
+        n_cells=cells.stop - cells.start,
+        criteria=None if method == "easl" else judgments.criteria[rows],
+    )
+    some = found.n > 0
+    as_equal = printed if standardize.arithmetic == "wmt" else comparable
+    systems, segments = local_codes(judgments, task, cells)
+    return Cells(systems[some], segments[some], as_equal(found.mean[some]), found.n[some])
+
+
+def rows_of(judgments: JudgedOutputs, task: int) -> tuple[Codes, slice, int]:
+    """Rows of a task, its cells, and the first of them."""
+    systems = _span(judgments.systems.first, task)
+    ends = np.searchsorted(judgments.cells.first, [systems.start, systems.stop])
+    start, stop = ends.tolist()
+    return judgments.rows[task], slice(start, stop), start
+
+
+def local_codes(judgments: JudgedOutputs, task: int, cells: slice) -> tuple[Codes, Codes]:
+    """Codes of systems and segments of a task's cells, from 0 in the task."""
+    systems = judgments.cells.first[cells] - _span(judgments.systems.first, task).start
+    segments = judgments.cells.second[cells] - _span(judgments.segments.first, task).start
+    return systems, segments
+
+
+def _span(tasks: Codes, task: int) -> slice:
+    """Where a task stands among rising codes of tasks."""
+    start, stop = np.searchsorted(tasks, [task, task + 1]).tolist()
+    return slice(start, stop)

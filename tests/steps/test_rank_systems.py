@@ -1,0 +1,60 @@
+"""Tasks ranked side by side, each as if it were alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from annot_pipeline.config import Ranking, Standardize
+from annot_pipeline.steps.rank_systems import rank_systems
+from annot_pipeline.steps.standardize_scores import ORDINARY
+
+N, TASKS = 900, ["a", "b", "c"]
+
+
+def judged() -> pa.Table:
+    """Scores of three tasks, mixed; some of no segment, some that do not count."""
+    rng = np.random.default_rng(3)
+    codes = {name: rng.integers(n, size=N) for name, n in (("task", 3), ("system", 4))}
+    codes |= {"segment": rng.integers(30, size=N), "judge": rng.integers(9, size=N)}
+    text = {name: [f"{name}{code}" for code in of] for name, of in codes.items()}
+    text["task"] = [TASKS[code] for code in codes["task"]]
+    text["item"] = [f"{a} {b}" for a, b in zip(text["segment"], text["system"], strict=True)]
+    text["segment"] = [None if rng.random() < 0.1 else name for name in text["segment"]]
+    score = rng.integers(101, size=N).astype(float)
+    return pa.table(text).append_column("criterion", pa.nulls(N, pa.string())).append_column(
+        "control", pa.array([ORDINARY[0]] * N)
+    ).append_column("kept", pa.array(rng.random(N) < 0.9)).append_column(
+        "score", pa.array(score)
+    ).append_column("z", pa.array(score / 20 - 2))  # fmt: skip
+
+
+def ranked(table: pa.Table, *, resample: str, workers: int = 1) -> dict[str, pa.Table]:
+    low, high, none = [0.0, None, 0.0], [100.0, None, 100.0], pa.nulls(3, pa.float64())
+    tasks = pa.table(
+        [TASKS, low, high, none, none],
+        ["task", "scale_low", "scale_high", "assumed_low", "assumed_high"],
+    )
+    ranking = Ranking(bootstrap=50, resample=resample)
+    tables, _ = rank_systems(
+        table, tasks, ranking=ranking, standardize=Standardize(), seed=1, workers=workers
+    )
+    return tables
+
+
+@pytest.mark.parametrize("resample", ["segments", "judges"])
+def test_a_task_ranks_as_if_it_were_alone_whatever_runs_beside_it(resample):
+    table = judged()
+    whole = ranked(table, resample=resample, workers=3)
+    one_by_one = ranked(table, resample=resample)
+    for name in whole:
+        assert whole[name].equals(one_by_one[name])
+        assert pc.unique(whole[name]["task"]).to_pylist() == TASKS
+    for task in TASKS:
+        alone = ranked(table.filter(pc.equal(table["task"], task)), resample=resample)
+        for name in whole:
+            of_task = whole[name].filter(pc.equal(whole[name]["task"], task))
+            assert of_task.to_pylist() == alone[name].to_pylist()
+            assert of_task.num_rows
