@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -36,6 +37,9 @@ Progress = Callable[[int, int], None]
 
 DIAGONAL_START = 0.7
 """Share on the diagonal of the ``diagonal`` start; the rest is spread over all K cells."""
+
+FEW = 16
+"""Classes up to which a row is short."""
 
 
 @dataclass(frozen=True)
@@ -257,13 +261,20 @@ def _expect(matrix: LabelMatrix, state: _State) -> None:
     k = matrix.n_labels
     logits = matrix.votes @ state.log_theta.reshape(-1, k)
     logits += np.repeat(state.log_pi, np.diff(matrix.item_starts), axis=0)
-    largest = logits.max(axis=1, keepdims=True)
+    largest = _largest(logits)
     logits -= largest
     np.exp(logits, out=logits)
     total = logits.sum(axis=1, keepdims=True)
     logits /= total
     state.posterior = logits
     state.log_likelihood = matrix.members @ (np.log(total) + largest)[:, 0]
+
+
+def _largest(logits: Floats) -> Floats:
+    """Largest of each row, ``(n_items, 1)``; of few columns by columns: numpy is slow there."""
+    if not 1 < logits.shape[1] <= FEW:
+        return np.asarray(logits.max(axis=1, keepdims=True))
+    return np.asarray(reduce(np.maximum, logits.T)[:, None])
 
 
 def _maximise(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> None:

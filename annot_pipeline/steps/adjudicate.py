@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import CERTAIN, LABELS, TEXT
 from annot_pipeline.errors import shorten
-from annot_pipeline.steps.indexing import text_keys
+from annot_pipeline.steps.indexing import is_any, text_keys
 
 COUNTS = ("n_judgments", "n_judges")
 
@@ -41,10 +41,15 @@ def adjudicate(
         ``superseded``; and what may be mistyped: the items ``decided_not_judged``, and the
         ``decided_new_classes`` of tasks that judges answered, too.
     """
-    control, fate = (judgments[name].cast(TEXT) for name in ("control", "fate"))
-    by_experts = pc.equal(control, "adjudication")
-    decisions = judgments.filter(pc.equal(fate, "adjudication"))
-    superseded = judgments.filter(pc.and_(by_experts, pc.equal(fate, "superseded")))
+    by_experts = judgments.filter(is_any(judgments["control"], ("adjudication",)))
+    superseded = by_experts.filter(is_any(by_experts["fate"], ("superseded",)))
+    decisions = judgments.filter(is_any(judgments["fate"], ("adjudication",)))
+    if not decisions.num_rows:
+        return labels, {
+            "adjudications": _counts(labels, superseded),
+            "decided_not_judged": [],
+            "decided_new_classes": [],
+        }
     known = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
     overridden = _override(labels, decisions, distributions, known)
     place = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))

@@ -29,6 +29,7 @@ from annot_pipeline.methods.dawid_skene import (
     DawidSkeneResult,
     dawid_skene_batch,
 )
+from annot_pipeline.methods.distinct import distinct
 from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.votes import Votes, count_votes
@@ -157,8 +158,9 @@ def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
         return []
     task, label = index(kept["task"]), index(kept["label"])
     item, judge = index(kept["item"]), index(kept["judge"])
-    first_rows = np.unique(judge.codes, return_index=True)[1]
-    public = kept["judge_id"].cast(TEXT).take(pa.array(first_rows)).to_pylist()
+    rows_of_judges = np.empty(len(judge.names), np.int64)  # any one: a judge has one public name
+    rows_of_judges[judge.codes] = np.arange(kept.num_rows)
+    public = kept["judge_id"].take(pa.array(rows_of_judges)).cast(TEXT).to_pylist()
     items, judges = index_pairs(task.codes, item.codes), index_pairs(task.codes, judge.codes)
     order = np.argsort(task.codes, kind="stable")
     row_ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
@@ -168,9 +170,10 @@ def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
     for t, name in enumerate(task.names):
         rows = order[row_ends[t] : row_ends[t + 1]]
         given = label.codes[rows]
-        classes = list(declared[name] or class_order([label.names[c] for c in np.unique(given)]))
+        answers = distinct(given)[0].tolist()
+        classes = list(declared[name] or class_order([label.names[c] for c in answers]))
         place = np.full(len(label.names), -1, np.int64)
-        for code in np.unique(given):
+        for code in answers:
             place[code] = classes.index(label.names[code])
         codes = LabelCodes(
             items.codes[rows] - item_ends[t],
