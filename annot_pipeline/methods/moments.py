@@ -1,4 +1,4 @@
-"""Size, mean and variance of many groups at once, in two passes.
+"""Size, mean and variance of many groups at once, in two passes; of whole scores in one.
 
 A group whose values are all equal has exactly that mean and variance 0, whatever rounding
 would make of it: on that hangs who has no z-score and which test is decided by the means.
@@ -32,6 +32,8 @@ class Moments:
 def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     """Moments of ``(n_values,)`` values by codes of groups from 0."""
     n = np.bincount(groups, minlength=n_groups)
+    if _squares_are_exact(n, values):
+        return _moments_of_whole(groups, values, n)
     first = np.zeros(n_groups)
     first[groups[::-1]] = values[::-1]
     low, high = first.copy(), first.copy()
@@ -45,6 +47,21 @@ def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
         squares = _sums(away, n, apart * apart)
         variance = np.where(n >= 2, squares / (n - 1), np.nan)
     return Moments(n, mean, variance)
+
+
+def _squares_are_exact(n: Codes, values: Floats) -> bool:
+    """Whether values are whole, and n times no group's sum of squares is ever rounded."""
+    largest = np.maximum(values.max(initial=0), -values.min(initial=0))
+    return bool((n.max(initial=0) * largest) ** 2 < 2.0**53 and (values == np.rint(values)).all())
+
+
+def _moments_of_whole(groups: Codes, values: Floats, n: Codes) -> Moments:
+    """Moments from sums of whole numbers, in one pass: nothing is rounded before the division."""
+    total = np.bincount(groups, weights=values, minlength=n.size)
+    squares = np.bincount(groups, weights=values * values, minlength=n.size)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = np.where(n >= 2, (n * squares - total * total) / (n * (n - 1)), np.nan)
+        return Moments(n, total / n, variance)
 
 
 def means(groups: Codes, values: Floats, *, n_groups: int) -> Floats:

@@ -203,7 +203,7 @@ STAGES: tuple[Stage, ...] = (
             "next_hits.segments", "next_hits.hit_size",
             "controlled_hits", "seed",
         ),
-        code_version="3",
+        code_version="4",
         work=gold.plan_next_hits,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -68,6 +69,21 @@ def test_blocks_of_rows_change_no_bit(monkeypatch):
         found.append((of.mean.tolist(), of.variance.tolist()))
     assert found[0] == found[1]
     assert len(list(module._blocks(groups, values))) == 1
+
+
+@pytest.mark.parametrize(("n", "largest"), [(50, 100), (50, 10**9), (2_000, 10**4)])
+def test_whole_numbers_have_the_nearest_moments(n, largest):
+    """Up to sums that no double holds, where the last digit may be another."""
+    rng = np.random.default_rng(6)
+    values = rng.integers(-largest, largest + 1, size=n)
+    values[0] = largest
+    found = moments(np.zeros(n, int), values.astype(float), n_groups=1)
+    mean = Fraction(int(values.sum()), n)
+    variance = sum((Fraction(int(v)) - mean) ** 2 for v in values) / (n - 1)
+    exact = (n * largest) ** 2 < 2**53
+    assert found.mean[0] == float(mean)
+    assert found.variance[0] == pytest.approx(float(variance), rel=0 if exact else 1e-14)
+    assert exact == (largest < 10**5)
 
 
 def test_nothing_sums_to_nothing():
