@@ -60,10 +60,12 @@ class Comparison:
     draw
         From a size to the input; the same for the same size.
     ways
-        Ours first.
+        Ours first, or the yardstick.
     exponent_from
         Where the exponent of time against size is told: the least size whose time is not
         start-up.
+    yardstick
+        What the first way is, if it is not ours: all ways are told in its time.
     """
 
     title: str
@@ -73,6 +75,7 @@ class Comparison:
     draw: Callable[[int], Input]
     ways: tuple[Way, ...]
     exponent_from: int | None = None
+    yardstick: str | None = None
 
     def way(self, name: str) -> Way:
         """The way of that name."""

@@ -36,7 +36,7 @@ def ratios_svg(results: Sequence[Result]) -> str:
         (f"{result.name}, {row.size:,}: {row.way}", result, row)
         for result in results
         for row in result.rows
-        if row is not result.ours(row.size)
+        if result.yardstick is None and row is not result.first(row.size)
     ]
     if not rows:
         return nothing_svg("benchmark-ratios", "no peer was measured")
@@ -92,7 +92,7 @@ def scaling_svg(results: Sequence[Result]) -> str:
 
 def _memory_ratio(result: Result, row: Row) -> float:
     """Memory over ours; below a megabyte both count as one."""
-    own = result.ours(row.size).median("megabytes")
+    own = result.first(row.size).median("megabytes")
     return max(row.median("megabytes"), 1.0) / max(own, 1.0)
 
 

@@ -29,7 +29,7 @@ class Row:
 
 @dataclass
 class Result:
-    """All rows of one comparison, ours first at each size."""
+    """All rows of one comparison; ours, or the yardstick, first at each size."""
 
     name: str
     title: str
@@ -37,19 +37,23 @@ class Result:
     rows: list[Row] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     exponent_from: int | None = None
+    yardstick: str | None = None
 
     @classmethod
     def of(cls, name: str, comparison: Comparison) -> Result:
         """Nothing measured so far."""
-        return cls(name, comparison.title, comparison.unit, exponent_from=comparison.exponent_from)
+        return cls(
+            name, comparison.title, comparison.unit,
+            exponent_from=comparison.exponent_from, yardstick=comparison.yardstick,
+        )  # fmt: skip
 
-    def ours(self, size: int) -> Row:
-        """Our row of a size."""
+    def first(self, size: int) -> Row:
+        """The row of a size that others are told in: ours, or the yardstick."""
         return next(row for row in self.rows if row.size == size)
 
     def ratio(self, row: Row, figure: str = "seconds") -> float:
-        """How many times ours a row took."""
-        return row.median(figure) / self.ours(row.size).median(figure)
+        """How many times the first a row took."""
+        return row.median(figure) / self.first(row.size).median(figure)
 
     def exponent(self) -> tuple[float, int, int] | None:
         """Exponent of our seconds against size by least squares of logarithms, and its range."""
@@ -107,8 +111,9 @@ def markdown(machine: str, results: Iterable[Result]) -> str:
 
 
 def _table(result: Result) -> str:
+    times = f"times {result.yardstick or 'ours'}"
     lines = [
-        f"| {result.unit} | way | seconds | times ours | CPU seconds | times ours "
+        f"| {result.unit} | way | seconds | {times} | CPU seconds | {times} "
         "| memory, MB | bytes each | rounds |",
         "|--:|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
@@ -116,7 +121,7 @@ def _table(result: Result) -> str:
         megabytes = row.median("megabytes")
         cells = [f"{row.size:,}", row.way]
         for figure in ("seconds", "cpu_seconds"):
-            ratio = "" if row is result.ours(row.size) else three_digits(result.ratio(row, figure))
+            ratio = "" if row is result.first(row.size) else three_digits(result.ratio(row, figure))
             cells += [three_digits(row.median(figure)), ratio]
         cells += [f"{megabytes:,.0f}", f"{megabytes * 1e6 / row.size:,.0f}", str(len(row.runs))]
         lines.append(f"| {' | '.join(cells)} |")

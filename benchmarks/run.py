@@ -32,6 +32,7 @@ def compare(name: str, comparison: Comparison, sizes: tuple[int, ...], rounds: i
     missing = [way for way in comparison.ways if not way.is_installed()]
     result.skipped = [f"{way.name}: not installed (the extra `bench`)." for way in missing]
     print(f"\n{name}: {comparison.title}", *result.skipped, sep="\n", flush=True)
+    times = f"x {result.yardstick or 'ours'}"
     for size in sizes:
         in_new_process(name, size)
         ways = [way for way in comparison.ways if way not in missing and way.takes(size)]
@@ -48,7 +49,7 @@ def compare(name: str, comparison: Comparison, sizes: tuple[int, ...], rounds: i
             result.rows.append(row)
             seconds, memory = row.median("seconds"), row.median("megabytes")
             print(f"{size:>12,} {way.name:<36} {three_digits(seconds):>9} s {memory:>8,.0f} MB "
-                  f"{three_digits(result.ratio(row)):>8} x ours, rounds: {len(row.runs)}",
+                  f"{three_digits(result.ratio(row)):>8} {times}, rounds: {len(row.runs)}",
                   flush=True)  # fmt: skip
     return result
 

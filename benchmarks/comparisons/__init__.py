@@ -4,6 +4,7 @@ from benchmarks.comparison import Comparison
 from benchmarks.comparisons import (
     bradley_terry,
     build,
+    commands,
     dawid_skene,
     dawid_skene_tasks,
     direct_assessment,
@@ -13,6 +14,7 @@ from benchmarks.comparisons import (
     reading,
     scaling_build,
     scaling_dawid_skene,
+    second_build,
     trueskill,
 )
 
@@ -29,6 +31,8 @@ COMPARISONS: dict[str, Comparison] = {
         next_hits,
         reading,
         build,
+        second_build,
+        commands,
         scaling_dawid_skene,
         scaling_build,
     )

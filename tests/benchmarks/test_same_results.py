@@ -13,8 +13,6 @@ from annot_pipeline.storage.tables import read_table
 from benchmarks import kept_exports
 from benchmarks.comparison import Way
 from benchmarks.comparisons import COMPARISONS, bradley_terry, direct_assessment
-from benchmarks.exports import Shape
-from tests.conftest import build_file
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of peers are theirs
 
@@ -108,41 +106,21 @@ def test_reading():
         assert pq.read_table(path)["judge"].to_pylist() == judges
 
 
-def test_build():
-    _, script = COMPARISONS["build"].ways
-    shape = Shape(labels=4_000, scores=10_000, comparisons=0, tasks=2)
-    campaign = kept_exports.kept_campaign(shape)
-    folder = result_of(script, campaign)
-    built = build_file(campaign)
+def test_second_build():
+    second, cold = results("second_build", 4_000)
+    tables = [sorted(gold.glob("*/labels.parquet")) for gold in (second, cold)]
+    assert [path.parent.name for path in tables[0]] == ["v0001", "v0002"]
+    before, after = (read_table(path).num_rows for path in tables[0])
+    assert after == before + 4
+    assert tables[0][1].read_bytes() == tables[1][0].read_bytes()
 
-    def theirs(name):
-        return pq.read_table(folder / f"{name}.parquet").to_pandas()
 
-    p_values = {row["judge"]: row["p_value"] for row in built.rows("judge_tests")}
-    assert sorted(p for p in p_values.values() if p is not None) == pytest.approx(
-        sorted(theirs("judges").p_value), rel=1e-9, abs=1e-15
-    )
-    z = {(r["task"], r["segment"], r["system"]): r["z_mean"] for r in built.rows("scores")}
-    by_script = theirs("scores")
-    for row in by_script.itertuples():
-        assert z[row.task, row.segment, row.system] == pytest.approx(row.z, abs=1e-9)
-    assert len(by_script) == sum(value is not None for value in z.values())
-    ranking = {
-        (row["task"], row["system"]): row
-        for row in built.rows("system_rankings")
-        if row["method"] == "z_mean"
-    }
-    systems = theirs("system_rankings")
-    assert len(systems) == len(ranking) > 0
-    for row in systems.itertuples():
-        assert ranking[row.task, row.system]["score"] == pytest.approx(row.z_mean, abs=1e-9)
-        assert ranking[row.task, row.system]["ci_low"] == pytest.approx(row.ci_low, abs=0.1)
-    statistics = {(r["task"], r["statistic"]): r["value"] for r in built.rows("agreement")}
-    for row in theirs("agreement").itertuples():
-        kind = "alpha_nominal" if row.task.startswith("labels") else "alpha_interval"
-        assert statistics[row.task, kind] == pytest.approx(row.value, abs=1e-9)
-    labels = {(row["task"], row["item"]): row["label"] for row in built.rows("labels")}
-    of_script = theirs("labels")
-    same = [labels[row.task, row.item] == row.label for row in of_script.itertuples()]
-    assert len(same) == len(labels)
-    assert np.mean(same) > 0.99  # crowd-kit stops earlier
+def test_commands():
+    comparison = COMPARISONS["commands"]
+    campaign = comparison.draw(2_000)
+    said = {way.name: result_of(way, campaign) for way in comparison.ways}
+    assert "usage: annot" in said["annot --help"]
+    assert "nothing new" in said["annot build, nothing new"]
+    assert "item-17" in said["annot trace"]
+    assert said["annot trace, an item of ten tasks"].count("labels-") > 10
+    assert all(text for name, text in said.items() if name.startswith("annot"))

@@ -1,0 +1,60 @@
+"""Pairs of judges: their judgments of common items, and means over pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+
+
+def coded(rows: pd.DataFrame) -> pd.DataFrame:
+    """Items and judges as numbers; items that were judged once are left out."""
+    rows = rows[rows.duplicated("item", keep=False)]
+    return rows.assign(**{name: pd.factorize(rows[name])[0] for name in ("item", "judge")})
+
+
+def judge_pairs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Pairs of judgments (``_x``, ``_y``) of one item by two judges, each pair once."""
+    pairs = rows.merge(rows, on="item")
+    return pairs[pairs.judge_x < pairs.judge_y]
+
+
+def of_judge_pairs(pairs: pd.DataFrame, k: int, drawn: Floats) -> tuple[Floats, Floats]:
+    """Mean share of agreement and mean Cohen's kappa, from k x k labels of each pair of judges."""
+    pair = pairs.groupby(["judge_x", "judge_y"]).ngroup().to_numpy()
+    x, y, items = (pairs[name].to_numpy() for name in ("label_x", "label_y", "item"))
+    cells, size = (pair * k + x) * k + y, (pair.max() + 1) * k * k
+    percent, kappa = np.empty(len(drawn)), np.empty(len(drawn))
+    for i, weight in enumerate(drawn):
+        of = np.bincount(cells, weights=weight[items], minlength=size).reshape(-1, k, k)
+        n = of.sum(axis=(1, 2))
+        of = of[n > 0] / n[n > 0, None, None]
+        observed = np.einsum("pii->p", of)
+        chance = np.einsum("pij,pki->p", of, of)
+        some = chance < 1 - 1e-9
+        percent[i] = observed.mean()
+        kappa[i] = ((observed[some] - chance[some]) / (1 - chance[some])).mean()
+    return percent, kappa
+
+
+def spearman(rows: pd.DataFrame, drawn: Floats) -> Floats:
+    """Mean over pairs of judges with three common items or more; n items weigh n - 1.
+
+    Ranks are those among all common items, in each round.
+    """
+    pairs = judge_pairs(rows.groupby(["item", "judge"]).score.mean().reset_index())
+    by_pair = pairs.groupby(["judge_x", "judge_y"])
+    x, y = by_pair.score_x.rank().to_numpy(), by_pair.score_y.rank().to_numpy()
+    pair, items = by_pair.ngroup().to_numpy(), pairs["item"].to_numpy()
+    found = np.empty(len(drawn))
+    for i, weights in enumerate(drawn):
+        w = weights[items]
+        summed = (w, w > 0, w * x, w * y, w * x * x, w * y * y, w * x * y)
+        n, distinct, sx, sy, sxx, syy, sxy = (np.bincount(pair, weights=of) for of in summed)
+        x_varies, y_varies = n * sxx - sx * sx, n * syy - sy * sy
+        some = (distinct >= 3) & (x_varies > 1e-9) & (y_varies > 1e-9)
+        rho = (n * sxy - sx * sy)[some] / np.sqrt(x_varies[some] * y_varies[some])
+        found[i] = np.average(rho, weights=n[some] - 1)
+    return found
