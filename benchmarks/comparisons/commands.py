@@ -15,12 +15,14 @@ from benchmarks.comparison import Comparison, Way, Work
 from benchmarks.exports import Shape
 from benchmarks.kept_exports import kept_release
 
-TASK, ITEM = "labels-03", "item-7"
+TASKS, TASK, ITEM = 10, "labels-03", "item-7"
 
 
 def draw_release(n: int) -> Path:
     """Path of a campaign that is built: half labels, two fifths scores, a tenth preferences."""
-    return kept_release(Shape(labels=n // 10 * 5, scores=n // 10 * 4, comparisons=n // 10))
+    return kept_release(
+        Shape(labels=n // 10 * 5, scores=n // 10 * 4, comparisons=n // 10, tasks=TASKS)
+    )
 
 
 def annot(*words: str) -> list[str]:
@@ -52,8 +54,8 @@ def said(words: list[str]) -> str:
 
 
 COMPARISON = Comparison(
-    "annot on a campaign that is built, half labels, two fifths scores, a tenth preferences, ten "
-    "tasks of each",
+    "annot on a campaign that is built: half labels, two fifths scores, a tenth preferences, "
+    f"{TASKS} tasks of each",
     "judgments",
     sizes=(1_000_000,),
     quick=(10_000,),

@@ -13,11 +13,7 @@ systems. For that all statistics but alpha of labels are written in numpy, for m
 time. ``--by-library --rounds 3`` is the script of somebody who takes alphas of scores from
 krippendorff: they have no interval then, and other agreement has one of 3 rounds.
 
-It is kinder to itself than we are:
-
-- crowd-kit stops by its own tolerance, much earlier than we do.
-- It trusts its input: no row is malformed, no file comes twice, no score lies outside of 0 to 100.
-
+It trusts its input: no row is malformed, no file comes twice, no score lies outside of 0 to 100.
 It leaves out gates and checks, the archive of raw bytes, the report, the data card, the catalog,
 what a second build would use again, and in the tables: reasons for what is missing, class
 identity (``named``, ``names_truth``), chance and bias of judges. evalica and trueskill have

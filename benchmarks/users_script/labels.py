@@ -17,7 +17,7 @@ def infer_labels(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     model, and the mean over classes.
     """
     columns = {"item": "task", "judge": "worker", "label": "label"}
-    model = DawidSkene()
+    model = DawidSkene(n_iter=5_000, tol=1e-10)
     posterior = model.fit_predict_proba(rows[list(columns)].rename(columns=columns))
     votes = rows.groupby(["item", "label"]).size().unstack(fill_value=0)
     posterior = posterior.rename_axis(index="item").loc[votes.index, votes.columns]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 import tempfile
 from typing import Any
 
@@ -9,10 +12,17 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.cli import main
 from annot_pipeline.storage.tables import read_table
-from benchmarks import kept_exports
+from benchmarks import kept_exports, processes
 from benchmarks.comparison import Way
-from benchmarks.comparisons import COMPARISONS, bradley_terry, direct_assessment
+from benchmarks.comparisons import (
+    COMPARISONS,
+    bradley_terry,
+    commands,
+    direct_assessment,
+    second_build,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of peers are theirs
 
@@ -106,21 +116,49 @@ def test_reading():
         assert pq.read_table(path)["judge"].to_pylist() == judges
 
 
-def test_second_build():
-    second, cold = results("second_build", 4_000)
-    tables = [sorted(gold.glob("*/labels.parquet")) for gold in (second, cold)]
-    assert [path.parent.name for path in tables[0]] == ["v0001", "v0002"]
-    before, after = (read_table(path).num_rows for path in tables[0])
-    assert after == before + 4
-    assert tables[0][1].read_bytes() == tables[1][0].read_bytes()
+@pytest.fixture
+def _here(monkeypatch):
+    """Commands in this process: what one of their own adds is the time it takes to start."""
+
+    def command(module, *words):
+        assert module == "annot_pipeline.cli"
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            assert main(words) == 0
+        return text.getvalue()
+
+    for module in (processes, second_build):
+        monkeypatch.setattr(module, "command", command)
+    n = len(commands.annot())
+    monkeypatch.setattr(commands, "said", lambda words: command("annot_pipeline.cli", *words[n:]))
 
 
-def test_commands():
+@pytest.mark.usefixtures("_here")
+def test_second_build(monkeypatch):
+    monkeypatch.setattr(second_build, "TASKS", 2)
+    second, cold = results("second_build", 400)
+    before, after = sorted(second.glob("v*/labels.parquet"))
+    (at_once,) = cold.glob("v*/labels.parquet")
+    assert read_table(after).num_rows == read_table(before).num_rows + 20
+    assert after.read_bytes() == at_once.read_bytes()
+
+
+@pytest.mark.usefixtures("_here")
+def test_commands(monkeypatch):
+    monkeypatch.setattr(commands, "TASKS", 4)
     comparison = COMPARISONS["commands"]
-    campaign = comparison.draw(2_000)
-    said = {way.name: result_of(way, campaign) for way in comparison.ways}
-    assert "usage: annot" in said["annot --help"]
+    campaign = comparison.draw(800)
+    on_campaign = [way for way in comparison.ways if way.name[:9] not in ("python -c", "annot --h")]
+    said = {way.name: result_of(way, campaign) for way in on_campaign}
     assert "nothing new" in said["annot build, nothing new"]
-    assert "item-17" in said["annot trace"]
-    assert said["annot trace, an item of ten tasks"].count("labels-") > 10
-    assert all(text for name, text in said.items() if name.startswith("annot"))
+    assert "v0001" in said["annot status"]
+    assert "item-7" in said["annot trace"]
+    assert said["annot validate"]
+    one, all_ = said["annot trace"], said["annot trace, an item of ten tasks"]
+    assert [len(set(re.findall(r"labels-\d\d", text))) for text in (one, all_)] == [1, 4]
+
+
+def test_commands_start_as_processes():
+    ways = COMPARISONS["commands"].ways
+    said = [way.prepare(None)() for way in ways if "-c pass" in way.name or "--help" in way.name]
+    assert said[0] == ""
+    assert said[1].startswith("usage: annot")

@@ -60,7 +60,7 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Both:
     if not script.is_installed():
         pytest.skip(f"{script.name} is not installed: the extra `bench`")
     monkeypatch.setattr(kept_exports, "FOLDER", tmp_path / "exports")
-    shape = Shape(labels=4_000, scores=10_000, comparisons=0, tasks=2)
+    shape = Shape(labels=2_000, scores=10_000, comparisons=0, tasks=2)
     campaign = kept_exports.kept_campaign(shape)
     folder = script.prepare(campaign)()
     return Both(build_file(campaign), folder)
