@@ -187,6 +187,7 @@ class Build:
                     inputs[name], stage.inputs[name], tasks
                 ),
                 parts=lambda name: read_groups(inputs[name].path, stage.inputs[name] or None),
+                latest=lambda: self._latest(stage, basis),
             )
             made = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, TableFile] = {}
@@ -208,6 +209,14 @@ class Build:
 
 MANY_ROWS = 100_000
 """Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
+
+    def _latest(self, stage: Stage, basis: StageBasis) -> StageResult | None:
+        """What the stage made last, if this code did with these settings."""
+        try:
+            latest = self.store.recorded(self.run, stage.name)
+        except StoreError:
+            return None
+        return latest if latest.basis.settings == basis.settings else None
 
 
 def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:

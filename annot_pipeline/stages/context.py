@@ -14,7 +14,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries
-from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.store import StageResult, Store
 from annot_pipeline.storage.tables import TableFile, write_table
 
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
@@ -31,7 +31,8 @@ class Read(Protocol):
 class StageContext:
     """What a stage may use; large tables can be written to ``folder`` straight away.
 
-    ``read`` gives an input table whole, ``parts`` a row group at a time.
+    ``read`` gives an input table whole, ``parts`` a row group at a time; ``latest`` what the stage
+    made last, if the same code did with the same settings.
     """
 
     campaign: LoadedCampaign
@@ -42,6 +43,7 @@ class StageContext:
     read: Read
     parts: Callable[[str], Iterator[pa.Table]]
     progress: Callable[[str], None]
+    latest: Callable[[], StageResult | None] = lambda: None
 
     def tasks_of(self, *kinds: str) -> list[str]:
         """Names of the tasks of some kinds."""

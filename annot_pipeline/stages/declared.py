@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from annot_pipeline.contracts import DESCRIBING, GOLD
 from annot_pipeline.stages import compare, control, exports, gold, judgments, parsed_exports
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.unchanged_tasks import agreement_facts, task_by_task
 
 
 @dataclass(frozen=True)
@@ -241,7 +242,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
         code_version="2.1",
-        work=gold.measure_agreement_of_tasks,
+        work=task_by_task(gold.measure_agreement_of_tasks, "agreement", agreement_facts),
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
