@@ -206,10 +206,6 @@ class Build:
             give_back_memory()
         return result
 
-
-MANY_ROWS = 100_000
-"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
-
     def _latest(self, stage: Stage, basis: StageBasis) -> StageResult | None:
         """What the stage made last, if this code did with these settings."""
         try:
@@ -217,6 +213,10 @@ MANY_ROWS = 100_000
         except StoreError:
             return None
         return latest if latest.basis.settings == basis.settings else None
+
+
+MANY_ROWS = 100_000
+"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
 
 
 def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:

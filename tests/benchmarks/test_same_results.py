@@ -23,6 +23,7 @@ from benchmarks.comparisons import (
     direct_assessment,
     second_build,
 )
+from benchmarks.exports import write_campaign
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of peers are theirs
 
@@ -128,6 +129,12 @@ def _here(monkeypatch):
 
     for module in (processes, second_build):
         monkeypatch.setattr(module, "command", command)
+
+    def without_intervals(folder, shape):
+        path = write_campaign(folder, shape)
+        path.write_text(path.read_text() + "agreement: {bootstrap: 0}\nranking: {bootstrap: 0}\n")
+
+    monkeypatch.setattr(kept_exports, "write_campaign", without_intervals)
     n = len(commands.annot())
     monkeypatch.setattr(commands, "said", lambda words: command("annot_pipeline.cli", *words[n:]))
 

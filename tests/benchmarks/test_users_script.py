@@ -11,6 +11,7 @@ import pytest
 
 from benchmarks import kept_exports
 from benchmarks.comparisons import COMPARISONS
+from benchmarks.comparisons.build import by_script
 from benchmarks.exports import Shape
 from tests.conftest import Built, build_file
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of peers are theirs
 
+ROUNDS = 100
 EXACT = {
     "scores": ("task item", "n_judgments raw_mean z_mean n_unfiltered unfiltered_mean easl_score "
                "easl_alpha easl_beta easl_variance easl_low easl_high"),
@@ -56,14 +58,14 @@ class Both:
 
 @pytest.fixture
 def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Both:
-    _, _, script = COMPARISONS["build"].ways
+    script = COMPARISONS["build"].ways[-1]
     if not script.is_installed():
         pytest.skip(f"{script.name} is not installed: the extra `bench`")
     monkeypatch.setattr(kept_exports, "FOLDER", tmp_path / "exports")
     shape = Shape(labels=4_000, scores=10_000, comparisons=0, tasks=2)
     campaign = kept_exports.kept_campaign(shape)
-    folder = script.prepare(campaign)()
-    return Both(build_file(campaign), folder)
+    folder = by_script(f"--rounds={ROUNDS}")(campaign)()
+    return Both(build_file(campaign, f"agreement.bootstrap={ROUNDS}"), folder)
 
 
 def same(ours: Any, theirs: Any) -> bool:
