@@ -64,6 +64,9 @@ class Comparison:
     exponent_from
         Where the exponent of time against size is told: the least size whose time is not
         start-up.
+    keep
+        What is done with the input once, before all ways, in a process of its own: a build that
+        ways start from.
     yardstick
         What the first way is, if it is not ours: all ways are told in its time.
     """
@@ -75,6 +78,7 @@ class Comparison:
     draw: Callable[[int], Input]
     ways: tuple[Way, ...]
     exponent_from: int | None = None
+    keep: Callable[[Input], None] | None = None
     yardstick: str | None = None
 
     def way(self, name: str) -> Way:

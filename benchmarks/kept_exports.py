@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import shutil
 import tempfile
 from pathlib import Path
 
-from annot_pipeline.cli import main
 from benchmarks.exports import Shape, write_campaign
 
 FOLDER = Path("build/bench/exports")
@@ -22,19 +19,6 @@ def kept_campaign(shape: Shape) -> Path:
         write_campaign(half, shape)
         half.rename(folder)
     return folder / "campaign.yaml"
-
-
-def kept_release(shape: Shape) -> Path:
-    """Path of the campaign.yaml of a shape, with a store and a release of the code as it is.
-
-    Built here, not in a process of its own, as the memory of those is measured.
-    """
-    campaign = kept_campaign(shape)
-    with contextlib.redirect_stdout(io.StringIO()) as said, contextlib.redirect_stderr(said):
-        status = main(["build", str(campaign)])
-    if status:
-        raise RuntimeError(said.getvalue())
-    return campaign
 
 
 def copied(campaign: Path) -> Path:

@@ -1,6 +1,7 @@
 """One run in a process of its own: `python -m benchmarks.process NAME WAY SIZE`.
 
-Without a way it only draws the input, so that files which are kept are there before the clock.
+Without a way it only draws the input, and does what a comparison wants done with it first, so that
+files which are kept are there before the clock.
 
 Memory is what the run added: the process's high-water mark (VmHWM, set back just before) less what
 it held then, with interpreter, libraries and input. Where work is a command of its own, memory is
@@ -117,6 +118,8 @@ def main() -> None:
     drawn = comparison.draw(int(size))
     if way:
         print(json.dumps(asdict(measured(comparison.way(way[0]).prepare(drawn)))))
+    elif comparison.keep:
+        comparison.keep(drawn)
 
 
 if __name__ == "__main__":

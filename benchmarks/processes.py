@@ -25,6 +25,11 @@ def command(*words: str) -> None:
         raise RuntimeError(f"{' '.join(words)}\n{done.stderr}")
 
 
+def build_in_place(campaign: Path) -> None:
+    """`annot build` into the campaign's own store and gold, by the code as it is."""
+    command("annot_pipeline.cli", "build", str(campaign))
+
+
 def annot_build(campaign: Path) -> Work:
     """`annot build` from nothing; gives the folder of gold."""
     folder = Path(tempfile.mkdtemp(prefix="bench-"))

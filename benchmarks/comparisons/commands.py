@@ -13,14 +13,15 @@ from pathlib import Path
 
 from benchmarks.comparison import Comparison, Way, Work
 from benchmarks.exports import Shape
-from benchmarks.kept_exports import kept_release
+from benchmarks.kept_exports import kept_campaign
+from benchmarks.processes import build_in_place
 
 TASKS, TASK, ITEM = 10, "labels-03", "item-7"
 
 
-def draw_release(n: int) -> Path:
-    """Path of a campaign that is built: half labels, two fifths scores, a tenth preferences."""
-    return kept_release(
+def draw_campaign(n: int) -> Path:
+    """Path of a campaign: half labels, two fifths scores, a tenth preferences."""
+    return kept_campaign(
         Shape(labels=n // 10 * 5, scores=n // 10 * 4, comparisons=n // 10, tasks=TASKS)
     )
 
@@ -59,7 +60,8 @@ COMPARISON = Comparison(
     "judgments",
     sizes=(1_000_000,),
     quick=(10_000,),
-    draw=draw_release,
+    draw=draw_campaign,
+    keep=build_in_place,
     ways=(
         Way("python -c 'import pandas'", partial(python, "import pandas"), needs="pandas"),
         Way("python -c pass", partial(python, "pass")),

@@ -13,8 +13,8 @@ from pyarrow import csv
 
 from benchmarks.comparison import Comparison, Way, Work
 from benchmarks.exports import Shape, label_rows
-from benchmarks.kept_exports import copied, kept_release
-from benchmarks.processes import annot_build, command
+from benchmarks.kept_exports import copied, kept_campaign
+from benchmarks.processes import annot_build, build_in_place
 
 TASKS = 100
 
@@ -24,9 +24,9 @@ def shape_of(n: int) -> Shape:
     return Shape(labels=n // 2, scores=n // 2, comparisons=0, tasks=TASKS // 2)
 
 
-def draw_release(n: int) -> Path:
-    """Path of a campaign that is built."""
-    return kept_release(shape_of(n))
+def draw_campaign(n: int) -> Path:
+    """Path of a campaign."""
+    return kept_campaign(shape_of(n))
 
 
 def with_new_file(campaign: Path) -> Path:
@@ -46,7 +46,7 @@ def second(campaign: Path) -> Work:
     path = with_new_file(campaign)
 
     def work() -> Path:
-        command("annot_pipeline.cli", "build", str(path))
+        build_in_place(path)
         return path.parent / "gold"
 
     return work
@@ -63,6 +63,7 @@ COMPARISON = Comparison(
     "judgments",
     sizes=(1_000_000,),
     quick=(100_000,),
-    draw=draw_release,
+    draw=draw_campaign,
+    keep=build_in_place,
     ways=(Way("annot build, one new file of 1%", second), Way("annot build, cold", cold)),
 )
