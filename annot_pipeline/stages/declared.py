@@ -242,7 +242,10 @@ STAGES: tuple[Stage, ...] = (
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
         code_version="2.1",
-        work=task_by_task(gold.measure_agreement_of_tasks, "agreement", agreement_facts),
+        work=task_by_task(
+            gold.measure_agreement_of_tasks, "agreement", agreement_facts,
+            kinds={"controlled": ("categorical",)},
+        ),
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(

@@ -9,7 +9,7 @@ latest result, so it makes everything.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import GOLD, TEXT
-from annot_pipeline.stages.context import Made, Read, StageContext
+from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.storage.tables import read_unharmed
 
 MADE_OF = "tasks_made_of"
@@ -29,28 +29,39 @@ Merge = Callable[[Facts, Facts, pa.Table], Facts]
 """From facts of the latest result and of changed tasks, and the kept rows, to facts of all."""
 
 
-def task_by_task(work: Work, table: str, merged: Merge) -> Work:
-    """Work that makes one gold table of inputs that all have a column ``task``."""
+def task_by_task(
+    work: Work, table: str, merged: Merge, *, kinds: Mapping[str, Sequence[str]]
+) -> Work:
+    """Work that makes one gold table of inputs that all have a column ``task``.
+
+    ``kinds`` names the kinds of tasks that the work reads an input for, where it is not all.
+    """
 
     def made(context: StageContext) -> Made:
-        hashes = _hashes(context)
+        from annot_pipeline.steps.by_task import ByTask
+
+        inputs = {
+            name: ByTask(
+                context.read(name, tasks=context.tasks_of(*kinds[name]) if name in kinds else None)
+            )
+            for name in context.inputs
+        }
+        tasks = context.read("tasks")["task"].cast(TEXT).to_pylist()
+        hashes = {task: _hash([rows[task] for rows in inputs.values()]) for task in tasks}
         latest = context.latest()
         known = latest.facts.get(MADE_OF, {}) if latest else {}
-        changed = [task for task, of in hashes.items() if known.get(task) != of]
-        if latest is None or len(changed) == len(hashes):
-            found = work(context)
-            nothing = GOLD[table].empty()
-            return Made(found.tables, merged({}, found.facts, nothing) | {MADE_OF: hashes})
-        found = work(replace(context, read=_only(context.read, changed)))
-        new: Any = found.tables[table]
-        old = read_unharmed(latest.tables[table])
-        same = pa.array([task for task in hashes if task not in changed], TEXT)
-        kept = old.cast(new.schema).filter(pc.is_in(old["task"].cast(TEXT), same))
-        key = [(name, "ascending") for name in GOLD[table].key]
-        whole = pa.concat_tables([kept, new]).sort_by(key)
-        context.progress(f"{table}: {len(changed)} of {len(hashes)} tasks are not as they were")
-        facts = merged(dict(latest.facts), found.facts, kept)
-        return Made({table: whole}, facts | {MADE_OF: hashes})
+        changed = [task for task in tasks if known.get(task) != hashes[task]]
+        found = work(replace(context, read=lambda name, **_: inputs[name].only(changed)))
+        facts, kept = {}, GOLD[table].empty()
+        whole: Any = found.tables[table]
+        if latest and len(changed) < len(tasks):
+            same = pa.array(sorted({*tasks} - {*changed}), TEXT)
+            old = read_unharmed(latest.tables[table]).cast(whole.schema)
+            facts, kept = dict(latest.facts), old.filter(pc.is_in(old["task"], same))
+            key = [(name, "ascending") for name in GOLD[table].key]
+            whole = pa.concat_tables([kept, whole]).sort_by(key)
+            context.progress(f"{table}: {len(changed)} of {len(tasks)} tasks are not as they were")
+        return Made({table: whole}, merged(facts, found.facts, kept) | {MADE_OF: hashes})
 
     return made
 
@@ -69,17 +80,11 @@ def agreement_facts(latest: Facts, found: Facts, kept: pa.Table) -> Facts:
     return facts
 
 
-def _hashes(context: StageContext) -> dict[str, str]:
-    """A hash of the rows of each task in all inputs, in the order of the tasks."""
-    from annot_pipeline.steps.ratings import of_task
-
-    tasks = context.read("tasks")["task"].cast(TEXT).to_pylist()
-    found = {task: hashlib.sha256() for task in tasks}
-    for name in context.inputs:
-        table = context.read(name)
-        for task, hashed in found.items():
-            hashed.update(_bytes(of_task(table, task)))
-    return {task: hashed.hexdigest() for task, hashed in found.items()}
+def _hash(tables: Sequence[pa.Table]) -> str:
+    found = hashlib.sha256()
+    for rows in tables:
+        found.update(_bytes(rows))
+    return found.hexdigest()
 
 
 def _bytes(rows: pa.Table) -> pa.Buffer:
@@ -90,15 +95,3 @@ def _bytes(rows: pa.Table) -> pa.Buffer:
     with pa.ipc.new_stream(sink, plain.schema) as stream:
         stream.write_table(plain)
     return sink.getvalue()
-
-
-def _only(read: Read, tasks: Collection[str]) -> Read:
-    """Reads rows of some tasks."""
-    wanted = pa.array(tasks, TEXT)
-
-    def some(name: str, /, *, tasks: Collection[str] | None = None) -> pa.Table:
-        asked = set(wanted.to_pylist()) & set(wanted.to_pylist() if tasks is None else tasks)
-        table = read(name, tasks=asked)
-        return table.filter(pc.is_in(table["task"].cast(TEXT), wanted))
-
-    return some

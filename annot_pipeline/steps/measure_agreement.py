@@ -19,6 +19,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.methods.zscores import Arithmetic
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.measure_label_agreement import label_rows
 from annot_pipeline.steps.measure_score_agreement import score_rows
 from annot_pipeline.steps.ratings import Row
@@ -69,12 +70,16 @@ def measure_agreement(
     def measured(task: Row) -> list[Row]:
         bootstrap = BootstrapRounds(task["task"], rounds, seed)
         if task["kind"] == "categorical":
-            return list(label_rows(judgments, task, bootstrap))
+            return list(label_rows(labels[task["task"]], task, bootstrap))
         if task["kind"] == "scalar":
-            scores = (standardized, pairs, judge_tests, judge_scores)
-            return list(score_rows(*scores, task, bootstrap, arithmetic=arithmetic))
+            scores, again, tests, own = (of[task["task"]] for of in scored)
+            return list(
+                score_rows(scores, again, tests, own, task, bootstrap, arithmetic=arithmetic)
+            )
         return []
 
+    labels = ByTask(judgments)
+    scored = [ByTask(table) for table in (standardized, pairs, judge_tests, judge_scores)]
     rows: list[Row] = []
     with ThreadPoolExecutor(workers) as pool:
         for number, found in enumerate(pool.map(measured, tasks.to_pylist()), start=1):

@@ -11,19 +11,18 @@ import pyarrow.compute as pc
 from annot_pipeline.methods.agreement import nominal_agreement
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.indexing import class_order, index, is_any
-from annot_pipeline.steps.ratings import UNFILTERED, Ratings, Row, agreement_row, of_task
+from annot_pipeline.steps.ratings import UNFILTERED, Ratings, Row, agreement_row
 
 
 def label_rows(judgments: pa.Table, task: Row, bootstrap: BootstrapRounds) -> Iterator[Row]:
-    """Rows of a categorical task; parameters as `measure_agreement`'s."""
+    """Rows of a categorical task; parameters as `measure_agreement`'s, of the task alone."""
     for suffix, ratings in _labels(judgments, task):
         yield from _label_rows(ratings, task, suffix, bootstrap)
 
 
 def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, Ratings]]:
     """Labels of judges kept; and of all judges, if some are not."""
-    rows = of_task(judgments, task["task"])
-    rows = rows.filter(is_any(rows["control"], ["none", "ask_again"]))
+    rows = judgments.filter(is_any(judgments["control"], ["none", "ask_again"]))
     yield "", _ratings_of_labels(rows.filter(is_any(rows["fate"], ["used"])), task)
     if pc.any(is_any(rows["fate"], ["judge_failed"])).as_py():
         everyone = rows.filter(is_any(rows["fate"], ["used", "judge_failed"]))

@@ -30,7 +30,8 @@ from annot_pipeline.methods.scale_agreement import (
     percentile_bins,
     score_differences,
 )
-from annot_pipeline.methods.zscores import Arithmetic, standardized
+from annot_pipeline.methods.zscores import Arithmetic
+from annot_pipeline.methods.zscores import standardized as z_of
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.indexing import index, index_pairs, is_any
 from annot_pipeline.steps.ratings import (
@@ -40,7 +41,6 @@ from annot_pipeline.steps.ratings import (
     Ratings,
     Row,
     agreement_row,
-    of_task,
 )
 
 CUTS = (5, 4, 2)
@@ -89,11 +89,10 @@ def score_rows(
     *,
     arithmetic: Arithmetic,
 ) -> Iterator[Row]:
-    """Rows of a scalar task; parameters as `measure_agreement`'s."""
-    rows = of_task(standardized, task["task"])
-    repeats = _repeats(pairs, judge_tests, judge_scores, task["task"], arithmetic)
-    points = _n_points(task, rows)
-    for suffix, scores, again in _scores(rows, repeats):
+    """Rows of a scalar task; parameters as `measure_agreement`'s, of the task alone."""
+    repeats = _repeats(pairs, judge_tests, judge_scores, arithmetic)
+    points = _n_points(task, standardized)
+    for suffix, scores, again in _scores(standardized, repeats):
         yield from _score_rows(scores, again, task, points, suffix, bootstrap)
 
 
@@ -119,21 +118,17 @@ def _repeats(
     pairs: pa.Table,
     judge_tests: pa.Table,
     judge_scores: pa.Table,
-    task: str,
     arithmetic: Arithmetic,
 ) -> _Repeats:
-    rows = of_task(pairs, task)
-    rows = rows.filter(pc.and_(is_any(rows["control"], ("ask_again",)), pc.is_null(rows["reason"])))
+    again = pc.and_(is_any(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
+    rows = pairs.filter(again)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])
     criterion = index(rows["criterion"], null="")
-    mean, sd = (
-        _by_judge(of_task(judge_scores, task), judge.names, name) for name in ("mean", "sd")
-    )
-    dropped = _by_judge(of_task(judge_tests, task), judge.names, "dropped")
+    mean, sd = (_by_judge(judge_scores, judge.names, name) for name in ("mean", "sd"))
+    dropped = _by_judge(judge_tests, judge.names, "dropped")
     first_z, second_z = (
-        standardized(judge.codes, score, mean, sd, arithmetic=arithmetic)
-        for score in (first, second)
+        z_of(judge.codes, score, mean, sd, arithmetic=arithmetic) for score in (first, second)
     )
     items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
     return _Repeats(items, judge.codes, first, second, first_z, second_z,
