@@ -49,6 +49,33 @@ def places(numbers: Codes, values: Codes) -> Codes:
     return place[numbers]
 
 
+def renumbered(numbers: Codes) -> tuple[Codes, Codes]:
+    """Find the distinct numbers, ascending, and the place of each number among them.
+
+    Parameters
+    ----------
+    numbers
+        ``(n,)`` whole numbers.
+    """
+    values, _ = distinct(numbers)
+    return values, places(numbers, values)
+
+
+def renumbered_values(values: Floats) -> tuple[Floats, Codes]:
+    """Find the distinct values, ascending, and the place of each value among them.
+
+    Parameters
+    ----------
+    values
+        ``(n,)`` finite numbers.
+    """
+    codes, _ = ordered_codes(values)
+    found, place = renumbered(codes)
+    of_place = np.empty(found.size)
+    of_place[place] = values
+    return of_place, place
+
+
 def ordered_codes(values: Floats) -> tuple[Codes, int]:
     """Codes in the order of values, and the size of their range.
 

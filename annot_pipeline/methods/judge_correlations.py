@@ -32,12 +32,13 @@ from annot_pipeline.methods.bootstrap import (
     Rng,
     replicate_counts,
 )
+from annot_pipeline.methods.distinct import renumbered_values
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.moments import means
 from annot_pipeline.methods.pair_ranks import FEWEST_ITEMS, PairRanks, ranks_within, runs
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.whole_numbers import WholeNumbers, distinct
+from annot_pipeline.methods.whole_numbers import WholeNumbers
 
 Codes = npt.NDArray[np.int64]
 
@@ -222,7 +223,7 @@ class _Scored:
         met = np.repeat(n_met >= 2, n_met)
         keys, values = keys[met], values[met]
         found, renumbered = np.unique(keys // max(width, 1), return_inverse=True)
-        places = distinct(values)[1]
+        places = renumbered_values(values)[1]
         units = keys // max(n_judges, 1)
         return cls(renumbered, units, keys % max(width, 1), places, found.size, width)
 

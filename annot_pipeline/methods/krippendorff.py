@@ -36,7 +36,8 @@ from annot_pipeline.methods.bootstrap import (
     replicate_counts,
     weighted_cells,
 )
-from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, distinct
+from annot_pipeline.methods.distinct import renumbered_values
+from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers
 
 Codes = npt.NDArray[np.int64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
@@ -145,7 +146,7 @@ def krippendorff_alpha(
     kept, units = pairable(units, n_units=n_units)
     values = values[kept]
     m = int(units.max()) + 1 if units.size else 0
-    domain, codes = distinct(values)
+    domain, codes = renumbered_values(values)
     table = RatingTable.of(units, codes, n_units=m, n_codes=domain.size)
     resamples = ItemResamples.draw(m, rounds, 0 if rng is None else rng)
     estimate = Estimate(float("nan"), float("nan"), float("nan"))

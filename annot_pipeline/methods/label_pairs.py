@@ -14,9 +14,10 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from annot_pipeline.methods.bootstrap import Counts, Floats, ItemResamples, replicate_counts
+from annot_pipeline.methods.distinct import renumbered
 from annot_pipeline.methods.rating_counts import RatingCounts
 from annot_pipeline.methods.rating_pairs import Partners
-from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest, renumber
+from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest
 
 Codes = npt.NDArray[np.int64]
 
@@ -106,7 +107,7 @@ class _PairBlock:
         pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * k
         agree = labels == others
         keys = np.concatenate([pair + labels, pair + others])
-        found, places = renumber(keys)
+        found, places = renumbered(keys)
         new_pair = np.diff(found // k, prepend=-1) > 0
         pair_of = np.cumsum(new_pair) - 1
         n_pairs, shape = int(pair_of[-1]) + 1, (found.size, cells.n_items)

@@ -20,10 +20,10 @@ from annot_pipeline.methods.bootstrap import (
     replicate,
     weighted,
 )
+from annot_pipeline.methods.distinct import renumbered_values
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.moments import sums
 from annot_pipeline.methods.rating_counts import RatingCounts
-from annot_pipeline.methods.whole_numbers import distinct
 
 Codes = npt.NDArray[np.int64]
 
@@ -290,7 +290,7 @@ def inter_judge_score_differences(
         return _summary(none, none.astype(np.int64), 0.0, rounds, rng)
     about = scores - np.median(scores)  # a common part is taken off before squares
     _, by_judge = np.unique(items * (int(judges.max()) + 1) + judges, return_inverse=True)
-    found, places = distinct(about)
+    found, places = renumbered_values(about)
     of_item, of_judge = (
         _distances(groups, places, found) for groups in (items, by_judge.reshape(-1))
     )

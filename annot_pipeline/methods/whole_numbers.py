@@ -1,4 +1,4 @@
-"""Whole numbers: products of sparse matrices and dense ones, which are exact; distinct ones.
+"""Whole numbers: products of sparse matrices and dense ones, which are exact.
 
 Sums of whole numbers are the same in any order and any type that holds them all. The narrowest
 one moves the least memory and has the most lanes: 16 bits take a fifth of the time of doubles.
@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-Codes = npt.NDArray[np.int64]
 Kind = type[np.int16 | np.float32 | np.float64]
 
 # the largest whole number up to which a type holds all of them (32-bit integers are slower)
@@ -85,26 +84,3 @@ class WholeMatrix:
         if kind not in self._kinds:
             self._kinds[kind] = self.matrix.astype(kind)
         return np.asarray(self._kinds[kind] @ other.of_kind(kind))
-
-
-def renumber(keys: Codes) -> tuple[Codes, Codes]:
-    """Distinct keys of 0 and more in order, and the place of each key among them."""
-    span = int(keys.max(initial=-1)) + 1
-    if span > 8 * keys.size:
-        found, places = np.unique(keys, return_inverse=True)
-        return found, places
-    present = np.zeros(span, dtype=np.bool_)  # few possible keys: no sort needed
-    present[keys] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
-
-
-def distinct(values: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.float64], Codes]:
-    """Distinct finite values in order, and the place of each among them."""
-    low, high = values.min(initial=0), values.max(initial=0)
-    if high - low < 8 * values.size and max(-low, high) < 2**53:
-        whole = values.astype(np.int64)
-        if (whole == values).all():
-            found, places = renumber(whole - int(low))
-            return (found + int(low)).astype(np.float64), places
-    of_any, places = np.unique(values, return_inverse=True)
-    return of_any, places

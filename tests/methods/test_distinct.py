@@ -8,7 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annot_pipeline.methods import distinct as module
-from annot_pipeline.methods.distinct import WIDE, distinct, ordered_codes, places
+from annot_pipeline.methods.distinct import (
+    WIDE,
+    distinct,
+    ordered_codes,
+    places,
+    renumbered,
+    renumbered_values,
+)
 
 
 @given(st.lists(st.one_of(st.integers(0, 9), st.integers(-(2**62), 2**62)), max_size=30))
@@ -43,3 +50,32 @@ def test_ordered_codes_order_and_equal_as_values_do(step):
     assert codes.min() == 0
     assert codes.max() == size - 1
     assert ordered_codes(values[:0])[0].size == 0
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [3.0, 1.0, 3.0],
+        [-2.0, 5.0, -0.0, 0.0, 5.0],
+        [0.5, 1.0, 0.5],
+        [1e300, -1e300, 1.0],
+        [2.0**60, 2.0**60 + 512, 2.0**60],
+        [1e9, 7.0],
+        [1e9 + 3, 1e9, 1e9 + 3],
+    ],
+)
+def test_distinct_values_are_those_of_numpy(values):
+    values = np.array(values, np.float64)
+    for found, plain in zip(
+        renumbered_values(values), np.unique(values, return_inverse=True), strict=True
+    ):
+        np.testing.assert_array_equal(found, plain)
+        assert found.dtype == plain.dtype
+
+
+@pytest.mark.parametrize("largest", [3, 10**12])
+def test_keys_are_renumbered_with_a_sort_and_without(largest):
+    keys = np.random.default_rng(2).integers(0, largest, 50)
+    for found, plain in zip(renumbered(keys), np.unique(keys, return_inverse=True), strict=True):
+        np.testing.assert_array_equal(found, plain)

@@ -5,9 +5,7 @@ from scipy.sparse import csr_array
 from annot_pipeline.methods.whole_numbers import (
     WholeMatrix,
     WholeNumbers,
-    distinct,
     narrowest,
-    renumber,
 )
 
 
@@ -55,30 +53,3 @@ def test_what_was_asked_for_in_one_type_serves_another():
 def test_a_matrix_of_nothing_sums_to_nothing(shape):
     found = WholeMatrix.of(csr_array(shape)) @ WholeNumbers.of(np.ones((shape[1], 2), np.int16))
     np.testing.assert_array_equal(found, np.zeros((shape[0], 2)))
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        [],
-        [3.0, 1.0, 3.0],
-        [-2.0, 5.0, -0.0, 0.0, 5.0],
-        [0.5, 1.0, 0.5],
-        [1e300, -1e300, 1.0],
-        [2.0**60, 2.0**60 + 512, 2.0**60],
-        [1e9, 7.0],
-        [1e9 + 3, 1e9, 1e9 + 3],
-    ],
-)
-def test_distinct_values_are_those_of_numpy(values):
-    values = np.array(values, np.float64)
-    for found, plain in zip(distinct(values), np.unique(values, return_inverse=True), strict=True):
-        np.testing.assert_array_equal(found, plain)
-        assert found.dtype == plain.dtype
-
-
-@pytest.mark.parametrize("largest", [3, 10**12])
-def test_keys_are_renumbered_with_a_sort_and_without(largest):
-    keys = np.random.default_rng(2).integers(0, largest, 50)
-    for found, plain in zip(renumber(keys), np.unique(keys, return_inverse=True), strict=True):
-        np.testing.assert_array_equal(found, plain)
