@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import (
@@ -20,9 +21,11 @@ from annot_pipeline.config import (
     JoinExpression,
     LoadedCampaign,
 )
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.published_settings import SHORTEST_NAME
+from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import read_table
 
 STAGES_NEEDED = ("archive_exports", "read_records", "settle_judgments", "control_judges")
@@ -102,17 +105,12 @@ def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, 
         if judge and len(judge) >= SHORTEST_NAME
     }
     for name, expression in fields.items():
-        columns = [read_table(path, [name])[name] for path in paths]
-        counts: Counter[Any] = Counter()
-        for column in columns:
-            for row in pc.value_counts(column).to_pylist():
-                counts[row["values"]] += row["counts"]
-        distinct = [v for v in counts if v is not None and str(v).strip()]
+        filled, distinct = _filled([read_table(path, [name])[name] for path in paths])
         described.append(
             {
                 "field": name,
                 "expression": expression_text(expression),
-                "filled": sum(counts[value] for value in distinct),
+                "filled": filled,
                 "distinct": len(distinct),
                 "examples": [] if name == "judge" else _examples(distinct, judges),
             }
@@ -120,9 +118,24 @@ def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, 
     return described
 
 
-def _examples(values: list[Any], judges: set[str]) -> list[str]:
+def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
+    """Of the same column of several files: cells that are not blank, and their distinct values."""
+    if not columns:
+        return 0, pa.nulls(0, TEXT)
+    column = pa.chunked_array([chunk for of in columns for chunk in of.chunks], columns[0].type)
+    column = column.unify_dictionaries()
+    values = column.unique()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    values = values.drop_null()
+    blank = pc.equal(pc.utf8_trim_whitespace(values.cast(TEXT)), "")
+    n_blank = pc.sum(is_any(column, values.filter(blank))).as_py() if pc.any(blank).as_py() else 0
+    return len(column) - column.null_count - n_blank, values.filter(pc.invert(blank))
+
+
+def _examples(values: pa.Array, judges: set[str]) -> list[str]:
     """A few values; who judged stays out of terminals and logs, in whatever field it stands."""
-    texts = map(str, values)
+    texts = (str(value.as_py()) for value in values)
     return list(islice((t for t in texts if not any(j in t for j in judges)), EXAMPLES))
 
 
