@@ -19,7 +19,7 @@ from annot_pipeline.gates import (
     run_gates,
 )  # fmt: skip
 from annot_pipeline.pipeline import STAGES
-from annot_pipeline.storage import queries
+from annot_pipeline.steps import trace_lineage
 
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 
@@ -122,15 +122,13 @@ def test_a_reader_that_loses_a_row_fails_the_accounting(build_campaign, monkeypa
 
 
 def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatch):
-    sql_text = queries.sql_text
+    lineage_rows = trace_lineage.lineage_rows
 
-    def careless(name):
-        text = sql_text(name)
-        return (
-            text.replace("ORDER BY", "WHERE source_row > 1 ORDER BY") if "lineage" in name else text
-        )
+    def careless(records, exports):
+        for part in lineage_rows(records, exports):
+            yield part.slice(1)
 
-    monkeypatch.setattr(queries, "sql_text", careless)
+    monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
     with pytest.raises(GateError) as error:
         build_campaign({"a.csv": EXPORT})
     assert "lineage_rows" in str(error.value)
