@@ -138,9 +138,12 @@ def _read(
     with pq.ParquetFile(
         source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
     ) as file:
-        if groups is not None:
-            return file.read_row_groups(groups, columns, use_threads=threads)
-        return file.read(columns, use_threads=threads)
+        if groups is None:
+            table = file.read(columns, use_threads=threads)
+        else:
+            table = file.read_row_groups(groups, columns, use_threads=threads)
+    # each row group has a dictionary of its own, and Arrow groups by no column of several
+    return table.unify_dictionaries()
 
 
 def read_groups(
