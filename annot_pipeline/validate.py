@@ -124,6 +124,8 @@ def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
         return 0, pa.nulls(0, TEXT)
     column = pa.chunked_array([chunk for of in columns for chunk in of.chunks], columns[0].type)
     column = column.unify_dictionaries()
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, 0.0)  # -0 is 0
     values = column.unique()
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()

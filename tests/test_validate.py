@@ -25,6 +25,7 @@ def test_cells_that_are_not_blank_in_the_order_in_which_they_come(encoded):
 def test_numbers_and_nothing():
     filled, values = _filled([pa.chunked_array([[1.0, None, 2.5], [1.0]])])
     assert (filled, values.to_pylist()) == (3, [1.0, 2.5])
+    assert _filled([pa.chunked_array([[0.0, -0.0]])])[1].to_pylist() == [0.0]
     assert _filled([])[0] == 0
     empty = pa.chunked_array([], pa.dictionary(pa.int32(), pa.string()))
     assert _filled([empty])[1].to_pylist() == []
