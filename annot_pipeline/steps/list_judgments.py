@@ -61,6 +61,8 @@ def judgment_rows(
         found |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
         found |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
         yield pa.table(found)
+    if start != standardized.size:
+        raise ValueError(f"{standardized.size} z-scores, {start} judgments that have one")
 
 
 def _hashed(names: pa.ChunkedArray, salt: str | None, what: str) -> pa.ChunkedArray:

@@ -16,8 +16,5 @@ def shown_items(judgments: pa.Table) -> pa.ChunkedArray:
     judgments
         ``item``; ``item_a`` and ``item_b`` where a pair was judged.
     """
-    items = judgments["item"]
-    if not items.null_count:
-        return items
-    pairs = (judgments[name].cast(TEXT) for name in ("item_a", "item_b"))
-    return pc.coalesce(items.cast(TEXT), pc.binary_join_element_wise(*pairs, " | "))
+    items, *pair = (judgments[name].cast(TEXT) for name in ("item", "item_a", "item_b"))
+    return pc.coalesce(items, pc.binary_join_element_wise(*pair, " | "))
