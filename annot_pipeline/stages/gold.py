@@ -203,12 +203,8 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
 
 def set_judgments_aside(context: StageContext) -> Made:
     """Judgments that a calculation could not take."""
-    settings = context.campaign.settings
-    parameters = {
-        "salt": context.salt,
-        "pseudonymize": settings.privacy.pseudonymize,
-        "paired_controls": list(settings.quality.paired_controls),
-    }
+    kinds = list(context.campaign.settings.quality.paired_controls)
+    parameters = {"paired_controls": kinds}
     return _by_query(context, "gold/set_aside", "set_aside", parameters)
 
 
