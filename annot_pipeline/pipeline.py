@@ -26,7 +26,7 @@ from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stag
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import TableFile, read_groups, read_unharmed
+from annot_pipeline.storage.tables import TableFile, groups_unharmed, is_unharmed, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -43,6 +43,9 @@ __all__ = [
 
 Progress = Callable[[str], None]
 Work = Callable[[StageContext], Made]
+
+MANY_ROWS = 100_000
+"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ class Build:
                 read=lambda name, *, tasks=None: read_unharmed(
                     inputs[name], stage.inputs[name], tasks
                 ),
-                parts=lambda name: read_groups(inputs[name].path, stage.inputs[name] or None),
+                parts=lambda name: groups_unharmed(inputs[name], stage.inputs[name]),
                 latest=lambda: self._latest(stage, basis),
             )
             made = self.instead.get(stage.name, stage.work)(context)
@@ -207,16 +210,13 @@ class Build:
         return result
 
     def _latest(self, stage: Stage, basis: StageBasis) -> StageResult | None:
-        """What the stage made last, if this code did with these settings."""
+        """What the stage made last, if it is whole, of this code and these settings."""
         try:
             latest = self.store.recorded(self.run, stage.name)
         except StoreError:
             return None
-        return latest if latest.basis.settings == basis.settings else None
-
-
-MANY_ROWS = 100_000
-"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
+        is_same = latest.basis.settings == basis.settings
+        return latest if is_same and all(map(is_unharmed, latest.tables.values())) else None
 
 
 def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:

@@ -59,6 +59,23 @@ def test_a_task_with_new_rows_is_measured_alone(campaign, measured, tmp_path):
     assert second.facts == at_once.facts
 
 
+@pytest.mark.parametrize("harm", ["flipped", "gone", "emptied"])
+def test_what_is_harmed_is_measured_anew(campaign, measured, tmp_path, harm):
+    path = build(campaign).tables["agreement"].path
+    if harm == "gone":
+        path.unlink()
+    else:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data if harm == "flipped" else b"")
+    measured.clear()
+    add_label(campaign, "labels-01", "judge-2")
+    second = build(campaign)
+    assert len(set(measured)) == 3
+    at_once = build(campaign, f"store={tmp_path / 'other'}")
+    assert second.tables["agreement"].sha256 == at_once.tables["agreement"].sha256
+
+
 def test_a_task_that_is_gone_leaves_no_row(campaign):
     build(campaign)
     (campaign.parent / "exports" / "labels-02.csv").unlink()

@@ -43,7 +43,7 @@ class StageContext:
     read: Read
     parts: Callable[[str], Iterator[pa.Table]]
     progress: Callable[[str], None]
-    latest: Callable[[], StageResult | None] = lambda: None
+    latest: Callable[[], StageResult | None]
 
     def tasks_of(self, *kinds: str) -> list[str]:
         """Names of the tasks of some kinds."""

@@ -184,9 +184,27 @@ def read_unharmed(
     StoreError
         The bytes are not those that were written.
     """
-    if file_sha256(file.path) != file.sha256:
+    if not is_unharmed(file):
         raise damaged(file)
     return read_table(file.path, columns or None, tasks)
+
+
+def groups_unharmed(file: TableFile, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
+    """Read a table of the store row group by row group; see `read_groups`.
+
+    Raises
+    ------
+    StoreError
+        The bytes are not those that were written.
+    """
+    if not is_unharmed(file):
+        raise damaged(file)
+    yield from read_groups(file.path, columns or None)
+
+
+def is_unharmed(file: TableFile) -> bool:
+    """Whether the bytes are those that were written."""
+    return file_sha256(file.path) == file.sha256
 
 
 def damaged(file: TableFile) -> StoreError:
