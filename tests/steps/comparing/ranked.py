@@ -1,0 +1,80 @@
+"""Small tables of comparisons, ranked: what its tests share."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config import Easl, Ranking
+from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
+from annot_pipeline.steps.comparing.comparisons import COMPARISONS
+from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
+
+METHODS = [
+    "bounded_ra", "bradley_terry", "trueskill", "trueskill_permuted", "wins", "wins_ties_half",
+]  # fmt: skip
+
+ONLINE = METHODS[:1] + METHODS[2:4]
+
+
+def table(*rows: tuple[Any, ...], **columns: list[Any]) -> pa.Table:
+    """Rows of (system a, system b, outcome), each a ranking, segment and judge of its own."""
+    n = len(rows)
+    a, b, outcome = zip(*rows, strict=True) if rows else ((), (), ())
+    each = [str(i) for i in range(n)]
+    given = {
+        "task": ["t"] * n, "judge": each, "kept": [True] * n, "segment": each, "item_a": a,
+        "item_b": b, "system_a": a, "system_b": b, "outcome": outcome,
+        "same_output": [False] * n, "ranking": list(range(n)), "judgment_id": each,
+    } | columns  # fmt: skip
+    arrays = [
+        pa.nulls(n, f.type) if f.name not in given else
+        pa.array(given[f.name], pa.string()).cast(f.type) if pa.types.is_dictionary(f.type) else
+        pa.array(given[f.name], f.type)
+        for f in COMPARISONS
+    ]  # fmt: skip
+    return pa.Table.from_arrays(arrays, schema=COMPARISONS)
+
+
+def run(comparisons: pa.Table, *, segment_ranks=None, seed: int = 1, **settings: Any):
+    ranking = Ranking(**({"bootstrap": 200, "online_rounds": 40} | settings))
+    tables, facts = rank_by_comparisons(
+        comparisons, ranking=ranking, easl=Easl(), seed=seed, segment_ranks=segment_ranks
+    )
+    json.dumps(facts, allow_nan=False)
+    assert tables["system_rankings"].schema == SYSTEM_RANKINGS.schema
+    assert tables["system_comparisons"].schema == SYSTEM_COMPARISONS.schema
+    for declared in (SYSTEM_RANKINGS, SYSTEM_COMPARISONS):
+        rows = tables[declared.name].to_pylist()
+        keys = [tuple(row[k] for k in declared.key) for row in rows]
+        assert keys == sorted(set(keys))
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in tables["system_rankings"].to_pylist():
+        found.setdefault(row["method"], {})[row["system"]] = row
+    return found, tables["system_comparisons"].to_pylist(), facts
+
+
+def column(found, method: str, name: str) -> list[Any]:
+    return [row[name] for row in found[method].values()]
+
+
+def rows_of(**counts: int) -> list[tuple[str, str, int]]:
+    """``ab=3`` wins of a, ``ba=1`` of b, ``ab_=2`` ties; mixed, for some methods look at order."""
+    rows = []
+    for name, n in counts.items():
+        a, b = sorted(name[:2])
+        rows += [(a, b, 0 if name.endswith("_") else 1 if name[0] == a else -1)] * n
+    return [rows[i] for i in np.random.default_rng(5).permutation(len(rows))]
+
+
+CLEAR = rows_of(ab=12, ba=3, bc=12, cb=3, ac=14, ac_=2, ca=1)
+
+
+def dominances(*rows: tuple[str, str, int], task: str = "t") -> pa.Table:
+    segment, system, dominance = zip(*rows, strict=True)
+    return pa.table(
+        {"task": [task] * len(rows), "segment": segment, "system": system, "dominance": dominance}
+    )
