@@ -27,6 +27,7 @@ SHARED = Path(__file__).parents[2] / "shared"
 
 LONG = (
     "tests/assets_defs/test_live.py::test_a_tick",
+    "tests/comparison_campaigns/test_segment_ranks.py::test_a_thousand_outputs",
     "tests/guess/test_real_exports.py::test_masc_judges_and_tasks_are_told_by_file",
     "tests/guess/test_real_exports.py::test_real_exports[wmt",
     "tests/hits/test_files.py::test_a_large_batch_is_streamed",
@@ -45,7 +46,6 @@ LONG = (
     "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings1",
     "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings2",
     "tests/survival/test_builds_at_once.py::test_two_campaigns_at_once_share_nothing",
-    "tests/test_comparison_campaigns.py::test_a_thousand_outputs",
 )
 """Whole campaigns of real data, large files, a clock to wait for: `make soak` runs them."""
 
