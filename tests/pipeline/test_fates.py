@@ -1,0 +1,91 @@
+"""Every row of an export has a fate: used, set aside, or rejected with the reason."""
+
+from __future__ import annotations
+
+import pytest
+
+from annot_pipeline.errors import GateError
+from tests.pipeline.exported import ROWS, export, fates
+
+
+def test_every_row_has_a_fate(build_campaign):
+    rows = [*ROWS, "i1,,yes", "ragged", "i2,w1", ",w1,yes", "i3,w9,"]
+    built = build_campaign({"a.csv": export(rows)}, "gates.rejected_share.error=0.5")
+    lineage = built.rows("lineage")
+    assert sorted(r["source_row"] for r in lineage) == list(range(1, len(rows) + 1))
+    reasons = {r["source_row"]: r["reason"] for r in lineage if r["fate"] == "rejected"}
+    assert reasons == {
+        101: "judge is blank",
+        102: "ragged row: 1 field, the header has 3",
+        103: "ragged row: 2 fields, the header has 3",
+        104: "item is blank",
+        105: "label is blank",
+    }
+    source = built.publication.release.manifest["sources"][0]
+    assert source["rows"] == len(rows) == sum(source["records"].values())
+
+
+def test_each_makes_one_record_a_combination_also_of_unreadable_rows(build_campaign):
+    source = {
+        "path": "exports/*.csv", "format": "csv", "each": {"i": "1..3"},
+        "fields": {"item": "item{i}", "judge": "judge", "label": "label{i}"},
+    }  # fmt: skip
+    head = "judge,item1,item2,item3,label1,label2,label3\n"
+    built = build_campaign(
+        {"a.csv": export(["w1,a,b,c,x,y,", "ragged"], head)}, "gates.rejected_share.error=1",
+        sources=[source],
+    )  # fmt: skip
+    rows = [(r["source_row"], r["cell"], r["fate"]) for r in built.rows("lineage")]
+    assert sorted(rows) == [
+        (1, "i=1", "used"), (1, "i=2", "used"), (1, "i=3", "rejected"),
+        (2, "i=1", "rejected"), (2, "i=2", "rejected"), (2, "i=3", "rejected"),
+    ]  # fmt: skip
+
+
+def test_controls_are_set_aside_but_not_repeats(build_campaign):
+    source = {
+        "path": "exports/*.csv", "format": "csv",
+        "fields": {"item": "item", "judge": "judge", "label": "label", "control": "control"},
+    }  # fmt: skip
+    rows = ["i1,w1,yes,none", "i1,w1,yes,ask_again", "i2,w1,no,known_answer"]
+    built = build_campaign({"a.csv": export(rows, "item,judge,label,control\n")}, sources=[source])
+    assert fates(built) == {"used": 2, "control": 1}
+    assert {r["item"] for r in built.rows("labels")} == {"i1"}
+
+
+def test_a_key_that_one_jsonl_leaves_out_is_null_there(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "hit": "hit"}
+    sources = [{"path": "exports/*.jsonl", "format": "jsonl", "fields": fields}]
+    built = build_campaign(
+        {
+            "a.jsonl": '{"item": "i1", "judge": "w1", "label": "yes", "hit": "h"}',
+            "b.jsonl": '{"item": "i2", "judge": "w1", "label": "yes"}',
+        },
+        sources=sources,
+    )
+    assert fates(built) == {"used": 2}
+
+
+def test_numbers_that_could_not_be_summed_are_rejected(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "seconds": "s", "rank": "r"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    rows = ["i1,w1,a,1e300,1", "i2,w1,a,1,1e300", "i3,w1,a,2.5,9007199254740993", "i4,w1,a,1,1"]
+    built = build_campaign(
+        {"a.csv": export(rows, "item,judge,label,s,r\n")}, "gates.rejected_share.error=1",
+        sources=[source],
+    )  # fmt: skip
+    reasons = [r["reason"] for r in built.rows("lineage") if r["fate"] == "rejected"]
+    assert sorted(reason.partition(":")[0] for reason in reasons) == [
+        "rank is too large", "rank is too large", "seconds is too large",
+    ]  # fmt: skip
+
+
+def test_a_failed_gate_publishes_nothing_and_lists_reasons(build_campaign):
+    build_campaign({"a.csv": export(ROWS)})
+    with pytest.raises(GateError) as error:
+        build_campaign({"a.csv": export([*ROWS, *["i1,,yes"] * 20, "x", "y"])})
+    assert "rejected_share" in str(error.value)
+    assert "20 x judge is blank" in str(error.value)
+    assert "2 x ragged row" in str(error.value)
+    again = build_campaign({"a.csv": export(ROWS)})
+    assert again.publication.release.version == "v0001"

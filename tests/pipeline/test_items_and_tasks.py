@@ -1,0 +1,90 @@
+"""Items and tasks of a release: ids, texts and truth, kinds, the order of classes."""
+
+from __future__ import annotations
+
+from tests.pipeline.exported import ROWS, export, fates
+
+
+def test_items_are_segment_and_system_escaped(build_campaign):
+    source = {
+        "path": "exports/*.csv", "format": "csv",
+        "fields": {"segment": "seg", "system": "sys", "judge": "judge", "label": "label"},
+    }  # fmt: skip
+    built = build_campaign(
+        {"a.csv": export(["a/b,50%,w1,yes", "s2,x,w1,no"], "seg,sys,judge,label\n")},
+        sources=[source],
+    )
+    assert [(r["item"], r["segment"], r["system"]) for r in built.rows("items")] == [
+        ("a%2Fb/50%25", "a/b", "50%"), ("s2/x", "s2", "x"),
+    ]  # fmt: skip
+
+
+def test_item_tables_add_texts_and_truth(build_campaign, tmp_path):
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    (folder / "items.csv").write_text("id,t,gold\ni0,Zero,yes\nextra,More,no\n")
+    items = [
+        {
+            "path": "items.csv",
+            "format": "csv",
+            "fields": {"item": "id", "text": "t", "truth": "gold"},
+        }
+    ]
+    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    by_item = {r["item"]: r for r in built.rows("items")}
+    assert len(by_item) == 21
+    assert by_item["i0"]["text"] == "Zero"
+    assert by_item["extra"]["truth"] == "no"
+    assert by_item["i1"]["text"] is None
+
+
+def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    (folder / "items.csv").write_text("id,t\ni0,Zero\n,nobody\nragged\ni1,One\n")
+    items = [{"path": "items.csv", "format": "csv", "fields": {"item": "id", "text": "t"}}]
+    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    texts = {r["item"]: r["text"] for r in built.rows("items")}
+    assert (texts["i0"], texts["i1"], texts["i2"]) == ("Zero", "One", None)
+    gate = next(g for g in built.runs["read_records"].gates if g.name == "unread_items")
+    assert (gate.level, gate.value) == ("warn", 2)
+    assert "items.csv row 2: item is blank" in gate.detail
+
+
+def test_a_blank_truth_is_no_truth(build_campaign):
+    fields = {"item": "item", "judge": "judge", "label": "label", "truth": "truth"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    rows = ["i1,w1,yes,yes", "i1,w2,yes,", "i2,w1,yes, "]
+    built = build_campaign({"a.csv": export(rows, "item,judge,label,truth\n")}, sources=[source])
+    assert {r["item"]: r["truth"] for r in built.rows("items")} == {"i1": "yes", "i2": None}
+
+
+def test_classes_are_ordered_as_declared_else_as_numbers_else_by_code_point(build_campaign):
+    def order(built):
+        rows = sorted(built.rows("prevalence"), key=lambda r: r["label_order"])
+        return [r["label"] for r in rows]
+
+    rows = ["i1,w1,10", "i1,w2,9", "i2,w1,2", "i2,w2,2"]
+    assert order(build_campaign({"a.csv": export(rows)})) == ["2", "9", "10"]
+    mixed = [*rows, "i3,w1,x"]
+    assert order(build_campaign({"a.csv": export(mixed)})) == ["10", "2", "9", "x"]
+    declared = {"name": "*", "kind": "categorical", "labels": ["9", "2", "10", "none"]}
+    built = build_campaign({"a.csv": export(rows)}, tasks=[declared])
+    assert order(built) == ["9", "2", "10", "none"]
+    assert len([r for r in built.rows("label_distributions") if r["item"] == "i1"]) == 4
+
+
+def test_the_first_pattern_that_matches_a_task_wins(build_campaign):
+    source = {
+        "path": "exports/*.csv", "format": "csv",
+        "fields": {"task": "task", "item": "item", "judge": "judge", "label": "label"},
+    }  # fmt: skip
+    tasks = [{"name": "a*", "labels": ["yes", "no"]}, {"name": "*", "kind": "categorical"}]
+    rows = ["ab,i1,w1,yes", "ab,i1,w2,maybe", "b,i1,w1,maybe"]
+    built = build_campaign(
+        {"a.csv": export(rows, "task,item,judge,label\n")}, "gates.rejected_share.error=1",
+        sources=[source], tasks=tasks,
+    )  # fmt: skip
+    assert fates(built) == {"used": 2, "rejected": 1}
+    kinds = {r["task"]: (r["kind"], r["guessed"]) for r in built.rows("tasks")}
+    assert kinds == {"ab": ("categorical", True), "b": ("categorical", False)}

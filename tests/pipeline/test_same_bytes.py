@@ -1,0 +1,117 @@
+"""From exports to release: the same bytes of the same judgments, published once."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+
+import pytest
+
+from annot_pipeline import pipeline
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import StoreError
+from annot_pipeline.pipeline import STAGES, Build
+from annot_pipeline.publish import publish
+from tests.pipeline.exported import ROWS, but_lineage, export, used_answers
+
+
+def test_shuffled_rows_renamed_and_split_files_give_the_same_bytes(build_campaign):
+    whole = build_campaign({"a.csv": export(ROWS)})
+    shuffled = list(ROWS)
+    random.Random(1).shuffle(shuffled)
+    others = [
+        build_campaign({"a.csv": export(shuffled)}),
+        build_campaign({"another name.csv": export(ROWS)}),
+        build_campaign({"z.csv": export(shuffled[:40]), "b.csv": export(shuffled[40:])}),
+        build_campaign({"a.csv": export(shuffled)}, "resources.threads=1"),
+        build_campaign({"a.csv": export(ROWS)}, "resources.threads=2"),
+    ]
+    assert but_lineage(whole)["labels"]
+    for other in others:
+        assert but_lineage(other) == but_lineage(whole)
+        assert used_answers(other) == used_answers(whole)
+
+
+def test_lineage_is_the_same_for_the_same_files(build_campaign, tmp_path):
+    first = build_campaign({"a.csv": export(ROWS)})
+    again = build_campaign({"a.csv": export(ROWS)}, f"store={tmp_path}/other-store")
+    assert first.hashes() == again.hashes()
+
+
+def test_an_incremental_build_equals_a_full_one(build_campaign, tmp_path):
+    build_campaign({"1.csv": export(ROWS[:50])})
+    grown = build_campaign({"1.csv": export(ROWS[:50]), "2.csv": export(ROWS[30:])})
+    full = build_campaign(
+        {"1.csv": export(ROWS[:50]), "2.csv": export(ROWS[30:])},
+        f"store={tmp_path}/fresh", f"gold={tmp_path}/fresh-gold",
+    )  # fmt: skip
+    assert grown.facts("read_records")["parsed"] == 1
+    assert full.facts("read_records")["parsed"] == 2
+    assert grown.hashes() == full.hashes()
+
+
+def test_nothing_new_publishes_nothing_and_runs_nothing(build_campaign):
+    first = build_campaign({"a.csv": export(ROWS)})
+    second = build_campaign({"a.csv": export(ROWS)})
+    assert first.publication.published
+    assert not second.publication.published
+    assert second.publication.release.version == "v0001"
+    assert second.facts("read_records")["parsed"] == 0
+    looked = ("archive_exports", "read_records", "compare_releases")
+    assert all(run.result.reused for name, run in second.runs.items() if name not in looked)
+
+
+def test_a_changed_contract_makes_its_table_again(build_campaign, monkeypatch):
+    build_campaign({"a.csv": export(ROWS)})
+    changed = dataclasses.replace(GOLD["labels"], row="one item, as it is now")
+    monkeypatch.setattr(pipeline, "GOLD", GOLD | {"labels": changed})
+    again = build_campaign({"a.csv": export(ROWS)})
+    reused = {name: run.result.reused for name, run in again.runs.items()}
+    assert not reused["infer_labels"]
+    assert reused["control_judges"]
+
+
+def test_a_setting_that_moves_numbers_publishes(build_campaign):
+    build_campaign({"a.csv": export(ROWS)})
+    changed = build_campaign({"a.csv": export(ROWS)}, "dawid_skene.smoothing=0.5")
+    assert changed.publication.published
+    assert changed.publication.release.manifest["parent"]["version"] == "v0001"
+    assert changed.publication.release.version == "v0002"
+
+
+def test_the_order_of_patterns_counts_also_when_nothing_else_changed(build_campaign):
+    def source(*patterns: str) -> dict:
+        label = {"column": "label", "map": {p: p[1:] for p in patterns}}
+        fields = {"item": "item", "judge": "judge", "label": label}
+        return {"path": "exports/*.csv", "format": "csv", "fields": fields}
+
+    exports = {"a.csv": export(["i1,w1,yes"])}
+    first = build_campaign(exports, sources=[source("~^y", "~s$")])
+    assert list(used_answers(first)) == [("i1", "w1", "^y")]
+    second = build_campaign(exports, sources=[source("~s$", "~^y")])
+    assert list(used_answers(second)) == [("i1", "w1", "s$")]
+    assert second.publication.published
+
+
+def test_a_renamed_export_alone_does_not_publish(build_campaign):
+    build_campaign({"a.csv": export(ROWS)})
+    assert not build_campaign({"b.csv": export(ROWS)}).publication.published
+
+
+@pytest.mark.parametrize("change", ["exports", "settings"])
+def test_tables_of_different_builds_are_not_released_together(build_campaign, tmp_path, change):
+    """A selection of assets that was materialized alone must not slip into gold."""
+    build_campaign({"a.csv": export(ROWS)})
+    folder = tmp_path / "campaign"
+    sets = ["dawid_skene.smoothing=5"] if change == "settings" else []
+    if change == "exports":
+        (folder / "exports" / "b.csv").write_text(export(["new,w1,yes"]))
+    build = Build(load_campaign(folder, sets=sets))
+    for stage in STAGES[:3]:
+        build.run_stage(stage)
+    with pytest.raises(StoreError, match="not of one build") as error:
+        publish(build)
+    stale = {"exports": "control_judges", "settings": "infer_labels"}[change]
+    assert stale in str(error.value)
+    assert [p.name for p in (folder / "gold").iterdir() if p.is_dir()] == ["v0001"]
