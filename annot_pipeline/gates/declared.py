@@ -233,13 +233,13 @@ GATES: tuple[Gate, ...] = (
         "disconnected_systems", "rank_systems", "system_rankings",
         "number of tasks whose systems no chain of comparisons connects",
         "they are ranked in parts, see component; compare systems of different parts",
-        lambda f: named(f["disconnected_tasks"]), warn=0,
+        lambda f: named([t for t, of in f["systems_compared"].items() if of["parts"] > 1]), warn=0,
     ),
     Gate(
         "no_finite_scores", "rank_systems", "system_rankings",
         "number of tasks in which Bradley-Terry has no finite scores",
         "some systems never lose to others, see reason; compare more, or set ranking.regularize",
-        lambda f: named(f["not_strongly_connected"]), warn=0,
+        lambda f: named([t for t, is_so in f["not_strongly_connected"].items() if is_so]), warn=0,
     ),
     Gate(
         "thin_systems", "rank_systems", "system_rankings",

@@ -96,7 +96,8 @@ def segments_in_parts(facts: Facts) -> Finding:
 
 def thin_systems(facts: Facts, minimum: int) -> Finding:
     """Systems that no method ranks by enough judgments."""
-    return named([name for name, n in facts["judgments_of_systems"] if n < minimum])
+    systems = facts["judgments_of_systems"].items()
+    return named([f"{task} {s}" for task, of in systems for s, n in of.items() if n < minimum])
 
 
 def few_judgments(facts: Facts, minimum: int) -> Finding:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from annot_pipeline.contracts import DESCRIBING, GOLD
 from annot_pipeline.stages import compare, control, exports, gold, judgments, parsed_exports
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.unchanged_tasks import agreement_facts, task_by_task
+from annot_pipeline.stages.unchanged_tasks import task_by_task
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("comparisons", "not_compared"),
         settings=("easl.margin",),
-        code_version="2",
+        code_version="3",
         work=gold.compare_outputs,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -224,8 +224,8 @@ STAGES: tuple[Stage, ...] = (
             "ranking", "standardize", "seed", "easl.gamma", "easl.epsilon", "easl.trueskill_mean",
             "easl.trueskill_sd",
         ),
-        code_version="2.2",
-        work=gold.rank_systems_of_tasks,
+        code_version="2.3",  # its facts are by task
+        work=task_by_task(gold.rank_systems_of_tasks),
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -236,15 +236,15 @@ STAGES: tuple[Stage, ...] = (
             "standardized": (
                 "task", "item", "criterion", "judge", "control", "kept", "score", "z",
             ),
-            "control_pairs": (), "judge_tests": (), "judge_scores": (), "tasks": (),
+            "control_pairs": (), "judge_tests": ("task", "judge", "dropped"),
+            "judge_scores": ("task", "judge", "mean", "sd"), "tasks": (),
             "comparisons": (),
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="2.1",
+        code_version="2.2",  # its facts are by task
         work=task_by_task(
-            gold.measure_agreement_of_tasks, "agreement", agreement_facts,
-            kinds={"controlled": ("categorical",)},
+            gold.measure_agreement_of_tasks, kinds={"controlled": ("categorical",)}
         ),
         kinds=frozenset({"parquet", "numpy"}),
     ),

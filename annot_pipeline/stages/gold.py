@@ -194,11 +194,8 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
     )
     of_preferences = AGREEMENT.of({n: [row[n] for row in rows] for n in AGREEMENT.schema.names})
     whole = pa.concat_tables([table, of_preferences])
-    undefined = facts["undefined_statistics"] + preference_facts["undefined_statistics"]
-    return Made(
-        {"agreement": whole.sort_by([(name, "ascending") for name in AGREEMENT.key])},
-        facts | preference_facts | {"undefined_statistics": undefined},
-    )
+    ordered = whole.sort_by([(name, "ascending") for name in AGREEMENT.key])
+    return Made({"agreement": ordered}, facts | preference_facts)
 
 
 def set_judgments_aside(context: StageContext) -> Made:

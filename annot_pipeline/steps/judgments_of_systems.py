@@ -5,9 +5,10 @@ from __future__ import annotations
 import pyarrow as pa
 
 
-def judgments_of_systems(rankings: pa.Table) -> list[tuple[str, int]]:
-    """Systems, with their tasks, and the most judgments that a method ranks them by."""
+def judgments_of_systems(rankings: pa.Table) -> dict[str, dict[str, int]]:
+    """The most judgments that a method ranks each system by, by task."""
     most = rankings.group_by(["task", "system"]).aggregate([("n_judgments", "max")])
-    return sorted(
-        (f"{row['task']} {row['system']}", row["n_judgments_max"]) for row in most.to_pylist()
-    )
+    found: dict[str, dict[str, int]] = {}
+    for row in most.sort_by([("task", "ascending"), ("system", "ascending")]).to_pylist():
+        found.setdefault(row["task"], {})[row["system"]] = row["n_judgments_max"]
+    return found

@@ -65,6 +65,7 @@ def measure_agreement(
     Returns
     -------
     agreement, facts
+        ``judge_pairs_left_out``: by task and statistic.
     """
 
     def measured(task: Row) -> list[Row]:
@@ -90,10 +91,8 @@ def measure_agreement(
         for name in ("value", "ci_low", "ci_high"):
             row[name] = None if np.isnan(row[name]) else float(row[name])
     table = AGREEMENT.of({name: [row[name] for row in rows] for name in AGREEMENT.schema.names})
-    undefined = [f"{r['task']} {r['statistic']}" for r in rows if r["value"] is None]
-    left_out = {
-        f"{r['task']} {r['statistic']}": r["judge_pairs_left_out"]
-        for r in rows
-        if r.get("judge_pairs_left_out")
-    }
-    return table, {"undefined_statistics": undefined, "judge_pairs_left_out": left_out}
+    left_out: dict[str, dict[str, int]] = {}
+    for row in rows:
+        if n := row.get("judge_pairs_left_out"):
+            left_out.setdefault(row["task"], {})[row["statistic"]] = n
+    return table, {"judge_pairs_left_out": left_out}

@@ -82,7 +82,7 @@ def rank_systems(
     Returns
     -------
     tables, facts
-        ``system_rankings``, ``system_comparisons``.
+        ``system_rankings``, ``system_comparisons``; by task, judgments that name no system.
     """
     judgments, without_system = judged_outputs(standardized, tasks)
     rankings: list[pa.Table] = []
@@ -101,10 +101,7 @@ def rank_systems(
         "system_rankings": _stack(SYSTEM_RANKINGS.schema, rankings),
         "system_comparisons": _stack(SYSTEM_COMPARISONS.schema, comparisons),
     }
-    return tables, {
-        "ranked_tasks": len(judgments.task),
-        "judgments_without_system": without_system,
-    }
+    return tables, {"judgments_without_system": without_system}
 
 
 def _rank_task(

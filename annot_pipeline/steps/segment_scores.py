@@ -6,6 +6,7 @@ A cell is a system's output of a segment. What does not belong here: what is mad
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,8 +56,8 @@ class Cells:
     n_judgments: Codes
 
 
-def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, int]:
-    """Judgments of outputs of systems; and how many of the same tasks name no system."""
+def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, dict[str, int]]:
+    """Judgments of outputs of systems; and how many name no system, by the same tasks."""
     ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
     rows = ordinary.filter(pc.is_valid(ordinary["system"]))
     task, system = index(rows["task"]), index(rows["system"])
@@ -82,9 +83,8 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
         ~np.isnan(lowest),
         _by_task(task),
     )
-    ranked = is_any(ordinary["task"], task.names)
-    of_ranked_tasks = int(pc.sum(ranked).as_py() or 0)
-    return found, of_ranked_tasks - rows.num_rows
+    without = Counter(ordinary.filter(pc.is_null(ordinary["system"]))["task"].to_pylist())
+    return found, {name: without[name] for name in task.names}
 
 
 def _segments(rows: pa.Table) -> Codes:

@@ -81,7 +81,7 @@ def test_the_minimum_of_items_and_systems_is_a_setting():
     for name in ("single_judgment_items", "single_judgment_scores"):
         assert found(name, facts)[1].value == 0.2
         assert found(name, facts, minimum=3)[1].value == 0.7
-    systems = {"judgments_of_systems": [("t a", 9), ("t b", 10), ("t c", 40)]}
+    systems = {"judgments_of_systems": {"t": {"a": 9, "b": 10, "c": 40}}}
     assert found("thin_systems", systems)[1].detail == "t a"
     assert found("thin_systems", systems, minimum=40)[1].detail == "t a, t b"
 

@@ -31,17 +31,30 @@ def judged() -> pa.Table:
     ).append_column("z", pa.array(score / 20 - 2))  # fmt: skip
 
 
-def ranked(table: pa.Table, *, resample: str, workers: int = 1) -> dict[str, pa.Table]:
+def ranked(table, *, resample, workers=1):
+    return ranked_with_facts(table, resample=resample, workers=workers)[0]
+
+
+def ranked_with_facts(table: pa.Table, *, resample: str = "segments", workers: int = 1):
     low, high, none = [0.0, None, 0.0], [100.0, None, 100.0], pa.nulls(3, pa.float64())
     tasks = pa.table(
         [TASKS, low, high, none, none],
         ["task", "scale_low", "scale_high", "assumed_low", "assumed_high"],
     )
     ranking = Ranking(bootstrap=50, resample=resample)
-    tables, _ = rank_systems(
+    return rank_systems(
         table, tasks, ranking=ranking, standardize=Standardize(), seed=1, workers=workers
     )
-    return tables
+
+
+def test_judgments_without_a_system_are_counted_by_task():
+    table = judged()
+    named = table["system"].to_pylist()
+    without = pc.and_(pc.equal(table["task"], "b"), pc.equal(table["judge"], "judge3")).to_numpy()
+    names = [None if is_so else name for name, is_so in zip(named, without, strict=True)]
+    _, facts = ranked_with_facts(table.set_column(1, "system", pa.array(names, pa.string())))
+    assert facts == {"judgments_without_system": {"a": 0, "b": int(without.sum()), "c": 0}}
+    assert without.sum() > 9
 
 
 @pytest.mark.parametrize("resample", ["segments", "judges"])

@@ -37,8 +37,8 @@ COMPARISONS = pa.schema(
         pa.field("judgment_id", TEXT, nullable=False),  # the least of its judgments
     ]
 )
-"""Sorted by task, ranking, item_a, item_b. Rankings are numbered in the order of submission, then
-of their least judgment id: online methods take comparisons as they stand."""
+"""Sorted by task, ranking, item_a, item_b. Rankings are numbered in each task, in the order of
+submission, then of their least judgment id: online methods take comparisons as they stand."""
 
 LEFT_OUT = pa.schema(
     [
@@ -59,7 +59,7 @@ def comparison_table(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
-    """All comparisons, their rankings numbered in order of submission, then of judgment id."""
+    """All comparisons; rankings of a task numbered in order of submission, then of judgment id."""
     texts = [name for name in COMPARISONS.names if COMPARISONS.field(name).type == NAME]
     plain = pa.schema([f.with_type(TEXT) if f.name in texts else f for f in COMPARISONS])
     rows = pa.concat_tables([part.select(plain.names).cast(plain) for part in parts])
@@ -74,7 +74,9 @@ def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
     np.minimum.at(least, group, ids)
     of[group] = task
     number = np.empty(n, np.int64)
-    number[np.lexsort((least, submitted, of))] = np.arange(n)
+    in_order = np.lexsort((least, submitted, of))
+    first = np.searchsorted(of[in_order], of[in_order])  # ranking of the same task
+    number[in_order] = np.arange(n) - first
     a, b = index(rows["item_a"]).codes, index(rows["item_b"]).codes
     order = np.lexsort((ids, b, a, number[group], task))
     rows = rows.set_column(

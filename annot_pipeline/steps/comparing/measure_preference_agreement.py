@@ -79,7 +79,7 @@ def measure_preference_agreement(
     facts
         ``preferences``: by task, of judges that count, ``graphs``, ``graphs_with_contradictions``,
         ``share_of_graphs_with_contradictions`` (None without a graph), pairs of judges left out
-        of the agreement of ranks. ``undefined_statistics``: task and name.
+        of the agreement of ranks.
     """
     rows: list[Row] = []
     facts: dict[str, dict[str, Any]] = {}
@@ -95,8 +95,7 @@ def measure_preference_agreement(
             bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
             rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
         facts[task] = _facts(kept.graphs, ranks)
-    undefined = [f"{row['task']} {row['statistic']}" for row in rows if row["value"] is None]
-    return rows, {"preferences": facts, "undefined_statistics": undefined}
+    return rows, {"preferences": facts}
 
 
 def _facts(graphs: JudgeGraphs, ranks: RankAgreement) -> dict[str, Any]:

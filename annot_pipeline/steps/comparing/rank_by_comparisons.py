@@ -9,6 +9,7 @@ belong here: the methods (comparison_scores, online_scores), ranks and clusters 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -86,14 +87,16 @@ def rank_by_comparisons(
     Returns
     -------
     tables, facts
-        ``system_rankings``, ``system_comparisons``; of each task the facts hold its systems,
-        comparisons, components, online rounds, and how Bradley-Terry went.
+        ``system_rankings``, ``system_comparisons``; by task the facts hold its systems,
+        comparisons, components, online rounds, and how Bradley-Terry went; whether its systems
+        are in one part, but not strongly connected, where that was looked at; and comparisons
+        without systems, and of one system with itself.
     """
-    found, n_left_out = _comparisons(comparisons)
+    found, left_out = _comparisons(comparisons)
     ranks: list[pa.Table] = []
     pairs: list[pa.Table] = []
     tasks: dict[str, dict[str, Any]] = {}
-    not_strong: list[str] = []
+    not_strong: dict[str, bool] = {}
     for number, (name, rows) in enumerate(_tasks(found)):
 
         def tell(what: str, number: int = number) -> None:
@@ -110,14 +113,12 @@ def rank_by_comparisons(
             pairs.append(compared)
         tasks[name] = _facts(task) | facts
         tried = task.n <= MOST_SYSTEMS and ranking.regularize == "none"
-        if tried and not task.graph.strong.all():
-            not_strong.append(name)
+        not_strong[name] = bool(tried and not task.graph.strong.all())
     return {
         "system_rankings": _stack(SYSTEM_RANKINGS.schema, ranks),
         "system_comparisons": _stack(SYSTEM_COMPARISONS.schema, pairs),
     }, {
-        **n_left_out,
-        "disconnected_tasks": [name for name, fact in tasks.items() if fact["parts"] > 1],
+        **left_out,
         "not_strongly_connected": not_strong,
         "systems_compared": tasks,
     }
@@ -143,13 +144,17 @@ def _scores(
     return sorted(found, key=lambda scored: scored.method), facts
 
 
-def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, int]]:
+def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int]]]:
     known = pc.and_(pc.is_valid(table["system_a"]), pc.is_valid(table["system_b"]))
     rows = table.filter(known)
     sides = [rows[name].cast(TEXT) for name in ("system_a", "system_b")]
     system = index(pa.chunked_array([c for side in sides for c in side.chunks], TEXT))
     first, second = np.split(system.codes, 2)
     two = first != second
+    left_out = {
+        "comparisons_without_system": _by_task(table.filter(pc.invert(known))),
+        "comparisons_of_one_system": _by_task(rows.filter(pa.array(~two))),
+    }
     rows = rows.filter(pa.array(two))
     segment = np.full(rows.num_rows, -1)
     valid = rows["segment"].is_valid().to_numpy()
@@ -165,11 +170,11 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, int]]:
         index(rows["judge"]).codes,
         segment,
     )
-    return found, {
-        "compared_tasks": len(found.task.names),
-        "comparisons_without_system": table.num_rows - two.size,
-        "comparisons_of_one_system": int((~two).sum()),
-    }
+    return found, left_out
+
+
+def _by_task(rows: pa.Table) -> dict[str, int]:
+    return dict(sorted(Counter(rows["task"].to_pylist()).items()))
 
 
 def _tasks(found: _Comparisons) -> Iterator[tuple[str, Codes]]:

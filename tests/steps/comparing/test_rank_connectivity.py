@@ -22,7 +22,7 @@ def test_a_strict_chain_is_ranked_and_says_why_it_has_no_score():
         for name, row in rows.items():
             assert "not strongly connected; ranked by the order" in row["reason"]
             assert f"({name})" in row["reason"]
-        assert facts["not_strongly_connected"] == ["t"]
+        assert facts["not_strongly_connected"] == {"t": True}
         assert facts["systems_compared"]["t"]["components"] == [["a"], ["b"], ["c"]]
         assert (
             facts["systems_compared"]["t"]["bradley_terry"]["rounds_without_finite_estimate"] == 200
@@ -66,7 +66,7 @@ def test_without_a_total_order_ranks_hold_in_components():
 def test_parts_are_ranked_apart_by_every_method():
     halves = [(x, y, o) for x, y in (("a", "b"), ("c", "d")) for o in (0, -1, 1, 1, 1, 1)]
     found, pairs, facts = run(table(*halves))
-    assert facts["disconnected_tasks"] == ["t"]
+    assert facts["systems_compared"]["t"]["parts"] == 2
     for method in METHODS:
         assert column(found, method, "component") == [1, 1, 2, 2]
         assert column(found, method, "rank") == [1, 2, 1, 2]
@@ -84,13 +84,13 @@ def test_parts_are_ranked_apart_by_every_method():
 def test_tasks_without_finite_scores_are_named_where_they_were_asked_for(monkeypatch):
     """Not where there are too many systems, nor where regularising makes them finite."""
     chain = table(("a", "b", 1), ("b", "c", 1))
-    assert run(chain)[2]["not_strongly_connected"] == ["t"]
-    assert run(chain, regularize=0.5)[2]["not_strongly_connected"] == []
+    assert run(chain)[2]["not_strongly_connected"] == {"t": True}
+    assert run(chain, regularize=0.5)[2]["not_strongly_connected"] == {"t": False}
     parts = table(*rows_of(ab=2, ba=1, cd=2, dc=1))  # each with finite scores
-    assert run(parts)[2]["not_strongly_connected"] == []
-    assert run(parts)[2]["disconnected_tasks"] == ["t"]
+    assert run(parts)[2]["not_strongly_connected"] == {"t": False}
+    assert run(parts)[2]["systems_compared"]["t"]["parts"] == 2
     monkeypatch.setattr(rank_module, "MOST_SYSTEMS", 2)
-    assert run(chain)[2]["not_strongly_connected"] == []
+    assert run(chain)[2]["not_strongly_connected"] == {"t": False}
 
 
 def test_rounds_that_lose_their_connection_are_counted_and_spoil_the_interval():
@@ -137,7 +137,7 @@ def test_a_system_that_never_won_takes_no_interval_from_the_others():
     found, _, facts = run(table(*clear, *[(x, "d", 1) for x in "abcabc"]))
     alone, _, _ = run(table(*clear))
     rows = found["bradley_terry"]
-    assert facts["not_strongly_connected"] == ["t"]
+    assert facts["not_strongly_connected"] == {"t": True}
     assert column(found, "bradley_terry", "rank") == [1, 2, 3, 4]
     assert rows["d"]["score"] is rows["d"]["ci_low"] is None
     assert rows["d"]["reason"].startswith("no finite score and interval: the comparisons are not")
