@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, csr_array
 
 from annot_pipeline.methods.bootstrap import Counts, Floats, ItemResamples, replicate_counts
-from annot_pipeline.methods.distinct import renumbered
+from annot_pipeline.methods.distinct import distinct, places, renumbered
 from annot_pipeline.methods.rating_counts import RatingCounts
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers, narrowest
@@ -24,6 +24,9 @@ Codes = npt.NDArray[np.int64]
 # (judge pair, item) cells held at once, some 150 bytes each: small blocks take more rounds at a
 # time, but each block reads the resamples anew, which is dear with many items
 _FEWEST_IN_BLOCK, _MOST_IN_BLOCK = 100_000, 3_000_000
+
+_STEP = 512
+"""Pairs of judges whose sums are taken at once."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,13 @@ def _pair_blocks(cells: RatingCounts, partners: Partners) -> Iterator[_PairBlock
 class _PairBlock:
     """Sparse counts of some pairs of judges (m, n), m < n, by item.
 
+    Judges who met on one item alone agree there or do not, however often it is drawn, and their
+    kappa is undefined or 0: they are counted by item, and have no row of their own.
+
     Parameters
     ----------
+    once
+        ``(2, n_items)`` pairs of judges who met on that item alone: those who agree, who do not.
     first, second
         ``(n_pair_labels, n_items)`` pairs of labels in which m (n) gave that label; a row is a
         pair of judges with a label that either of them gave.
@@ -88,6 +96,7 @@ class _PairBlock:
         ``(n_pairs, n_pair_labels)`` ones: sums rows by pair of judges.
     """
 
+    once: WholeMatrix
     first: WholeMatrix
     second: WholeMatrix
     agreeing: WholeMatrix
@@ -106,15 +115,24 @@ class _PairBlock:
         lowest, k = int(cells.judges[rows].min()), cells.n_labels
         pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * k
         agree = labels == others
+        met, times_met = distinct(pair)
+        once = times_met[places(pair, met)] == 1
+        by_items = [
+            np.bincount(items[once & of], minlength=cells.n_items) for of in (agree, ~agree)
+        ]
+        pair, labels, others, items, n, agree = (
+            of[~once] for of in (pair, labels, others, items, n, agree)
+        )
         keys = np.concatenate([pair + labels, pair + others])
-        found, places = renumbered(keys)
+        found, at = renumbered(keys)
         new_pair = np.diff(found // k, prepend=-1) > 0
         pair_of = np.cumsum(new_pair) - 1
-        n_pairs, shape = int(pair_of[-1]) + 1, (found.size, cells.n_items)
-        at_first, at_second = places[: n.size], places[n.size :]
+        n_pairs, shape = int(new_pair.sum()), (found.size, cells.n_items)
+        at_first, at_second = at[: n.size], at[n.size :]
         members = np.append(np.flatnonzero(new_pair), found.size)
         ones = (np.ones(found.size, np.int64), np.arange(found.size), members)
         by_item = (
+            coo_array(np.stack(by_items)),
             coo_array((n, (at_first, items)), shape=shape),
             coo_array((n, (at_second, items)), shape=shape),
             coo_array(
@@ -134,21 +152,23 @@ class _PairBlock:
         """Sum of A, number of pairs, sum of kappa, number of kappas: ``(4, n_rounds)``."""
         drawn = WholeNumbers.of(weights)
         first, second = self.first @ drawn, self.second @ drawn
-        pairs = (self.members @ WholeNumbers.of(first)).astype(np.float64)
+        pairs = self.members @ WholeNumbers.of(first)
         kind = narrowest(int(pairs.max(initial=0)) ** 2)
         both = np.multiply(first, second, dtype=kind, casting="unsafe")
         like = self.members @ WholeNumbers.of(both)
-        unlike = pairs**2 - like  # (1 - C) pairs^2; integers, so 0 is exact
-        agreeing = (self.agreeing @ drawn).astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            agreement = agreeing / pairs
-            kappa = 1 - (pairs - agreeing) * pairs / unlike
-        met, defined = pairs > 0, unlike > 0
-        return np.stack(
-            [
-                np.where(met, agreement, 0).sum(axis=0),
-                met.sum(axis=0),
-                np.where(defined, kappa, 0).sum(axis=0),
-                defined.sum(axis=0),
-            ]
-        )
+        agreeing = self.agreeing @ drawn
+        agree, differ = self.once @ WholeNumbers.of((weights > 0).astype(np.int16))
+        total = np.stack([agree, agree + differ, np.zeros_like(agree), differ]).astype(np.float64)
+        for start in range(0, len(pairs), _STEP):  # what these hold stays in the cache
+            rows = slice(start, start + _STEP)
+            total += _sums(*(of[rows].astype(np.float64) for of in (pairs, like, agreeing)))
+        return total
+
+
+def _sums(pairs: Floats, like: Floats, agreeing: Floats) -> Floats:
+    """The four sums over pairs of judges, whose pairs of labels are counted: ``(4, n_rounds)``."""
+    unlike = pairs * pairs - like  # (1 - C) pairs^2; integers, so 0 is exact
+    met, defined = pairs > 0, unlike > 0
+    agreement = agreeing / np.maximum(pairs, 1)
+    kappa = defined - (pairs - agreeing) * pairs / np.maximum(unlike, 1)
+    return np.stack([of.sum(axis=0) for of in (agreement, met, kappa, defined)])

@@ -242,7 +242,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="2.2",  # its facts are by task
+        code_version="3",
         work=task_by_task(
             gold.measure_agreement_of_tasks, kinds={"controlled": ("categorical",)}
         ),

@@ -58,6 +58,7 @@ def test_values_and_intervals_are_those_of_plain_loops(monkeypatch, seed, in_blo
     if in_block:  # judge pairs in many small blocks, few rounds at a time
         monkeypatch.setattr(label_pairs, "_FEWEST_IN_BLOCK", in_block)
         monkeypatch.setattr(label_pairs, "_MOST_IN_BLOCK", in_block)
+        monkeypatch.setattr(label_pairs, "_STEP", in_block)
         monkeypatch.setattr(bootstrap, "_BUDGET", 500)
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, 60))
