@@ -38,7 +38,7 @@ class TableFile:
 def write_table(
     path: Path, rows: pa.Table | pa.RecordBatchReader, *, published: bool = False
 ) -> TableFile:
-    """Write Parquet (zstd). The bytes depend on the rows and their order alone.
+    """Write Parquet (zstd). The bytes depend on the rows, their order and codes of encoded names.
 
     Parameters
     ----------

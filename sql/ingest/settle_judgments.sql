@@ -144,4 +144,4 @@ SELECT
 FROM judged
 JOIN files USING (source_order, file_order)
 ORDER BY task, coalesce(item, item_a || ' | ' || item_b), judge_id, public_id, by_bytes,
-    source_row, cell, by_name, fate
+    source_row, cell, by_name, fate, source_order, file_order, record

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -11,8 +12,9 @@ from annot_pipeline import pipeline
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build
+from annot_pipeline.pipeline import STAGES, Build, stages_for
 from annot_pipeline.publish import publish
+from annot_pipeline.storage.tables import read_table
 from tests.pipeline.exported import ROWS, but_lineage, export, used_answers
 
 
@@ -31,6 +33,34 @@ def test_shuffled_rows_renamed_and_split_files_give_the_same_bytes(build_campaig
     for other in others:
         assert but_lineage(other) == but_lineage(whole)
         assert used_answers(other) == used_answers(whole)
+
+
+def test_records_of_one_cell_in_two_sources_have_one_order(tmp_path):
+    """Nothing tells such records apart but the source."""
+    lines = [f"t,i{n // 10},j{n % 7},{'xy'[n % 3 > 0]},2026-01-01T00:00:00Z" for n in range(40_000)]
+    (tmp_path / "a.csv").write_text("\n".join(["task,item,judge,label,at", *lines]))
+    fields = "task: task, item: item, judge: judge, submitted_at: at"
+    sources = [
+        f"- {{path: a.csv, format: csv, fields: {{{fields}, label: {column}}}}}"
+        for column in ("label", "at")
+    ]
+    (tmp_path / "campaign.yaml").write_text(
+        "campaign: t\ntasks: [{name: t, labels: [x]}]\nsources:\n" + "\n".join(sources)
+    )
+    settled = []
+    for threads in (1, 2):
+        sets = (f"store={tmp_path}/{threads}", f"resources.threads={threads}")
+        build = Build(load_campaign(tmp_path / "campaign.yaml", sets=sets))
+        runs = {stage.name: build.run_stage(stage) for stage in stages_for(["settled"])}
+        table = runs["settle_judgments"].result.tables["settled"]
+        settled.append(table.sha256)
+    assert settled[0] == settled[1]
+    records = read_table(
+        table.path, ["public_id", "source_row", "fate", "source_order"]
+    ).to_pylist()
+    pairs = [(a, b) for a, b in pairwise(records) if (a | b) == (a | {"source_order": 1})]
+    assert len(pairs) > 20_000
+    assert all(a["source_order"] < b["source_order"] for a, b in pairs)
 
 
 def test_lineage_is_the_same_for_the_same_files(build_campaign, tmp_path):
