@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -15,12 +16,39 @@ NAMES = {"judge", "judgment_id", "hit", "ranking"}
 SHAPE = Shape(labels=3_000, scores=6_000, comparisons=600, tasks=2, judges=30)
 
 
-@pytest.fixture(scope="module")
-def released(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def generated(folder: Path) -> Path:
+    return write_campaign(folder, SHAPE)
+
+
+def several_systems_of_an_item(folder: Path) -> Path:
+    """A HIT shows one sentence as several systems have translated it."""
+    rng = random.Random(2)
+    rows = ["hit,judge,paragraph,sentence,system,score"]
+    for hit in range(60):
+        for sentence in range(3):
+            for system in rng.sample("ABC", 2):
+                score = min(100, max(0, round(rng.gauss(40 + 10 * "ABC".index(system), 20))))
+                of = f"p{hit % 9},s{hit % 9}-{sentence}"
+                rows.append(f"h{hit},ann{hit % 6},{of},{system},{score}")
+    (folder / "scores.csv").write_text("\n".join(rows))
+    fields = {name: name for name in ("hit", "judge", "system", "score")}
+    fields |= {"task": {"value": "adequacy"}, "item": "sentence", "segment": "paragraph"}
+    document = {
+        "campaign": "systems",
+        "sources": [{"path": "scores.csv", "format": "csv", "fields": fields}],
+        "tasks": [{"name": "adequacy", "kind": "scalar", "scale": [0, 100]}],
+    }
+    path = folder / "campaign.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+@pytest.fixture(scope="module", params=[generated, several_systems_of_an_item])
+def released(request, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Folders of two releases of one campaign, each with a key of its own."""
     folders = []
     for name in ("one", "other"):
-        path = write_campaign(tmp_path_factory.mktemp(name), SHAPE)
+        path = request.param(tmp_path_factory.mktemp(name))
         document = yaml.safe_load(path.read_text())
         document |= {"ranking": {"bootstrap": 20}, "agreement": {"bootstrap": 20}}
         path.write_text(yaml.safe_dump(document))

@@ -118,12 +118,24 @@ def imply_comparisons(
     apart = score[first] - score[second]
     noise = ROUNDING * np.maximum(np.abs(score[first]), np.abs(score[second]))
     outcome = np.where(np.abs(apart) <= margin + noise, 0, np.sign(apart)).astype(np.int64)
-    of_cell = some[np.unique(cells.codes, return_index=True)[1]]
+    of_cell = some[_row_of_each(cells.codes, rows["judgment_id"])]
     return Comparisons(
         cells.second[first], cells.second[second], outcome,
         ranking, of_cell[first], of_cell[second], some[least][ranking], some[last][ranking],
         _reasons(all_items, row_reason, n_items), row_reason,
     )  # fmt: skip
+
+
+def _row_of_each(cells: Codes, ids: pa.ChunkedArray) -> Codes:
+    """The row of each cell; of several, which may name several systems, that of the least id."""
+    row = np.empty(int(cells.max(initial=-1)) + 1, np.int64)
+    row[cells] = np.arange(cells.size)
+    several = np.flatnonzero(np.bincount(cells, minlength=1)[cells] > 1)
+    if several.size:
+        id_ = index(ids.take(pa.array(several))).codes
+        from_last = several[np.lexsort((id_, cells[several]))[::-1]]
+        row[cells[from_last]] = from_last
+    return row
 
 
 def _reasons(items: Codes, row_reason: Codes, n_items: int) -> Codes:
