@@ -32,8 +32,19 @@ class Moments:
 def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     """Moments of ``(n_values,)`` values by codes of groups from 0."""
     n = np.bincount(groups, minlength=n_groups)
-    if _squares_are_exact(n, values):
+    exact = _squares_are_exact(groups, values, n)
+    rows = exact[groups]
+    if rows.all():
         return _moments_of_whole(groups, values, n)
+    whole = _moments_of_whole(groups[rows], values[rows], np.where(exact, n, 0))
+    other = _moments_in_two_passes(groups[~rows], values[~rows], np.where(exact, 0, n))
+    mean = np.where(exact, whole.mean, other.mean)
+    return Moments(n, mean, np.where(exact, whole.variance, other.variance))
+
+
+def _moments_in_two_passes(groups: Codes, values: Floats, n: Codes) -> Moments:
+    """Moments from the means, and then from what lies how far from them."""
+    n_groups = n.size
     first = np.zeros(n_groups)
     first[groups[::-1]] = values[::-1]
     low, high = first.copy(), first.copy()
@@ -49,10 +60,16 @@ def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     return Moments(n, mean, variance)
 
 
-def _squares_are_exact(n: Codes, values: Floats) -> bool:
-    """Whether values are whole, and n times no group's sum of squares is ever rounded."""
-    largest = np.maximum(values.max(initial=0), -values.min(initial=0))
-    return bool((n.max(initial=0) * largest) ** 2 < 2.0**53 and (values == np.rint(values)).all())
+def _squares_are_exact(groups: Codes, values: Floats, n: Codes) -> npt.NDArray[np.bool_]:
+    """Groups of whole values whose sum of squares, n times, is never rounded: ``(n_groups,)``.
+
+    A matter of each group alone: no digit of one depends on the others.
+    """
+    largest = np.zeros(n.size)
+    np.maximum.at(largest, groups, np.abs(values))
+    exact = (n * largest) ** 2 < 2.0**53
+    exact[groups[values != np.rint(values)]] = False
+    return np.asarray(exact)
 
 
 def _moments_of_whole(groups: Codes, values: Floats, n: Codes) -> Moments:

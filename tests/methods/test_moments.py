@@ -71,6 +71,20 @@ def test_blocks_of_rows_change_no_bit(monkeypatch):
     assert len(list(module._blocks(groups, values))) == 1
 
 
+def test_no_digit_of_a_group_depends_on_other_groups():
+    rng = np.random.default_rng(4)
+    groups, values = rng.integers(40, size=900), rng.integers(101, size=900).astype(float)
+    alone = moments(groups, values, n_groups=40)
+    for other in ([50.5, 40], [2.0**60, 3], [np.pi]):
+        beside = moments(
+            np.append(groups, [40] * len(other)), np.append(values, other), n_groups=42
+        )
+        for name in ("n", "mean", "variance"):
+            assert getattr(beside, name)[:40].tolist() == getattr(alone, name).tolist()
+        assert beside.mean[40] == pytest.approx(np.mean(other))
+        assert np.isnan(beside.mean[41])
+
+
 @pytest.mark.parametrize(("n", "largest"), [(50, 100), (50, 10**9), (2_000, 10**4)])
 def test_whole_numbers_have_the_nearest_moments(n, largest):
     """Up to sums that no double holds, where the last digit may be another."""
