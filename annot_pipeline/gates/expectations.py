@@ -95,8 +95,6 @@ def _expectation(rule: Rule, place: int) -> Expectation:
     (given["column"],) = rule.columns
     if rule.kind == "repeated":
         return gxe.ExpectColumnValuesToBeUnique(**given)
-    if rule.kind == "null":
-        return gxe.ExpectColumnValuesToNotBeNull(**given)
     if rule.kind == "not_allowed":
         return gxe.ExpectColumnValuesToBeInSet(value_set=list(rule.allowed), **given)
     return gxe.ExpectColumnValuesToBeBetween(

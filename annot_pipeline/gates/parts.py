@@ -60,9 +60,7 @@ def hold_by_parts(rules: Sequence[Rule], parts: Iterable[pa.Table]) -> list[Brea
 
 
 def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
-    """Which values break a rule; nulls break the one against nulls alone."""
-    if rule.kind == "null":
-        return _flags(values.is_null())
+    """Which values break a rule; nulls break none."""
     if rule.kind == "not_allowed":
         allowed = pc.is_in(values, pa.array(rule.allowed, values.type))
         return _flags(pc.and_(pc.is_valid(values), pc.invert(allowed)))

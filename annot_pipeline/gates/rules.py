@@ -1,7 +1,7 @@
 """What the contract of a table rules, said once: expectations and queries are made from it.
 
-Columns, types, NaN and the order of rows are held elsewhere (annot_pipeline.steps.check_contract):
-they are matters of Arrow, and stand before these.
+Columns, types, nulls, NaN and the order of rows are held elsewhere
+(annot_pipeline.steps.check_contract): they are matters of Arrow, and stand before these.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Literal
 from annot_pipeline.contracts import Table
 from annot_pipeline.errors import SHOWN_VALUES
 
-Kind = Literal["null", "not_allowed", "out_of_range", "repeated"]
+Kind = Literal["not_allowed", "out_of_range", "repeated"]
 Severity = Literal["critical", "warning"]
 
 
@@ -44,8 +44,6 @@ class Rule:
     def words(self) -> str:
         """What a row is that breaks it."""
         name = ", ".join(self.columns)
-        if self.kind == "null":
-            return f"{name} is null"
         if self.kind == "repeated":
             return f"{name} repeats"
         if self.kind == "not_allowed":
@@ -91,8 +89,6 @@ def rules_of(table: Table) -> list[Rule]:
     rules = []
     for column in table.columns:
         of = (column.name,)
-        if not column.nullable:
-            rules.append(Rule("null", of))
         if column.allowed:
             rules.append(Rule("not_allowed", of, allowed=column.allowed))
         if column.minimum is not None or column.maximum is not None:

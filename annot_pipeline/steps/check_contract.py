@@ -1,6 +1,7 @@
-"""Holds a table against its contract where that is a matter of Arrow: columns, types, NaN, order.
+"""Holds a table against its contract where that is a matter of Arrow.
 
-The other rules (nulls, allowed values, ranges, repeated keys) are annot_pipeline.gates.rules.
+Columns, types, nulls, NaN, order. The other rules (allowed values, ranges, repeated keys) are
+annot_pipeline.gates.rules.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def misshapen(schema: pa.Schema, contract: Table) -> list[str]:
 
 def checked_columns(contract: Table) -> list[str]:
     """Columns that `violations` looks at."""
-    reals = (c.name for c in contract.columns if pa.types.is_floating(c.type))
-    return list(dict.fromkeys([*contract.key, *reals]))
+    own = (c.name for c in contract.columns if not c.nullable or pa.types.is_floating(c.type))
+    return list(dict.fromkeys([*contract.key, *own]))
 
 
 def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
-    """What is NaN, and rows out of the order of the key, one sentence each.
+    """What is null or NaN, and rows out of the order of the key, one sentence each.
 
     Parameters
     ----------
@@ -43,27 +44,41 @@ def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
         What it should be.
     """
     reals = [c.name for c in contract.columns if pa.types.is_floating(c.type)]
-    wrong = {name: f"{name} is NaN" for name in reals}
-    wrong["key"] = f"the order of {', '.join(contract.key)} is broken"
+    filled = [c.name for c in contract.columns if not c.nullable]
+    out_of_order = f"the order of {', '.join(contract.key)} is broken"
+    wrong = [*map(is_null, filled), *map(is_nan, reals), out_of_order]
     rows = dict.fromkeys(wrong, 0)
-    keys: dict[str, list[str]] = {name: [] for name in wrong}
+    keys: dict[str, list[str]] = {what: [] for what in wrong}
 
-    def note(name: str, part: pa.Table, is_wrong: pa.Array) -> None:
+    def note(what: str, part: pa.Table, is_wrong: pa.Array) -> None:
         n = pc.sum(is_wrong).as_py() or 0
         if n:
-            rows[name] += n
-            first = part.filter(is_wrong).slice(0, SHOWN_VALUES - len(keys[name]))
-            keys[name] += [key_text(r, contract.key) for r in first.to_pylist()]
+            rows[what] += n
+            first = part.filter(is_wrong).slice(0, SHOWN_VALUES - len(keys[what]))
+            keys[what] += [key_text(r, contract.key) for r in first.to_pylist()]
 
     last: pa.Table | None = None
     for part in groups:
+        for name in filled:
+            if part[name].null_count:
+                note(is_null(name), part, pc.is_null(part[name]))
         for name in reals:
-            note(name, part, pc.fill_null(pc.is_nan(part[name]), False))
+            note(is_nan(name), part, pc.fill_null(pc.is_nan(part[name]), False))
         key = pa.table([_decoded(part[name]) for name in contract.key], list(contract.key))
         both = pa.concat_tables([last, key]) if last else key
-        note("key", both.slice(1), _before_the_last(both))
+        note(out_of_order, both.slice(1), _before_the_last(both))
         last = both.slice(max(both.num_rows - 1, 0))
-    return [breach_text(wrong[name], n, keys[name]) for name, n in rows.items() if n]
+    return [breach_text(what, n, keys[what]) for what, n in rows.items() if n]
+
+
+def is_null(column: str) -> str:
+    """What is said of a row."""
+    return f"{column} is null"
+
+
+def is_nan(column: str) -> str:
+    """What is said of a row."""
+    return f"{column} is NaN"
 
 
 def key_text(row: dict[str, object], key: Sequence[str]) -> str:

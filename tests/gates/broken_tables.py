@@ -22,9 +22,7 @@ def broken_rows(contract: Table) -> tuple[list[dict[str, Any]], list[Rule]]:
     rows = good_rows(contract, len(rules) + 1)
     for row, rule in zip(rows, rules, strict=False):
         name = rule.columns[0]
-        if rule.kind == "null":
-            row[name] = None
-        elif rule.kind == "not_allowed":
+        if rule.kind == "not_allowed":
             row[name] = "elsewhere"
         elif rule.kind == "out_of_range":
             row[name] = rule.minimum - 1 if rule.minimum is not None else rule.maximum + 1

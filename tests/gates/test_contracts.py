@@ -83,8 +83,7 @@ def test_every_declaration_of_a_column_is_a_rule():
         for c in contract.columns:
             kinds = {r.kind for r in rules if r.columns == (c.name,) and r.kind != "repeated"}
             ranged = (c.minimum, c.maximum, c.doubtful_below) != (None, None, None)
-            declared = {"null": not c.nullable, "not_allowed": bool(c.allowed),
-                        "out_of_range": ranged}  # fmt: skip
+            declared = {"not_allowed": bool(c.allowed), "out_of_range": ranged}
             assert kinds == {kind for kind, is_ruled in declared.items() if is_ruled}, c.name
         assert [r.columns for r in rules if r.kind == "repeated"] == [contract.key] * (
             contract.unique
@@ -134,6 +133,20 @@ def test_order_and_nan(per_group):
         "entropy is NaN in 2 rows: 'task001' / 'item001', 'task003' / 'item003'",
         "the order of task, item is broken in 2 rows: 'task003' / 'item003', 'task002' / 'item002'",
     ]
+
+
+@pytest.mark.parametrize("per_group", [1, 2, 100])
+@pytest.mark.parametrize("name", NAMES)
+def test_nulls_stand_where_they_may_alone(name, per_group):
+    contract = GOLD[name]
+    for column in contract.columns:
+        rows = good_rows(contract, 3)
+        rows[1][column.name] = None
+        texts = [
+            text for text in arrow(contract, rows, per_group=per_group) if "the order" not in text
+        ]
+        assert len(texts) == (not column.nullable)
+        assert all(text.startswith(f"{column.name} is null in 1 row: ") for text in texts)
 
 
 def test_nulls_stand_last_in_the_order():
