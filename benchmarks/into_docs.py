@@ -1,7 +1,11 @@
-"""Copies the last results into the documentation: `python -m benchmarks.into_docs`."""
+"""Copies the last results into the documentation: `python -m benchmarks.into_docs`.
+
+Comparisons that were not measured again stay, if machine and packages are the same.
+"""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from benchmarks.run import FOLDER
@@ -13,10 +17,20 @@ START, END = "<!-- results -->\n", "<!-- end of results -->"
 def with_results(page: str, results: str) -> str:
     """The page with these results between its marks."""
     before, _, rest = page.partition(START)
-    _, end, after = rest.partition(END)
+    old, end, after = rest.partition(END)
     if not end:
         raise ValueError(f"the page has no {START.strip()} and {END}")
-    return f"{before}{START}{results}{END}{after}"
+    kept, measured = _by_comparison(old), _by_comparison(results)
+    if kept[""] == measured[""]:
+        measured = kept | measured
+    told = "\n\n".join(measured.values())
+    return f"{before}{START}{told}\n{END}{after}"
+
+
+def _by_comparison(results: str) -> dict[str, str]:
+    """What is told of each comparison by its name, the machine first."""
+    machine, *parts = re.split(r"^(?=\*\*\w+\.\*\* )", results, flags=re.MULTILINE)
+    return {"": machine.strip()} | {part.split(".")[0].strip("*"): part.strip() for part in parts}
 
 
 def main() -> None:

@@ -122,6 +122,21 @@ def test_results_are_put_between_the_marks():
         with_results("a\n", "new\n")
 
 
+def test_what_was_not_measured_again_stays_where_the_machine_is_the_same():
+    def told(machine, **results):
+        parts = [machine, *(f"**{name}.** Of {name}.\n\n{of}" for name, of in results.items())]
+        return "\n\n".join(parts) + "\n"
+
+    page = f"a\n<!-- results -->\n{told('m', one='1', two='2')}<!-- end of results -->\nb\n"
+    again = with_results(page, told("m", two="22", three="3"))
+    assert again == page.replace(
+        told("m", one="1", two="2"), told("m", one="1", two="22", three="3")
+    )
+    assert with_results(again, told("m", two="22")) == again
+    other = told("another", two="2")
+    assert with_results(page, other) == page.replace(told("m", one="1", two="2"), other)
+
+
 def test_the_page_names_every_comparison_and_has_the_place():
     page = PAGE.read_text()
     assert with_results(page, "") != page
