@@ -310,7 +310,7 @@ STAGES: tuple[Stage, ...] = (
             "known_answers": (), "judge_scores": (), "not_compared": (),
         },
         outputs=("set_aside",),
-        settings=("quality",),
+        settings=("privacy", "quality"),
         code_version="2",
         work=gold.set_judgments_aside,
         kinds=frozenset({"parquet", "duckdb"}),

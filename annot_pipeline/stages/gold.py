@@ -200,8 +200,12 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
 
 def set_judgments_aside(context: StageContext) -> Made:
     """Judgments that a calculation could not take."""
-    kinds = list(context.campaign.settings.quality.paired_controls)
-    parameters = {"paired_controls": kinds}
+    settings = context.campaign.settings
+    parameters = {
+        "salt": context.salt,
+        "pseudonymize": settings.privacy.pseudonymize,
+        "paired_controls": list(settings.quality.paired_controls),
+    }
     return _by_query(context, "gold/set_aside", "set_aside", parameters)
 
 

@@ -2,15 +2,15 @@
 -- Inputs: controlled, tasks (task, kind), item_rows (item, system, place), control_pairs,
 -- known_answers, judge_scores, not_compared (task, item, judge_id, judgment_id, left_out_of,
 -- reason).
--- Parameters: paired_controls: kinds of controls that judge control compares with their ordinary
--- judgments; without one they are left out of it.
+-- Parameters: salt, pseudonymize: as in settle_judgments.sql; paired_controls: kinds of controls that
+-- judge control compares with their ordinary judgments; without one they are left out of it.
 WITH listed AS (
     SELECT item, system FROM item_rows
     QUALIFY row_number() OVER (PARTITION BY item ORDER BY place) = 1
 ),
 counting AS (
     SELECT
-        j.judgment_id, j.public_id, j.task, j.judge_id, j.system, j.control, t.kind,
+        j.judgment_id, j.task, j.judge_id, j.system, j.control, t.kind,
         coalesce(j.item, j.item_a || ' | ' || j.item_b) AS item
     FROM controlled AS j
     JOIN tasks AS t ON j.task = t.task
@@ -53,12 +53,12 @@ found AS (
     WHERE system IS NULL AND control IN ('none', 'ask_again')
 )
 SELECT
-    f.task,
-    f.item,
-    f.judge_id AS judge,
-    c.public_id AS judgment_id,
-    f.left_out_of,
-    f.reason
-FROM found AS f
-JOIN counting AS c ON f.judgment_id = c.judgment_id
+    task,
+    item,
+    judge_id AS judge,
+    CASE WHEN $pseudonymize THEN left(sha256($salt || judgment_id), 32) ELSE judgment_id END
+        AS judgment_id,
+    left_out_of,
+    reason
+FROM found
 ORDER BY 1, 2, 3, 4, 5
