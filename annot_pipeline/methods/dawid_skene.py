@@ -3,7 +3,9 @@
 An item's true class z_i is drawn from the prevalence pi; a judge j who sees an item of
 class k answers l with probability theta[j, k, l]; given the class, answers are
 independent. Fitted by EM for the smoothed maximum (MAP): ``smoothing`` is added to each
-cell of theta and of pi, which is a Dirichlet(1 + smoothing) prior on each row.
+cell of theta and of pi, which is a Dirichlet(1 + smoothing) prior on each row. ``prior`` adds
+counts of its own to each cell of every theta: what is known of judges before they answer
+(pooled_dawid_skene).
 
 Sources: Dawid & Skene 1979 (eqs. 2.3 to 2.5); Passonneau & Carpenter 2013, section 3.
 
@@ -115,6 +117,7 @@ def dawid_skene(
     n_judges: int,
     n_labels: int,
     params: DawidSkeneParams | None = None,
+    prior: Floats | None = None,
 ) -> DawidSkeneResult:
     """Fit the model to one task.
 
@@ -126,6 +129,8 @@ def dawid_skene(
         Sizes of the code ranges.
     params
         Settings; default `DawidSkeneParams`.
+    prior
+        ``(n_labels, n_labels)`` counts >= 0 added to each judge's confusion, as [true, observed].
 
     Raises
     ------
@@ -140,13 +145,15 @@ def dawid_skene(
         n_judges,
         n_labels,
     )
-    return dawid_skene_batch([task], params=params)[0]
+    priors = None if prior is None else [prior]
+    return dawid_skene_batch([task], params=params, priors=priors)[0]
 
 
 def dawid_skene_batch(
     tasks: Sequence[LabelCodes],
     *,
     params: DawidSkeneParams | None = None,
+    priors: Sequence[Floats] | None = None,
     progress: Progress | None = None,
 ) -> list[DawidSkeneResult]:
     """Fit each task's own model; equal to fitting them one by one, to the last bit.
@@ -157,6 +164,8 @@ def dawid_skene_batch(
         Tasks of any sizes; those with the same number of classes share their arrays.
     params
         Settings of every fit.
+    priors
+        Of each task, as `dawid_skene` takes one.
     progress
         Called with (tasks finished, iterations of the current matrix) now and then.
 
@@ -170,14 +179,24 @@ def dawid_skene_batch(
     for size in sorted({task.n_labels for task in tasks}):
         members = [t for t, task in enumerate(tasks) if task.n_labels == size]
         matrix = LabelMatrix.of(members, [tasks[t] for t in members])
-        _fit(matrix, params, results, progress)
+        prior = None if priors is None else _priors([priors[t] for t in members], size)
+        _fit(matrix, prior, params, results, progress)
     return [results[t] for t in range(len(tasks))]
+
+
+def _priors(priors: Sequence[Floats], n_labels: int) -> Floats:
+    """Counts of each task as (tasks, observed, true)."""
+    for prior in priors:
+        if prior.shape != (n_labels, n_labels) or not ((prior >= 0) & (prior < np.inf)).all():
+            raise ValueError(f"prior must be counts >= 0 of shape {(n_labels, n_labels)}")
+    return np.stack(priors).transpose(0, 2, 1)
 
 
 @dataclass
 class _State:
     """Current estimates of a matrix: log pi (tasks, K), log theta (judges, observed, true)."""
 
+    prior: Floats | None  # (n_tasks, observed, true)
     log_pi: Floats
     log_theta: Floats
     posterior: Floats
@@ -186,6 +205,7 @@ class _State:
 
     def keep(self, matrix: LabelMatrix, kept: npt.NDArray[np.bool_]) -> _State:
         return _State(
+            None if self.prior is None else self.prior[kept],
             self.log_pi[kept],
             self.log_theta[np.repeat(kept, np.diff(matrix.judge_starts))],
             self.posterior[np.repeat(kept, np.diff(matrix.item_starts))],
@@ -196,12 +216,13 @@ class _State:
 
 def _fit(
     matrix: LabelMatrix,
+    prior: Floats | None,
     params: DawidSkeneParams,
     results: dict[int, DawidSkeneResult],
     progress: Progress | None,
 ) -> None:
     """Run EM on a matrix; each task leaves when its own objective has settled."""
-    state = _start(matrix, params)
+    state = _start(matrix, prior, params)
     posteriors = {int(t): [p] for t, p in zip(matrix.tasks, _log_posterior(state), strict=True)}
     likelihoods = {int(t): [v] for t, v in zip(matrix.tasks, state.log_likelihood, strict=True)}
     running = np.ones(matrix.tasks.size, dtype=np.bool_)
@@ -234,11 +255,12 @@ def _fit(
             progress(len(results), iteration)
 
 
-def _start(matrix: LabelMatrix, params: DawidSkeneParams) -> _State:
+def _start(matrix: LabelMatrix, prior: Floats | None, params: DawidSkeneParams) -> _State:
     n_tasks, k = matrix.tasks.size, matrix.n_labels
     n_items, n_judges = int(matrix.item_starts[-1]), int(matrix.judge_starts[-1])
     theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
     state = _State(
+        prior=prior,
         log_pi=np.full((n_tasks, k), -np.log(k)),
         log_theta=np.log(np.broadcast_to(theta, (n_judges, k, k))),
         posterior=np.empty((n_items, k)),
@@ -261,7 +283,7 @@ def _expect(matrix: LabelMatrix, state: _State) -> None:
     k = matrix.n_labels
     logits = matrix.votes @ state.log_theta.reshape(-1, k)
     logits += np.repeat(state.log_pi, np.diff(matrix.item_starts), axis=0)
-    largest = _largest(logits)
+    largest = largest_of_rows(logits)
     logits -= largest
     np.exp(logits, out=logits)
     total = logits.sum(axis=1, keepdims=True)
@@ -270,8 +292,8 @@ def _expect(matrix: LabelMatrix, state: _State) -> None:
     state.log_likelihood = matrix.members @ (np.log(total) + largest)[:, 0]
 
 
-def _largest(logits: Floats) -> Floats:
-    """Largest of each row, ``(n_items, 1)``; of few columns by columns: numpy is slow there."""
+def largest_of_rows(logits: Floats) -> Floats:
+    """Largest of each row, ``(n_rows, 1)``; of few columns by columns: numpy is slow there."""
     if not 1 < logits.shape[1] <= FEW:
         return np.asarray(logits.max(axis=1, keepdims=True))
     return np.asarray(reduce(np.maximum, logits.T)[:, None])
@@ -282,6 +304,8 @@ def _maximise(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> N
     k = matrix.n_labels
     theta = (matrix.votes_by_judge @ state.posterior).reshape(-1, k, k)
     theta += params.smoothing
+    if state.prior is not None:
+        theta += np.repeat(state.prior, np.diff(matrix.judge_starts), axis=0)
     row = theta.sum(axis=1, keepdims=True)
     theta = np.where(row > 0, theta / np.where(row > 0, row, 1), 1 / k)
     pi = matrix.members @ state.posterior + params.smoothing
@@ -292,19 +316,25 @@ def _maximise(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> N
 
 
 def _log_prior(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> Floats:
-    """Log density of the Dirichlet(1 + smoothing) priors, without its constant."""
-    if params.smoothing == 0:
+    """Log density of the Dirichlet(1 + counts) priors, without its constant."""
+    if params.smoothing == 0 and state.prior is None:
         return np.zeros(matrix.tasks.size)
-    by_judge = state.log_theta.reshape(state.log_theta.shape[0], -1).sum(axis=1)
+    log_theta = state.log_theta.reshape(state.log_theta.shape[0], -1)
     starts = matrix.judge_starts
     from scipy.sparse import csr_array  # settings alone, which need Params, load no scipy
 
     by_task = csr_array(
-        (np.ones(by_judge.size), np.arange(by_judge.size), starts),
-        shape=(matrix.tasks.size, by_judge.size),
+        (np.ones(log_theta.shape[0]), np.arange(log_theta.shape[0]), starts),
+        shape=(matrix.tasks.size, log_theta.shape[0]),
     )
-    prior: Floats = params.smoothing * (by_task @ by_judge + state.log_pi.sum(axis=1))
-    return prior
+    log_prior = np.zeros(matrix.tasks.size)
+    if params.smoothing > 0:  # without, a cell may be 0
+        log_prior += params.smoothing * (by_task @ log_theta.sum(axis=1) + state.log_pi.sum(axis=1))
+    if state.prior is not None:
+        counts = state.prior.reshape(matrix.tasks.size, -1)
+        of_cells = np.where(counts > 0, by_task @ log_theta, 0)
+        log_prior += (counts * of_cells).sum(axis=1)
+    return log_prior
 
 
 def _log_posterior(state: _State) -> Floats:

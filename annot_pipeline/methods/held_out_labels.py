@@ -1,0 +1,132 @@
+"""Labels held out in turn, and how probable models find them that were fitted to the others.
+
+Of each item's labels a quarter at a time is held out; all labels that a judge gave an item are
+held out together, as one would tell the other. The log score of a label l by judge j of item i
+is log sum_k q[i, k] theta[j, k, l]: proper, so no model does better on average than the true one
+(Gneiting & Raftery 2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.dawid_skene import DawidSkeneResult, largest_of_rows
+from annot_pipeline.methods.label_matrix import LabelCodes
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+FOLDS = 4
+TINY = 1e-300
+"""Stands for a probability of 0, so that every log is finite."""
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Labels that are given, and those held out.
+
+    Parameters
+    ----------
+    given
+        Codes of items and judges are those of all folds.
+    n
+        ``(n_items,)`` labels given.
+    items, judges, labels
+        ``(n_held_out,)`` what is to be predicted.
+    """
+
+    given: LabelCodes
+    n: Codes
+    items: Codes
+    judges: Codes
+    labels: Codes
+
+
+@dataclass(frozen=True)
+class HeldOutLabels:
+    """All folds of a task, or of some of its items."""
+
+    folds: Sequence[Fold]
+    n_items: int
+    n_labels: int
+
+    @classmethod
+    def draw(cls, task: LabelCodes, rng: np.random.Generator, *, most: int) -> HeldOutLabels:
+        """Hold out the labels of a task, or of items drawn that have about ``most`` labels.
+
+        No fold depends on the order of the labels.
+        """
+        rows = np.lexsort((task.labels, task.judges, task.items))
+        items, judges, labels = task.items[rows], task.judges[rows], task.labels[rows]
+        some = _drawn(np.bincount(items, minlength=task.n_items), rng, most)[items]
+        items, judges, labels = items[some], judges[some], labels[some]
+        known, items = np.unique(items, return_inverse=True)
+        known_judges, judges = np.unique(judges, return_inverse=True)
+        n_items, n_judges = known.size, known_judges.size
+        fold = _folds(items, judges, rng)
+        folds = []
+        for held in (fold == place for place in range(FOLDS if items.size else 0)):
+            given = LabelCodes(
+                items[~held], judges[~held], labels[~held], n_items, n_judges, task.n_labels
+            )
+            n = np.bincount(given.items, minlength=n_items)
+            folds.append(Fold(given, n, items[held], judges[held], labels[held]))
+        return cls(folds, n_items, items.size)
+
+
+def _drawn(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool_]:
+    """Which items take part: in an order that is drawn, until they have enough labels."""
+    order = rng.permutation(n.size)
+    some = np.zeros(n.size, np.bool_)
+    some[order] = np.cumsum(n[order]) - n[order] < most
+    return some
+
+
+def _folds(items: Codes, judges: Codes, rng: np.random.Generator) -> Codes:
+    """The fold of each label; an item's judges are dealt out evenly, in an order that is drawn."""
+    starts = np.append(True, (np.diff(items) > 0) | (np.diff(judges) > 0))[: items.size]
+    answer = np.cumsum(starts) - 1  # of one judge to one item
+    item_of = items[starts]
+    order = np.lexsort((rng.random(item_of.size), item_of))
+    first = np.searchsorted(item_of, item_of)  # items rise
+    place = np.empty(item_of.size, np.int64)
+    place[order] = np.arange(item_of.size)
+    offset = rng.integers(FOLDS, size=int(items.max(initial=-1)) + 1)
+    fold = (place - first + offset[item_of]) % FOLDS
+    return np.asarray(fold[answer])
+
+
+def tempered(posterior: Floats, power: Floats) -> Floats:
+    """Probabilities ``(n_items, n_labels)`` raised to powers ``(n_items,)``, scaled to sum to 1."""
+    logs = np.log(np.maximum(posterior, TINY)) * power[:, None]
+    logs -= largest_of_rows(logs)
+    found = np.where(posterior > 0, np.exp(logs), 0.0)
+    found /= np.einsum("ik->i", found)[:, None]  # sum over few columns is slow
+    return np.where(power[:, None] == 1, posterior, found)
+
+
+def log_scores(fold: Fold, fit: DawidSkeneResult, power: Floats) -> Floats:
+    """Log scores of the labels held out, summed by item: ``(n_items,)``."""
+    posterior = tempered(fit.posterior, power)
+    chance = fit.confusion[fold.judges, :, fold.labels]
+    return _by_item(fold, np.einsum("nk,nk->n", posterior[fold.items], chance))
+
+
+def log_scores_of_votes(fold: Fold) -> Floats:
+    """The same by the item's votes, with one more that is shared as all votes are."""
+    k = fold.given.n_labels
+    of_all = np.bincount(fold.given.labels, minlength=k) + 1.0
+    votes = np.zeros(fold.n.size * k)
+    np.add.at(votes, fold.given.items * k + fold.given.labels, 1.0)
+    shares = votes.reshape(-1, k) + of_all / of_all.sum()
+    shares /= shares.sum(axis=1, keepdims=True)
+    return _by_item(fold, shares[fold.items, fold.labels])
+
+
+def _by_item(fold: Fold, probability: Floats) -> Floats:
+    logs = np.log(np.maximum(probability, TINY))
+    return np.asarray(np.bincount(fold.items, weights=logs, minlength=fold.n.size), np.float64)

@@ -1,0 +1,276 @@
+"""Certainty that holds: left alone where the model is right, lowered where judges err together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from annot_pipeline.experiments.crowds import CROWDS
+from annot_pipeline.methods import label_calibration
+from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene, dawid_skene_batch
+from annot_pipeline.methods.label_calibration import (
+    CalibrationParams,
+    calibrate_batch,
+    powers,
+    shared_confusions,
+)
+from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.wilson import wilson_interval
+from tests.methods.crowds import crowd, log_loss
+
+
+def calibrated(*tasks, params=None, seeds=None):
+    fits = dawid_skene_batch(tasks)
+    seeds = seeds or [[17, n] for n in range(len(tasks))]
+    return fits, calibrate_batch(tasks, fits, params=params, seeds=seeds)
+
+
+@pytest.fixture(scope="module")
+def crowds():
+    """Tasks, truths, fits and calibrations of two crowds of each kind."""
+    found = {}
+    for kind in CROWDS:
+        tasks, truths = zip(*(crowd(kind, seed) for seed in (1, 2)), strict=True)
+        found[kind] = list(zip(truths, *calibrated(*tasks), strict=True))
+    return found
+
+
+def test_a_model_that_holds_is_left_alone(crowds):
+    for truth, fit, of in crowds["independent"]:
+        assert of.dependence == 0
+        assert (of.power == 1).all()
+        assert log_loss(of.posterior, truth) < 1.02 * log_loss(fit.posterior, truth)
+        assert np.abs(of.posterior - of.fit.posterior).max() == 0
+
+
+@pytest.mark.parametrize("kind", ["difficulty", "correlated", "sparse", "spam"])
+def test_where_dawid_skene_is_too_sure_the_log_loss_falls(crowds, kind):
+    for truth, fit, of in crowds[kind]:
+        assert log_loss(of.posterior, truth) < 0.8 * log_loss(fit.posterior, truth)
+        right = of.posterior.argmax(axis=1) == truth
+        assert right.mean() > (fit.posterior.argmax(axis=1) == truth).mean() - 0.02
+        assert of.evidence.calibrated > of.evidence.pooled - 1e-12 > of.evidence.raw
+        assert of.evidence.calibrated > of.evidence.votes
+        assert of.evidence.is_overconfident
+
+
+@pytest.mark.parametrize("kind", CROWDS)
+def test_of_labels_called_certain_99_percent_are_right(crowds, kind):
+    for truth, _, of in crowds[kind]:
+        certain = of.posterior.max(axis=1) >= 0.99
+        right = (of.posterior.argmax(axis=1) == truth)[certain]
+        _, high = wilson_interval([right.sum()], [right.size])
+        assert right.size
+        assert high[0] >= 0.99
+
+
+def test_judges_who_err_together_depend_on_each_other(crowds):
+    assert all(of.dependence >= 0.1 for _, _, of in crowds["correlated"])
+    assert all(of.dependence > 0 for _, _, of in crowds["difficulty"])
+
+
+def test_judges_with_few_labels_borrow_more(crowds):
+    assert min(of.pooling for _, _, of in crowds["sparse"]) >= max(
+        of.pooling for _, _, of in crowds["spam"]
+    )
+
+
+def test_powers_by_hand():
+    assert powers(np.array([0, 1, 2, 10]), 0.25).tolist() == [1, 1, 1 / 1.25, 1 / 3.25]
+    assert powers(np.array([7]), 0.0).tolist() == [1]
+
+
+def test_the_most_probable_class_is_that_of_the_pooled_model(crowds):
+    for kind in CROWDS:
+        for _, _, of in crowds[kind]:
+            assert (of.posterior.argmax(axis=1) == of.fit.posterior.argmax(axis=1)).all()
+            assert of.posterior.sum(axis=1) == pytest.approx(1)
+
+
+def test_without_pooling_and_temper_it_is_dawid_skene_to_the_last_bit():
+    task, _ = crowd("correlated", 3, n_items=200)
+    (fit,), (of,) = calibrated(task, params=CalibrationParams("none", 1))
+    assert np.array_equal(of.posterior, fit.posterior)
+    assert (of.pooling, of.chosen_by, of.changes) == (0, "settings", False)
+    assert of.evidence.raw == of.evidence.pooled == of.evidence.calibrated
+
+
+def test_numbers_are_taken_as_given():
+    task, _ = crowd("correlated", 3, n_items=200)
+    _, (of,) = calibrated(task, params=CalibrationParams(3.0, 0.5))
+    assert (of.pooling, of.chosen_by, of.changes) == (3.0, "settings", True)
+    assert np.isnan(of.dependence)
+    odds = of.fit.posterior[:, 0] / of.fit.posterior[:, 1]
+    assert of.posterior[:, 0] / of.posterior[:, 1] == pytest.approx(np.sqrt(odds))
+    _, (half,) = calibrated(task, params=CalibrationParams("held_out", 0.5))
+    assert half.pooling in label_calibration.POOLING
+    _, (borrowed,) = calibrated(task, params=CalibrationParams(3.0, "held_out"))
+    assert borrowed.pooling == 3.0
+    assert borrowed.dependence > 0
+
+
+def test_no_digit_depends_on_the_order_of_rows_or_the_tasks_beside():
+    task, _ = crowd("correlated", 4, n_items=300)
+    other, _ = crowd("sparse", 5, n_items=300)
+    rows = np.random.default_rng(6).permutation(task.items.size)
+    shuffled = LabelCodes(task.items[rows], task.judges[rows], task.labels[rows], *task_sizes(task))
+    _, (alone,) = calibrated(task)
+    _, (again,) = calibrated(shuffled)
+    _, (beside, _) = calibrated(task, other)
+    assert alone.chosen_by == "task"
+    for found in (again, beside):
+        assert np.array_equal(found.posterior, alone.posterior)
+        assert found.evidence == alone.evidence
+
+
+def task_sizes(task):
+    return task.n_items, task.n_judges, task.n_labels
+
+
+def test_small_tasks_choose_together():
+    tasks = [crowd("correlated", seed, n_items=60)[0] for seed in range(8)]
+    _, found = calibrated(*tasks)
+    assert {of.chosen_by for of in found} == {"tasks"}
+    assert len({(of.pooling, of.dependence) for of in found}) == 1
+    large, _ = crowd("independent", 1, n_items=400)
+    _, mixed = calibrated(*tasks, large)
+    assert [of.chosen_by for of in mixed] == ["tasks"] * 8 + ["task"]
+
+
+def test_too_few_labels_choose_no_pooling():
+    tasks = [crowd("independent", seed, n_items=20, per_item=5)[0] for seed in range(3)]
+    _, found = calibrated(*tasks)
+    assert {(of.pooling, of.chosen_by) for of in found} == {(4.0, "default")}
+    _, (own, *_) = calibrated(*tasks, params=CalibrationParams(1.0, "held_out"))
+    assert own.pooling == 1.0
+
+
+def test_many_labels_are_chosen_by_some_of_them(monkeypatch):
+    task, _ = crowd("correlated", 7)
+    monkeypatch.setattr(label_calibration, "MOST_LABELS", 3_000)
+    _, (of,) = calibrated(task)
+    assert 3_000 <= of.evidence.n_labels < 3_010
+    assert of.dependence >= 0.1
+    monkeypatch.setattr(label_calibration, "MOST_CHOSEN_BY", 4_000)
+    seen, curves = [], label_calibration._curves
+
+    def noted(held_out, *rest):
+        seen.append(len(held_out))
+        return curves(held_out, *rest)
+
+    monkeypatch.setattr(label_calibration, "_curves", noted)
+    calibrated(task, crowd("correlated", 8)[0], crowd("correlated", 9)[0])
+    assert seen == [1]
+
+
+def test_nothing_and_little():
+    assert calibrate_batch([], [], seeds=[]) == []
+    none = np.empty(0, np.int64)
+    (fit,), (of,) = calibrated(LabelCodes(none, none, none, 3, 2, 2))
+    assert of.posterior.tolist() == fit.posterior.tolist() == [[0.5, 0.5]] * 3
+    assert np.isnan(of.evidence.raw)
+    assert not of.evidence.is_overconfident
+    one = LabelCodes(np.array([0]), np.array([0]), np.array([1]), 1, 1, 2)
+    _, (of,) = calibrated(one)
+    assert np.isfinite(of.posterior).all()
+
+
+@pytest.mark.parametrize(
+    ("pooling", "temper", "match"),
+    [(-1, 1, "pooling"), (np.inf, 1, "pooling"), ("some", 1, "could not convert|pooling"),
+     ("none", 0, "temper"), ("none", 1.5, "temper")],
+)  # fmt: skip
+def test_settings_that_cannot_be(pooling, temper, match):
+    with pytest.raises(ValueError, match=match):
+        CalibrationParams(pooling, temper)
+
+
+# --- pooled confusions -------------------------------------------------------------------------
+
+
+def plain_em(task, prior, smoothing, n_iterations):
+    """Dawid-Skene with prior counts, by loops."""
+    n, j, k = task_sizes(task)
+    theta = np.full((j, k, k), 0.3 / k) + 0.7 * np.eye(k)
+    pi = np.full(k, 1 / k)
+
+    def posterior():
+        found = np.tile(pi, (n, 1))
+        for item, judge, label in zip(task.items, task.judges, task.labels, strict=True):
+            found[item] *= theta[judge, :, label]
+        return found / found.sum(axis=1, keepdims=True)
+
+    q = posterior()
+    for _ in range(n_iterations):
+        counts = np.full((j, k, k), smoothing) + prior
+        for item, judge, label in zip(task.items, task.judges, task.labels, strict=True):
+            counts[judge, :, label] += q[item]
+        theta = counts / counts.sum(axis=2, keepdims=True)
+        pi = (q.sum(axis=0) + smoothing) / (n + k * smoothing)
+        q = posterior()
+    return q, theta
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_prior_counts_are_those_of_plain_loops(seed):
+    task, _ = crowd("independent", seed, n_items=40, n_judges=9, per_item=3)
+    prior = np.random.default_rng(seed).gamma(1, 2, (3, 3))
+    params = DawidSkeneParams(max_iterations=4, tolerance=0)
+    fit = dawid_skene(task.items, task.judges, task.labels, n_items=40, n_judges=9, n_labels=3,
+                      params=params, prior=prior)  # fmt: skip
+    posterior, theta = plain_em(task, prior, 0.01, 4)
+    assert fit.posterior == pytest.approx(posterior, abs=1e-12)
+    assert fit.confusion == pytest.approx(theta, abs=1e-12)
+
+
+def test_the_objective_with_a_prior_never_falls():
+    tasks = [crowd("sparse", seed, n_items=100)[0] for seed in range(4)]
+    priors = [8 * shared for shared in shared_confusions(tasks, DawidSkeneParams())]
+    for fit in dawid_skene_batch(tasks, priors=priors):
+        assert np.diff(fit.convergence.log_posterior).min() >= -1e-9
+        assert fit.convergence.converged
+    for smoothing in (0.0, 0.5):
+        params = DawidSkeneParams(smoothing=smoothing)
+        fit = dawid_skene_batch(tasks[:1], params=params, priors=priors[:1])[0]
+        assert np.diff(fit.convergence.log_posterior).min() >= -1e-9
+
+
+def test_a_prior_of_nothing_changes_no_bit_and_a_large_one_decides():
+    task, _ = crowd("spam", 1, n_items=100)
+    as_it_is = dawid_skene_batch([task])[0]
+    nothing = dawid_skene_batch([task], priors=[np.zeros((3, 3))])[0]
+    assert np.array_equal(as_it_is.posterior, nothing.posterior)
+    shared = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    much = dawid_skene_batch([task], priors=[1e9 * shared])[0]
+    assert much.confusion == pytest.approx(np.broadcast_to(shared, much.confusion.shape), abs=1e-6)
+
+
+def test_priors_stay_with_their_tasks_as_others_end():
+    """Tasks leave the batch as they converge; a prior of another task would show."""
+    tasks = [crowd(kind, 2, n_items=n)[0] for kind, n in (("sparse", 40), ("spam", 300))]
+    priors = [c * shared for c, shared in zip(
+        (30, 1), shared_confusions(tasks, DawidSkeneParams()), strict=True
+    )]  # fmt: skip
+    together = dawid_skene_batch(tasks, priors=priors)
+    for task, prior, fit in zip(tasks, priors, together, strict=True):
+        alone = dawid_skene_batch([task], priors=[prior])[0]
+        assert np.array_equal(alone.posterior, fit.posterior)
+        assert alone.convergence.iterations == fit.convergence.iterations
+
+
+@pytest.mark.parametrize("prior", [np.ones((2, 2)), -np.ones((3, 3)), np.full((3, 3), np.nan)])
+def test_priors_that_cannot_be(prior):
+    task, _ = crowd("spam", 1, n_items=10)
+    with pytest.raises(ValueError, match="prior must be counts"):
+        dawid_skene_batch([task], priors=[prior])
+
+
+def test_judges_taken_as_one():
+    """Their shared confusion is that of one judge who gave all labels."""
+    task, _ = crowd("independent", 1, n_items=100)
+    one = replace(task, judges=np.zeros_like(task.judges), n_judges=1)
+    (shared,) = shared_confusions([task], DawidSkeneParams())
+    assert np.array_equal(shared, dawid_skene_batch([one])[0].confusion[0])
+    assert shared.sum(axis=1) == pytest.approx(1)
