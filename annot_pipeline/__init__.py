@@ -17,6 +17,10 @@ __all__ = ["__version__", "load_gold"]
 def load_gold(gold: str | Path, table: str, version: str = "latest") -> pa.Table:
     """A table of a release, its checksum verified.
 
+    Of ``labels`` and ``label_distributions`` train and test on ``calibrated_probability`` and
+    ``calibrated_certain``; ``probability`` and ``certain`` are Dawid-Skene's own, as papers have
+    them, and too sure where judges err together.
+
     Parameters
     ----------
     gold

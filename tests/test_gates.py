@@ -26,7 +26,8 @@ EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j
 
 def level(value: float, **thresholds: float | None) -> str:
     facts = {
-        "unsettled": ["x"] * int(value), "misnamed_classes": [], "judges_below_chance": [],
+        "unsettled": ["x"] * int(value), "misnamed_classes": [], "calibrations": {},
+        "judges_below_chance": [],
         "judges": 1, "items_by_judgments": [],
         "decided_not_judged": [], "decided_new_classes": [],
         "contracts": {"labels": {"broken": [], "doubtful": [], "unchecked": []}},

@@ -6,7 +6,7 @@ import dataclasses
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from pydantic import Field, create_model, field_validator, model_validator
 
@@ -30,29 +30,40 @@ from annot_pipeline.config.sections import (
 from annot_pipeline.config.sources import ItemSource, Source
 from annot_pipeline.config.strict_section import Section
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.label_calibration import CalibrationParams
+
+T = TypeVar("T")
 
 
-def _section_of(params: type) -> type[Section]:
-    """The section whose keys, types and defaults are those of a method's Params."""
-    types = get_type_hints(params)
+def _section_of(name: str, *methods: type) -> type[Section]:
+    """The section whose keys, types and defaults are those of the Params of some methods."""
 
     def check(section: Section) -> Section:
-        params(**section.model_dump())  # ranges are the method's own business
+        for params in methods:
+            _params_of(section, params)  # ranges are the method's own business
         return section
 
     fields: dict[str, Any] = {
-        field.name: (types[field.name], field.default) for field in dataclasses.fields(params)
+        field.name: (get_type_hints(params)[field.name], field.default)
+        for params in methods
+        for field in dataclasses.fields(params)
     }
     return create_model(
-        params.__name__,
+        name,
         __base__=Section,
-        __doc__=params.__doc__,
+        __doc__="\n\n".join(params.__doc__ or "" for params in methods),
         __validators__={"check": model_validator(mode="after")(check)},  # type: ignore[dict-item]
         **fields,
     )
 
 
-DawidSkene = _section_of(DawidSkeneParams)
+def _params_of(section: Section, params: type[T]) -> T:
+    """A method's Params, from the section that has its keys among others."""
+    names = [field.name for field in dataclasses.fields(params)]  # type: ignore[arg-type]
+    return params(**{name: getattr(section, name) for name in names})
+
+
+DawidSkene = _section_of("DawidSkene", DawidSkeneParams, CalibrationParams)
 
 
 class Campaign(Section):
@@ -96,8 +107,13 @@ class Campaign(Section):
 
     @property
     def dawid_skene_params(self) -> DawidSkeneParams:
-        """The section as the method takes it."""
-        return DawidSkeneParams(**self.dawid_skene.model_dump())  # type: ignore[attr-defined]
+        """The model's part of the section."""
+        return _params_of(self.dawid_skene, DawidSkeneParams)
+
+    @property
+    def calibration_params(self) -> CalibrationParams:
+        """What the section says of certainty."""
+        return _params_of(self.dawid_skene, CalibrationParams)
 
 
 @dataclasses.dataclass(frozen=True)

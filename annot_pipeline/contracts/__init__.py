@@ -8,6 +8,7 @@ sql) and where it lies (storage).
 
 from __future__ import annotations
 
+from annot_pipeline.contracts.calibration import LABEL_CALIBRATION
 from annot_pipeline.contracts.judges import AGREEMENT, JUDGES
 from annot_pipeline.contracts.labels import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
 from annot_pipeline.contracts.rankings import SEGMENT_RANKS, SYSTEM_COMPARISONS, SYSTEM_RANKINGS
@@ -57,6 +58,7 @@ __all__ = [
     "JUDGE_CONFUSION",
     "JUDGMENTS",
     "LABELS",
+    "LABEL_CALIBRATION",
     "LABEL_DISTRIBUTIONS",
     "LEFT_OUT_OF",
     "LINEAGE",
@@ -85,6 +87,7 @@ GOLD: dict[str, Table] = {
         LABEL_DISTRIBUTIONS,
         PREVALENCE,
         JUDGE_CONFUSION,
+        LABEL_CALIBRATION,
         JUDGES,
         SCORES,
         SEGMENT_RANKS,

@@ -42,6 +42,13 @@ LABELS = Table(
             nullable=True,
         ),
         share("model_probability", "Posterior probability of model_label", nullable=True),
+        share(
+            "calibrated_probability",
+            "Probability of the label that held-out labels bear out: of pooled, tempered "
+            "Dawid-Skene; to be used where it matters how sure a label is",
+            nullable=True,
+        ),
+        Column("calibrated_certain", FLAG, "Whether calibrated_probability >= 0.99"),
         text("adjudicator", "Who decided; a pseudonym, as judges are", nullable=True),
         Column("adjudicated_at", TIME, "When, if the export says so", True),
         text("adjudication_reason", "Why, in the expert's words", nullable=True),
@@ -57,6 +64,7 @@ LABEL_DISTRIBUTIONS = Table(
         ITEM,
         text("label", "A class of the task"),
         share("probability", "Posterior probability of the class under Dawid-Skene"),
+        share("calibrated_probability", "The same of pooled, tempered Dawid-Skene"),
         count("votes", "Judgments used that gave this label"),
     ),
 )
@@ -101,6 +109,8 @@ PREVALENCE = Table(
             "Whether this class is the most likely truth behind its name; null if never answered",
             True,
         ),
+        Column("pooled_named", FLAG, "As named, where confusions are pooled", True),
+        Column("pooled_names_truth", FLAG, "As names_truth, where confusions are pooled", True),
         count("n_items", "Items whose inferred label it is"),
         count("n_certain", "Of these, items with probability >= 0.99"),
     ),

@@ -311,6 +311,14 @@ GATES: tuple[Gate, ...] = (
         lambda f: named(f["misnamed_classes"]), warn=0,
     ),
     Gate(
+        "overconfident_labels", "infer_labels", "labels",
+        "number of tasks whose held-out labels show that Dawid-Skene is too sure, uncalibrated",
+        "judges err together, or have few labels each: set dawid_skene.pooling and "
+        "dawid_skene.temper to held_out",
+        lambda f: named([t for t, of in f["calibrations"].items() if of["is_left_overconfident"]]),
+        warn=0,
+    ),
+    Gate(
         "judges_below_chance", "infer_labels", "labels",
         "share of judges who do worse than answering without looking",
         "look at their rows in judges and judge_confusion; they may have misread the classes",

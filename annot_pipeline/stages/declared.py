@@ -167,10 +167,10 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=(
             "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
-            "label_fits",
+            "label_fits", "label_evidence",
         ),
-        settings=("dawid_skene",),
-        code_version="4",
+        settings=("dawid_skene", "seed"),
+        code_version="5",
         work=gold.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -282,6 +282,22 @@ STAGES: tuple[Stage, ...] = (
         code_version="1",
         work=gold.describe_items,
         kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
+        "check_calibration",
+        "Holds probabilities of labels against held-out labels and the truth of item tables.",
+        inputs={
+            "label_evidence": (),
+            "label_distributions": (
+                "task", "item", "label", "probability", "calibrated_probability", "votes",
+            ),
+            "items": ("item", "truth"),
+        },
+        outputs=("label_calibration",),
+        settings=(),
+        code_version="1",
+        work=gold.check_label_calibration,
+        kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
         "list_judgments",

@@ -28,6 +28,8 @@ def infer_label_tables(context: StageContext) -> Made:
         context.read("controlled", tasks=context.tasks_of("categorical")),
         context.read("tasks"),
         params=context.campaign.settings.dawid_skene_params,
+        calibration=context.campaign.settings.calibration_params,
+        seed=context.campaign.settings.seed,
         progress=_now_and_then(context.progress),
     )
     if facts["tasks"]:
@@ -42,6 +44,14 @@ def infer_label_tables(context: StageContext) -> Made:
         )
         context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
     return Made(tables, facts)
+
+
+def check_label_calibration(context: StageContext) -> Made:
+    """Probabilities of labels against what is known of items."""
+    from annot_pipeline.steps.check_calibration import check_calibration
+
+    names = ("label_evidence", "label_distributions", "items")
+    return Made({"label_calibration": check_calibration(*map(context.read, names))})
 
 
 def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:

@@ -28,7 +28,8 @@ def adjudicate(
     labels
         Those of the model, as `contracts.LABELS` without decisions.
     distributions
-        ``task``, ``item``, ``label``, ``probability``, ``votes`` of the same items.
+        ``task``, ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes`` of
+        the same items.
     judgments
         ``task``, ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
         ``why``; those whose fate is ``adjudication`` are decisions, one an item at most.
@@ -70,15 +71,17 @@ def _override(
     wanted = ("task", "item", "label")
     at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
     # a class that the model does not know has no probability and no votes
-    probability, votes = (
+    probability, calibrated, votes = (
         pc.fill_null(distributions[name].combine_chunks().take(at), 0).take(decision)
-        for name in ("probability", "votes")
+        for name in ("probability", "calibrated_probability", "votes")
     )
     is_decided = pc.is_valid(decision)
     chosen = {
         "label": decisions["label"].cast(TEXT).take(decision),
         "probability": probability,
         "certain": pc.greater_equal(probability, CERTAIN),
+        "calibrated_probability": calibrated,
+        "calibrated_certain": pc.greater_equal(calibrated, CERTAIN),
         "support": pc.divide(votes.cast(pa.float64()), labels["n_judgments"].cast(pa.float64())),
     }
     for name, values in chosen.items():
@@ -95,6 +98,7 @@ def _decided_alone(decisions: pa.Table) -> pa.Table:
     columns = {
         **{name: decisions[name].cast(TEXT) for name in ("task", "item", "label")},
         "certain": no,
+        "calibrated_certain": no,
         "adjudicated": pc.invert(no),
         **{name: np.zeros(n, np.int64) for name in COUNTS},
         **_who(decisions),

@@ -29,6 +29,11 @@ class ByTask:
         self._table = table
         self._spans = dict(zip(found.names, zip([0, *ends], ends, strict=False), strict=True))
 
+    @property
+    def names(self) -> list[str]:
+        """Tasks that have rows, in code point order."""
+        return list(self._spans)
+
     def __getitem__(self, task: str) -> pa.Table:
         """Rows of a task, in their order; none if the table does not know it."""
         start, end = self._spans.get(task, (0, 0))

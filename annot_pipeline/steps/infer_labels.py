@@ -29,12 +29,13 @@ from annot_pipeline.methods.dawid_skene import (
     DawidSkeneResult,
     dawid_skene_batch,
 )
-from annot_pipeline.methods.distinct import distinct
 from annot_pipeline.methods.judge_accuracy import judge_accuracy
-from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.label_calibration import Calibration, CalibrationParams
 from annot_pipeline.methods.votes import Votes, count_votes
 from annot_pipeline.steps.adjudicate import adjudicate
-from annot_pipeline.steps.indexing import class_order, index, index_pairs, is_any, names_of
+from annot_pipeline.steps.calibrate_labels import calibrate_labels, evidence_table
+from annot_pipeline.steps.indexing import index_pairs, names_of
+from annot_pipeline.steps.label_tasks import LabelTask, label_tasks
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -69,14 +70,15 @@ FITS = pa.schema(
 
 
 @dataclass(frozen=True)
-class _Task:
-    """One task: its names, its codes, its results."""
+class _Labelled:
+    """One task with its results; identities of classes as judges and as pooled judges have them."""
 
-    name: str
-    items: list[str]
-    judges: list[str]  # public names, in the order of the codes
-    classes: list[str]
-    codes: LabelCodes
+    task: LabelTask
+    fit: DawidSkeneResult
+    votes: Votes
+    identity: ClassIdentity
+    calibration: Calibration
+    pooled_identity: ClassIdentity
 
 
 def infer_labels(
@@ -84,6 +86,8 @@ def infer_labels(
     tasks: pa.Table,
     *,
     params: DawidSkeneParams,
+    calibration: CalibrationParams,
+    seed: int,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Infer the labels of every categorical task.
@@ -97,6 +101,8 @@ def infer_labels(
         ``task``, ``kind``, ``labels`` (declared classes in order, or null).
     params
         Settings of Dawid-Skene.
+    calibration, seed
+        How certainty is calibrated, and the seed of which labels are held out together.
     progress
         Told what is going on.
 
@@ -104,9 +110,10 @@ def infer_labels(
     -------
     tables, facts
         ``labels``, ``label_distributions``, ``prevalence``, ``judge_confusion``,
-        ``judge_figures``, ``label_fits``; and what gates and people want to know.
+        ``judge_figures``, ``label_fits``, ``label_evidence``; and what gates and people want to
+        know.
     """
-    found = _tasks(judgments, tasks)
+    found = label_tasks(judgments, tasks)
 
     def told(finished: int, iteration: int) -> None:
         if progress:
@@ -119,21 +126,27 @@ def infer_labels(
         )
         for t in found
     ]
-    identities = [class_identity(f.posterior, v) for f, v in zip(fits, votes, strict=True)]
-    results = list(zip(found, fits, votes, identities, strict=True))
+    if progress:
+        progress("Dawid-Skene: calibrating by labels that are held out")
+    names, codes = [t.name for t in found], [t.codes for t in found]
+    calibrated = calibrate_labels(names, codes, fits, params=calibration, seed=seed)
+    results = [
+        _Labelled(t, f, v, class_identity(f.posterior, v), c, class_identity(c.fit.posterior, v))
+        for t, f, v, c in zip(found, fits, votes, calibrated, strict=True)
+    ]
     tables = {
-        "labels": _stack(LABELS.schema, [LABELS.of(_labels(*r)) for r in results]),
+        "labels": _stack(LABELS.schema, [LABELS.of(_labels(r)) for r in results]),
         "label_distributions": _stack(
             LABEL_DISTRIBUTIONS.schema,
-            [LABEL_DISTRIBUTIONS.of(_distributions(t, f, v)) for t, f, v, _ in results],
+            [LABEL_DISTRIBUTIONS.of(_distributions(r)) for r in results],
         ),
-        "prevalence": _stack(PREVALENCE.schema, [PREVALENCE.of(_prevalence(*r)) for r in results]),
+        "prevalence": _stack(PREVALENCE.schema, [PREVALENCE.of(_prevalence(r)) for r in results]),
         "judge_confusion": _stack(
-            JUDGE_CONFUSION.schema,
-            [JUDGE_CONFUSION.of(_confusion(t, f)) for t, f, _, _ in results],
+            JUDGE_CONFUSION.schema, [JUDGE_CONFUSION.of(_confusion(r)) for r in results]
         ),
-        "judge_figures": _stack(JUDGE_FIGURES, [_judge_figures(t, f, i) for t, f, _, i in results]),
-        "label_fits": _stack(FITS, [_fit(t, f) for t, f, _, _ in results]),
+        "judge_figures": _stack(JUDGE_FIGURES, [_judge_figures(r) for r in results]),
+        "label_fits": _stack(FITS, [_fit(r) for r in results]),
+        "label_evidence": evidence_table(names, codes, fits, calibrated, seed=seed),
     }
     facts = _facts(tables, results)
     tables["labels"], decided = adjudicate(
@@ -143,55 +156,9 @@ def infer_labels(
     return tables, facts | decided | {"items": items}
 
 
-def _tasks(judgments: pa.Table, tasks: pa.Table) -> list[_Task]:
-    """Categorical tasks in code point order, each with its codes."""
-    declared = {
-        row["task"]: row["labels"] for row in tasks.to_pylist() if row["kind"] == "categorical"
-    }
-    kept = judgments.filter(
-        pc.and_(
-            is_any(judgments["fate"], ("used",)),
-            is_any(judgments["task"], list(declared)),
-        )
-    )
-    if not kept.num_rows:
-        return []
-    task, label = index(kept["task"]), index(kept["label"])
-    item, judge = index(kept["item"]), index(kept["judge"])
-    rows_of_judges = np.empty(len(judge.names), np.int64)  # any one: a judge has one public name
-    rows_of_judges[judge.codes] = np.arange(kept.num_rows)
-    public = kept["judge_id"].take(pa.array(rows_of_judges)).cast(TEXT).to_pylist()
-    items, judges = index_pairs(task.codes, item.codes), index_pairs(task.codes, judge.codes)
-    order = np.argsort(task.codes, kind="stable")
-    row_ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
-    item_ends = np.searchsorted(items.first, np.arange(len(task.names) + 1))
-    judge_ends = np.searchsorted(judges.first, np.arange(len(task.names) + 1))
-    found = []
-    for t, name in enumerate(task.names):
-        rows = order[row_ends[t] : row_ends[t + 1]]
-        given = label.codes[rows]
-        answers = distinct(given)[0].tolist()
-        classes = list(declared[name] or class_order([label.names[c] for c in answers]))
-        place = np.full(len(label.names), -1, np.int64)
-        for code in answers:
-            place[code] = classes.index(label.names[code])
-        codes = LabelCodes(
-            items.codes[rows] - item_ends[t],
-            judges.codes[rows] - judge_ends[t],
-            place[given],
-            int(item_ends[t + 1] - item_ends[t]),
-            int(judge_ends[t + 1] - judge_ends[t]),
-            len(classes),
-        )
-        names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
-        shown = [public[c] for c in judges.second[judge_ends[t] : judge_ends[t + 1]]]
-        found.append(_Task(name, names, shown, classes, codes))
-    return found
-
-
-def _labels(
-    task: _Task, fit: DawidSkeneResult, votes: Votes, identity: ClassIdentity
-) -> dict[str, Any]:
+def _labels(of: _Labelled) -> dict[str, Any]:
+    task, fit, votes, identity = of.task, of.fit, of.votes, of.identity
+    calibrated = of.calibration.posterior[np.arange(len(task.items)), identity.inferred]
     probability = fit.posterior.max(axis=1)
     logs = np.log(fit.posterior, where=fit.posterior > 0, out=np.zeros_like(fit.posterior))
     pairs = index_pairs(task.codes.items, task.codes.judges)
@@ -212,23 +179,26 @@ def _labels(
         "adjudicated": np.zeros(n, np.bool_),
         "model_label": label,
         "model_probability": np.minimum(probability, 1.0),
+        "calibrated_probability": np.minimum(calibrated, 1.0),
+        "calibrated_certain": calibrated >= CERTAIN,
     }
 
 
-def _distributions(task: _Task, fit: DawidSkeneResult, votes: Votes) -> dict[str, Any]:
+def _distributions(of: _Labelled) -> dict[str, Any]:
+    task, fit, votes = of.task, of.fit, of.votes
     n, k = fit.posterior.shape
     return {
         "task": pa.repeat(task.name, n * k),
         "item": names_of(task.items, np.repeat(np.arange(n), k)),
         "label": names_of(task.classes, np.tile(np.arange(k), n)),
         "probability": np.minimum(fit.posterior, 1.0).reshape(-1),
+        "calibrated_probability": np.minimum(of.calibration.posterior, 1.0).reshape(-1),
         "votes": votes.counts.reshape(-1),
     }
 
 
-def _prevalence(
-    task: _Task, fit: DawidSkeneResult, votes: Votes, identity: ClassIdentity
-) -> dict[str, Any]:
+def _prevalence(of: _Labelled) -> dict[str, Any]:
+    task, fit, votes, identity = of.task, of.fit, of.votes, of.identity
     k = len(task.classes)
     certain = fit.posterior.max(axis=1) >= CERTAIN
     return {
@@ -244,12 +214,17 @@ def _prevalence(
         "plurality_agreement": _null_nan(identity.plurality_agreement),
         "named": pa.array(identity.named, mask=~identity.has_mass),
         "names_truth": pa.array(identity.names_truth, mask=~identity.is_answered),
+        "pooled_named": pa.array(of.pooled_identity.named, mask=~of.pooled_identity.has_mass),
+        "pooled_names_truth": pa.array(
+            of.pooled_identity.names_truth, mask=~of.pooled_identity.is_answered
+        ),
         "n_items": identity.n_items,
         "n_certain": np.bincount(identity.inferred[certain], minlength=k),
     }
 
 
-def _confusion(task: _Task, fit: DawidSkeneResult) -> dict[str, Any]:
+def _confusion(of: _Labelled) -> dict[str, Any]:
+    task, fit = of.task, of.fit
     j, k = len(task.judges), len(task.classes)
     return {
         "task": pa.repeat(task.name, j * k * k),
@@ -260,7 +235,8 @@ def _confusion(task: _Task, fit: DawidSkeneResult) -> dict[str, Any]:
     }
 
 
-def _judge_figures(task: _Task, fit: DawidSkeneResult, identity: ClassIdentity) -> pa.Table:
+def _judge_figures(of: _Labelled) -> pa.Table:
+    task, fit, identity = of.task, of.fit, of.identity
     figures = judge_accuracy(fit.confusion, fit.prevalence, identity.has_mass)
     return pa.table(
         {
@@ -278,8 +254,8 @@ def _judge_figures(task: _Task, fit: DawidSkeneResult, identity: ClassIdentity) 
     )
 
 
-def _fit(task: _Task, fit: DawidSkeneResult) -> pa.Table:
-    course = fit.convergence
+def _fit(of: _Labelled) -> pa.Table:
+    task, course = of.task, of.fit.convergence
     return pa.Table.from_pylist(
         [
             {
@@ -310,7 +286,7 @@ def _null_nan(values: np.ndarray) -> pa.Array:
 
 def _facts(
     tables: dict[str, pa.Table],
-    results: Sequence[tuple[_Task, DawidSkeneResult, Votes, ClassIdentity]],
+    results: Sequence[_Labelled],
 ) -> dict[str, Any]:
     """What gates look at and people want to see."""
     labels, figures = tables["labels"], tables["judge_figures"]
@@ -318,23 +294,38 @@ def _facts(
     judged = np.bincount(labels["n_judgments"].to_numpy())
     return {
         "tasks": len(results),
-        "classes": {task.name: task.classes for task, *_ in results},
-        "unsettled": [t.name for t, fit, *_ in results if not fit.convergence.converged],
-        "iterations": {t.name: fit.convergence.iterations for t, fit, *_ in results},
+        "classes": {of.task.name: of.task.classes for of in results},
+        "unsettled": [of.task.name for of in results if not of.fit.convergence.converged],
+        "iterations": {of.task.name: of.fit.convergence.iterations for of in results},
         "certain_share": {
-            t.name: float((fit.posterior.max(axis=1) >= CERTAIN).mean()) for t, fit, *_ in results
+            of.task.name: float((of.fit.posterior.max(axis=1) >= CERTAIN).mean()) for of in results
         },
+        "calibrations": {of.task.name: _calibration(of.calibration) for of in results},
         "items_by_judgments": [[int(n), int(judged[n])] for n in np.flatnonzero(judged) if n],
         "judges": figures.num_rows,
         "judges_below_chance": [
             f"{row['task']} {row['judge']}" for row in figures.filter(below).to_pylist()
         ],
         "misnamed_classes": [
-            f"{task.name} {task.classes[k]}"
-            for task, _, _, identity in results
+            f"{of.task.name} {of.task.classes[k]}{where}"
+            for of in results
+            for identity, where in (
+                (of.identity, ""),
+                *([(of.pooled_identity, ", pooled")] if of.calibration.pooling else ()),
+            )
             for k in np.flatnonzero(
                 (identity.has_mass & ~identity.named)
                 | (identity.has_mass & identity.is_answered & ~identity.names_truth)
             )
         ],
+    }
+
+
+def _calibration(of: Calibration) -> dict[str, Any]:
+    """What was chosen, and whether the model is too sure and was left so."""
+    return {
+        "pooling": of.pooling,
+        "dependence": None if np.isnan(of.dependence) else of.dependence,
+        "chosen_by": of.chosen_by,
+        "is_left_overconfident": of.evidence.is_overconfident and not of.changes,
     }

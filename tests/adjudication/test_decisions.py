@@ -57,8 +57,8 @@ def test_an_item_that_only_an_expert_decided_has_a_row(build):
     row = labels(built)["new"]
     assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, False)
     assert (row["n_judgments"], row["n_judges"]) == (0, 0)
-    told = {"task", "item", "label", "certain", "adjudicated", "n_judgments", "n_judges",
-            "adjudicator"}  # fmt: skip
+    told = {"task", "item", "label", "certain", "calibrated_certain", "adjudicated",
+            "n_judgments", "n_judges", "adjudicator"}  # fmt: skip
     assert {name for name, value in row.items() if value is not None} == told
     assert [r["item"] for r in built.rows("labels")] == [*ITEMS, "new"]
     assert "new" in {r["item"] for r in built.rows("items")}

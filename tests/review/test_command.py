@@ -43,7 +43,7 @@ def test_the_command(plain, capsys, tmp_path):
     (folder / "upload-b.csv").write_text("edited")
     assert main(["review", str(plain), "--json"]) == 2
     assert json.loads(capsys.readouterr().out)["exit_status"] == 2
-    assert main(["review", str(plain), "--force", "--set", "seed=3"]) == 0
+    assert main(["review", str(plain), "--force", "--set", "ranking.alpha=0.2"]) == 0
     assert main(["review", str(plain), "--set", "quality.alpha=0.1"]) == 1
 
 

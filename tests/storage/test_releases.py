@@ -203,7 +203,7 @@ def test_a_damaged_table_in_the_store_is_not_published(build_campaign):
     data[len(data) // 2] ^= 1
     store.write_bytes(data)
     with pytest.raises(StoreError, match="not the bytes that were written"):
-        build_campaign({"a.csv": EXPORT}, "seed=5")
+        build_campaign({"a.csv": EXPORT}, "ranking.alpha=0.2")
     assert Releases(built.publication.release.folder.parent).versions() == ["v0001"]
 
 

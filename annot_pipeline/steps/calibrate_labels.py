@@ -1,0 +1,106 @@
+"""Certainty of labels that holds, and what it rests on: calibrations of all tasks, as rows.
+
+What does not belong here: how a task is calibrated (label_calibration), labels (infer_labels), what
+truth says of certainty (check_calibration).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.contracts import LABEL_CALIBRATION
+from annot_pipeline.methods.dawid_skene import DawidSkeneResult
+from annot_pipeline.methods.label_calibration import (
+    Calibration,
+    CalibrationParams,
+    calibrate_batch,
+)
+from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.predictive_checks import predictive_checks
+from annot_pipeline.methods.wilson import Z
+
+Row = dict[str, Any]
+
+
+def calibrate_labels(
+    names: Sequence[str],
+    tasks: Sequence[LabelCodes],
+    fits: Sequence[DawidSkeneResult],
+    *,
+    params: CalibrationParams,
+    seed: int,
+) -> list[Calibration]:
+    """Calibrate every task; what is drawn depends on its name and the seed alone."""
+    seeds = [_stream(name, seed) for name in names]
+    return calibrate_batch(tasks, fits, params=params, seeds=seeds)
+
+
+def evidence_table(
+    names: Sequence[str],
+    tasks: Sequence[LabelCodes],
+    fits: Sequence[DawidSkeneResult],
+    calibrations: Sequence[Calibration],
+    *,
+    seed: int,
+) -> pa.Table:
+    """Rows of `LABEL_CALIBRATION` that need no truth."""
+    rows = [
+        {"task": name, **row}
+        for name, task, fit, calibration in zip(names, tasks, fits, calibrations, strict=True)
+        for row in (
+            *_held_out(calibration),
+            *_checks(task, {"raw": fit, "pooled": calibration.fit}, _stream(name, seed)),
+        )
+    ]
+    return calibration_table(rows)
+
+
+def calibration_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows as the table has them."""
+    return LABEL_CALIBRATION.of(
+        {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
+    )
+
+
+def calibration_row(
+    model: str, statistic: str, value: float, n: int, interval: Sequence[float] = (np.nan, np.nan)
+) -> Row:
+    """A figure of a task; what is not finite is null: nothing can be said of it."""
+    low, high = interval
+    numbers = {"value": value, "ci_low": low, "ci_high": high}
+    known = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return {"model": model, "statistic": statistic, **known, "n": n}
+
+
+def _stream(name: str, seed: int) -> list[int]:
+    digest = hashlib.sha256(f"{name}\x1fcalibration".encode()).digest()
+    return [seed, int.from_bytes(digest[:8], "big")]
+
+
+def _held_out(calibration: Calibration) -> Iterator[Row]:
+    of = calibration.evidence
+    yield calibration_row("pooled", "pooling", calibration.pooling, of.n_labels)
+    yield calibration_row("calibrated", "dependence", calibration.dependence, of.n_labels)
+    for model in ("raw", "pooled", "calibrated", "votes"):
+        yield calibration_row(model, "held_out_log_likelihood", getattr(of, model), of.n_labels)
+    half = Z * of.overconfidence_error
+    ends = (of.overconfidence - half, of.overconfidence + half)
+    yield calibration_row("raw", "overconfidence", of.overconfidence, of.n_labels, ends)
+
+
+def _checks(
+    task: LabelCodes, fits: dict[str, DawidSkeneResult], stream: Sequence[int]
+) -> Iterator[Row]:
+    for model, fit in fits.items():
+        found = predictive_checks(task, fit, rng=np.random.default_rng(list(stream)))
+        for statistic in ("pairwise_agreement", "unanimous_share"):
+            of = getattr(found, statistic)
+            if model == "raw":
+                yield calibration_row("observed", statistic, of.observed, found.n_items)
+            ends = (of.low, of.high)
+            yield calibration_row(model, statistic, of.expected, found.n_items, ends)

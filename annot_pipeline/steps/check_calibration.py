@@ -1,0 +1,112 @@
+"""Probabilities of labels held against the truth of item tables: raw, calibrated and votes.
+
+Items whose truth is no class of the task are left out; gates name them. What experts decided has
+no part: it is the models that are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import CERTAIN, LABEL_CALIBRATION, TEXT
+from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.methods.wilson import Z, wilson_interval
+from annot_pipeline.steps.by_task import ByTask
+from annot_pipeline.steps.calibrate_labels import calibration_row, calibration_table
+
+FLOOR = 1e-9
+"""What a probability counts as at least, so that log loss is finite; as `annot score` has it."""
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Row = dict[str, Any]
+
+
+def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Table) -> pa.Table:
+    """All that is known of the probabilities of labels.
+
+    Parameters
+    ----------
+    evidence
+        Rows of `LABEL_CALIBRATION` that need no truth.
+    distributions
+        ``task``, ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes``.
+    items
+        ``item``, ``truth``.
+    """
+    by_task = ByTask(distributions)
+    rows = [
+        {"task": task, **row}
+        for task in by_task.names
+        for probabilities, truth in [held_against_truth(by_task[task], items)]
+        for model, of in probabilities.items()
+        for row in _figures(model, of, truth)
+    ]
+    whole = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
+    return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
+
+
+def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:
+    """Probabilities and truth of a task's items whose truth is one of its classes.
+
+    Parameters
+    ----------
+    rows
+        Of one task: ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes``;
+        all classes of an item together, in one order.
+    items
+        ``item``, ``truth``.
+
+    Returns
+    -------
+    probabilities
+        ``(n_items, n_classes)`` by model; none without an item whose truth is known.
+    truth
+        ``(n_items,)`` codes of classes.
+    """
+    classes = pc.unique(rows["label"]).cast(TEXT)
+    k = len(classes)
+    names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
+    known = items.filter(items["truth"].is_valid())
+    place = pc.index_in(names, known["item"].cast(TEXT).combine_chunks())
+    codes = pc.index_in(known["truth"].cast(TEXT).take(place.combine_chunks()), classes)
+    held = codes.is_valid().to_numpy()
+    truth = codes.filter(pa.array(held)).to_numpy().astype(np.int64)
+    if not truth.size:
+        return {}, truth
+    raw, calibrated, votes = (
+        rows[name].to_numpy().astype(np.float64).reshape(-1, k)
+        for name in ("probability", "calibrated_probability", "votes")
+    )
+    votes += votes.sum(axis=0) / votes.sum()  # one more, shared as all are
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    return {"raw": raw[held], "calibrated": calibrated[held], "votes": shares[held]}, truth
+
+
+def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
+    n = truth.size
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
+    certain = confidence >= CERTAIN
+    loss = -np.log(np.maximum(probabilities[np.arange(n), truth], FLOOR))
+    half = Z * loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    error = reliability(confidence, right, right).label_error
+    yield _share(model, "accuracy", right)
+    yield calibration_row(
+        model, "log_loss", loss.mean(), n, (max(loss.mean() - half, 0.0), loss.mean() + half)
+    )
+    yield calibration_row(model, "expected_calibration_error", error, n)
+    yield _share(model, "certain_share", certain)
+    yield _share(model, "certain_accuracy", right[certain])
+
+
+def _share(model: str, statistic: str, flags: npt.NDArray[np.bool_]) -> Row:
+    n = flags.size
+    low, high = wilson_interval([flags.sum()], [n])
+    value = flags.mean() if n else np.nan
+    return calibration_row(model, statistic, float(value), n, (float(low[0]), float(high[0])))
