@@ -50,6 +50,10 @@ def add(score: argparse.ArgumentParser) -> None:
         "--normalize", action="store_true", help="divide an item's probabilities by their sum"
     )
     score.add_argument(
+        "--raw", action="store_true",
+        help="gold's probabilities are Dawid-Skene's own, not the calibrated ones",
+    )  # fmt: skip
+    score.add_argument(
         "--unknown-wrong", action="store_true", help="classes that gold does not know are wrong"
     )
 
@@ -68,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
         rounds=arguments.rounds,
         normalize=arguments.normalize,
         unknown_wrong=arguments.unknown_wrong,
+        raw=arguments.raw,
     )
     document = score(load(arguments), arguments.predictions, options, progress=say)
     document["next"] = _next(arguments, document)
@@ -90,6 +95,7 @@ def _score_text(document: Document) -> str:
     lines = [
         f"{document['campaign']} {document['release']}, {document['predictions']}",
         f"read as: {document['form']['says']}",
+        f"gold: {document['gold_column']} of label_distributions",
         *_coverage(document),
         "",
         *_figures(tasks[0] if len(tasks) == 1 else document["micro"], document),

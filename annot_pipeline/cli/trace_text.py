@@ -18,9 +18,13 @@ from annot_pipeline.cli.trace_judgments import (
     set_aside,
     without,
 )
+from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.errors import counted, printable
 
 Row = dict[str, Any]
+
+PROBABILITIES = {"calibrated_probability": "probability", "probability": "Dawid-Skene"}
+"""What is said of probabilities; releases before schema 3 have the second alone."""
 
 GOLD_TABLES = (
     "labels", "label_distributions", "prevalence", "judge_confusion", "scores", "segment_ranks",
@@ -82,7 +86,8 @@ def _headline(trace: Row) -> str:
         found = f"label {short(label['label'])}"
         if label["adjudicated"]:
             return f"{found}, decided by an expert"
-        return f"{found}, probability {share(label['probability'])}"
+        probability, _ = certainty(label)
+        return f"{found}, probability {share(probability)}"
     if score:
         return f"score {number(score['raw_mean'])}"
     own = [row["rank"] for row in trace["segment_ranks"] if row["item"] == trace["item"]]
@@ -136,13 +141,14 @@ def _answer(trace: Row) -> Iterator[str]:
 def _distribution(trace: Row) -> Iterable[str]:
     rows = trace["distribution"]
     most = max((row["votes"] for row in rows), default=0)
-    shown = [row for row in rows if row["votes"] or row["probability"] >= 5e-5]
+    kinds = [k for k in ("calibrated_probability", "probability") if rows and k in rows[0]]
+    shown = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
     yield from columns(
-        [("label", "probability", "votes")] * bool(shown)
+        [("label", *(PROBABILITIES[kind] for kind in kinds), "votes")] * bool(shown)
         + [
             (
                 short(row["label"]),
-                _share(row["probability"]),
+                *(_share(row[kind]) for kind in kinds),
                 f"{row['votes']} {'#' * round(20 * row['votes'] / max(most, 1))}",
             )
             for row in shown

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
+from annot_pipeline.contracts.certainty import CALIBRATED
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.releases import Release
 
@@ -45,6 +46,8 @@ class GoldTask:
         ``(n_items,)`` code of the label with most votes; -1 where nobody voted.
     adjudicated
         ``(n_items,)`` whether an expert decided.
+    column
+        Of ``label_distributions`` that the distribution is of.
     """
 
     name: str
@@ -54,6 +57,7 @@ class GoldTask:
     labels: Codes
     majority: Codes
     adjudicated: Flags
+    column: str
 
     @property
     def groups(self) -> Codes:
@@ -72,11 +76,19 @@ class GoldTask:
             self.labels[items],
             self.majority[items],
             self.adjudicated[items],
+            self.column,
         )
 
 
-def read_gold(release: Release) -> dict[str, GoldTask]:
+def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
     """Gold of every task that has labels.
+
+    Parameters
+    ----------
+    release
+        Whose gold.
+    raw
+        Take Dawid-Skene's probabilities, though calibrated ones are there.
 
     Raises
     ------
@@ -88,13 +100,15 @@ def read_gold(release: Release) -> dict[str, GoldTask]:
         what = "no item has a label: the tasks of this campaign are not categorical"
         do = "predictions of scores can be joined with the gold table scores"
         raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
-    distributions = dict(_by_task(release.table("label_distributions")))
+    whole = release.table("label_distributions")
+    column = "probability" if raw or CALIBRATED not in whole.schema.names else CALIBRATED
+    distributions = dict(_by_task(whole))
     prevalence = dict(_by_task(release.table("prevalence")))
     found = {}
     for task, rows in _by_task(labels):
         shares, order = distributions.get(task), prevalence.get(task)
         classes = _classes(rows, shares, order)
-        found[task] = _task(task, rows, shares, classes)
+        found[task] = _task(task, rows, shares, classes, column)
     return found
 
 
@@ -118,7 +132,11 @@ def _classes(labels: pa.Table, shares: pa.Table | None, order: pa.Table | None) 
 
 
 def _task(
-    task: str, labels: pa.Table, shares: pa.Table | None, classes: tuple[str, ...]
+    task: str,
+    labels: pa.Table,
+    shares: pa.Table | None,
+    classes: tuple[str, ...],
+    column: str,
 ) -> GoldTask:
     items = labels["item"].cast(TEXT).combine_chunks()
     codes = _codes(labels["label"], classes)
@@ -127,10 +145,11 @@ def _task(
         task,
         classes,
         items,
-        _distribution(items, codes, adjudicated, shares, classes),
+        _distribution(items, codes, adjudicated, shares, classes, column),
         codes,
         _codes(labels["majority_label"], classes),
         adjudicated,
+        column,
     )
 
 
@@ -140,12 +159,13 @@ def _distribution(
     adjudicated: Flags,
     shares: pa.Table | None,
     classes: tuple[str, ...],
+    column: str,
 ) -> Floats:
     """The model's posterior distribution; all on the decision where an expert decided."""
     found = np.zeros((len(items), len(classes)))
     if shares is not None:
         at = _places(shares["item"], items)
-        found[at, _codes(shares["label"], classes)] = shares["probability"].to_numpy()
+        found[at, _codes(shares["label"], classes)] = shares[column].to_numpy()
     decided = np.flatnonzero(adjudicated)
     found[decided] = 0.0
     found[decided, labels[decided]] = 1.0

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.contracts.certainty import CALIBRATED
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.scoring.faults import Faults
@@ -163,6 +164,7 @@ def recognise(
     item: str | None = None,
     label: str | None = None,
     form: str | None = None,
+    raw: bool = False,
 ) -> Form:
     """Tell what stands where.
 
@@ -176,6 +178,8 @@ def recognise(
         Columns, if they are not ``item`` and ``label``.
     form
         One of `FORMS`, if it is not to be guessed.
+    raw
+        Of another release take Dawid-Skene's probabilities, though calibrated ones are there.
 
     Raises
     ------
@@ -198,7 +202,8 @@ def recognise(
         form = _likely(predictions, item, task, label, label_column, by_class)
     found = Form(form, item, task)
     if form in ("labels", "long") and label_column:
-        found = Form(form, item, task, label_column, PROBABILITY if form == "long" else None)
+        known = CALIBRATED if CALIBRATED in there and not raw else PROBABILITY
+        found = Form(form, item, task, label_column, known if form == "long" else None)
     elif form == "columns":
         found = Form(form, item, task, classes=tuple(by_class.items()))
     elif form == "object":

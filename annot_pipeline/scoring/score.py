@@ -62,6 +62,8 @@ class Options:
         Divide probabilities by their sum.
     unknown_wrong
         Classes that gold does not know are wrong answers.
+    raw
+        Gold is what Dawid-Skene says, not its calibrated probabilities.
     """
 
     task: str | None = None
@@ -73,6 +75,7 @@ class Options:
     rounds: int = 1000
     normalize: bool = False
     unknown_wrong: bool = False
+    raw: bool = False
 
     def __post_init__(self) -> None:
         problems = []
@@ -132,7 +135,7 @@ def score(
     """
     release = Releases.of(campaign).get(options.release)
     predictions = read_predictions(path)
-    gold = read_gold(release)
+    gold = read_gold(release, raw=options.raw)
     tasks = choose_tasks(gold, options.task)
     form = recognise(
         predictions,
@@ -140,6 +143,7 @@ def score(
         item=options.item,
         label=options.label,
         form=options.form,
+        raw=options.raw,
     )
     faults = Faults(path.name)
     matched = match(predictions, form, gold, tasks, faults)
@@ -161,6 +165,7 @@ def score(
         "manifest_sha256": release.manifest_sha256,
         "predictions": str(path),
         "form": written.form(form, _classes(tasks[task] for task in found)),
+        "gold_column": next(iter(tasks.values())).column,
         "floor": options.floor,
         "rounds": options.rounds,
         "seed": campaign.settings.seed,

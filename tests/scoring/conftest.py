@@ -45,7 +45,11 @@ Decided = dict[tuple[str, str], str]
 
 
 def release(
-    version: str, shares: Shares, decisions: Decided | None = None, majority: Decided | None = None
+    version: str,
+    shares: Shares,
+    decisions: Decided | None = None,
+    majority: Decided | None = None,
+    calibrated: Callable[[float], float] = float,
 ) -> InMemory:
     """A release of tasks; classes are in the order of the task's first item."""
     decided, voted = decisions or {}, majority or {}
@@ -61,6 +65,7 @@ def release(
             "label": decided.get((task, item), best),
             "probability": found.get(str(best)),
             "certain": False,
+            "calibrated_certain": False,
             "n_judgments": 3 if found else 0,
             "n_judges": 3 if found else 0,
             "majority_label": voted.get((task, item), best),
@@ -85,6 +90,7 @@ def release(
                 "item": [c[1] for c in cells],
                 "label": [c[2] for c in cells],
                 "probability": [c[3] for c in cells],
+                "calibrated_probability": [calibrated(c[3]) for c in cells],
                 "votes": [0 for _ in cells],
             }
         ),

@@ -15,6 +15,7 @@ import pytest
 from annot_pipeline.cli import main
 from annot_pipeline.cli.score import NAMES
 from annot_pipeline.methods.prediction_scores import FIGURES
+from tests.scoring import conftest
 from tests.scoring.conftest import TWO_TASKS
 
 ONE = {"mood": TWO_TASKS["mood"]}
@@ -31,6 +32,40 @@ ENTROPY = {
 
 def value(part, name):
     return part["figures"][name]["value"]
+
+
+def test_gold_is_calibrated_unless_raw_is_asked_for(publish, scored):
+    halfway = {"yes": 0.65, "no": 0.35}
+
+    def calibrated(p):
+        return 0.25 + p / 2
+
+    publish(ONE, calibrated=calibrated)
+    own = "item,label,probability,calibrated_probability\na,yes,0.8,0.65\na,no,0.2,0.35\n"
+    _, found, _ = scored("release.csv", own)
+    assert found["gold_column"] == "calibrated_probability"
+    entropy = -sum(p * math.log(p) for p in halfway.values())
+    assert value(found["micro"], "entropy") == pytest.approx(entropy)
+    assert value(found["micro"], "kl") == pytest.approx(0, abs=1e-12)
+    _, raw, _ = scored("release.csv", own, "--raw")
+    assert raw["gold_column"] == "probability"
+    assert value(raw["micro"], "entropy") == pytest.approx(ENTROPY["a"])
+    assert value(raw["micro"], "kl") == pytest.approx(0, abs=1e-12)
+
+
+def test_releases_before_schema_3_have_raw_probabilities(publish, scored, monkeypatch):
+    publish(ONE)
+    whole = conftest.InMemory.table
+
+    def older(self, name):
+        return whole(self, name).drop_columns(
+            [c for c in whole(self, name).column_names if c.startswith("calibrated")]
+        )
+
+    monkeypatch.setattr(conftest.InMemory, "table", older)
+    _, found, _ = scored("model.csv", WIDE)
+    assert found["gold_column"] == "probability"
+    assert value(found["micro"], "entropy") == pytest.approx(sum(ENTROPY.values()) / 3)
 
 
 def test_probabilities_by_hand(publish, scored):

@@ -12,7 +12,7 @@ import pytest
 from annot_pipeline.cli import main
 
 ROWS = "item,judge,label\n" + "".join(
-    f"i{i:02},w{j},{'yes' if (i * 7 + j * j) % 5 < 3 else 'no'}\n"
+    f"i{i:02},w{j},{'yes' if (i % 2 == 0) == ((i * 7 + j * j) % 5 > 0) else 'no'}\n"
     for i in range(30)
     for j in range(5)
 )

@@ -41,7 +41,7 @@ class Compared:
         return self.made_of or self.table
 
 
-OF_MODEL = ("label", "model_label", "probability")
+OF_MODEL = ("label", "model_label", "probability", "calibrated_probability")
 OF_EXPERTS = ("adjudicated", "adjudicator", "adjudicated_at", "adjudication_reason")
 
 COMPARED: Mapping[str, tuple[Compared, ...]] = {
