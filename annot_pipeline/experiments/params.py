@@ -248,6 +248,32 @@ class Topology(Repeated):
             yield "n_outputs", f"is {self.n_outputs}", "3 or more: of two there is one relation"
 
 
+@dataclass(frozen=True)
+class Crowds:
+    """Crowds who label items of known class."""
+
+    repeats: int = setting(3, "crowds of each kind")
+    n_items: int = setting(1000, "items of a crowd")
+    per_item: int = setting(8, "labels an item")
+    n_judges: int = setting(60, "judges of a crowd; of the sparse kind as many as give four labels")
+    seed: int = setting(17, "of all randomness")
+
+    def __post_init__(self) -> None:
+        least = {"repeats": 1, "n_items": 20, "per_item": 1, "n_judges": self.per_item, "seed": 0}
+        problems = [
+            Problem(name, f"is {value}", f"{low} or more")
+            for name, low in least.items()
+            if (value := getattr(self, name)) < low
+        ]
+        if problems:
+            raise ConfigError(CANNOT_BE, problems)
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Labels of a campaign that knows the truth; the campaign's own settings decide."""
+
+
 def too_few(n: int, hit_size: int) -> str:
     """How many items there should be, where n cannot be ranked or do not fill a HIT; or nothing."""
     if n < 2:

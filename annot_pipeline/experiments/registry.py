@@ -14,11 +14,15 @@ from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.experiments.certainty import TABLES as CERTAINTY
+from annot_pipeline.experiments.certainty import run_certainty, run_crowds
 from annot_pipeline.experiments.figures import surprisal_figures
 from annot_pipeline.experiments.findings import surprisal_findings
 from annot_pipeline.experiments.item_experiment import run_item_experiment
 from annot_pipeline.experiments.item_replay import run_item_replay
 from annot_pipeline.experiments.params import (
+    Certainty,
+    Crowds,
     ItemExperiment,
     ItemReplay,
     SurprisalCurves,
@@ -160,7 +164,7 @@ def _check(
     if problems:
         raise ConfigError("an experiment that cannot be", problems)
     if campaign is not None:
-        names = ("curves", "gains", "reaches", "scores", "examples", *TOPOLOGY)
+        names = ("curves", "gains", "reaches", "scores", "examples", *TOPOLOGY, *CERTAINTY)
         refuse_read_back(campaign, [folder / PAGE, *(folder / f"{n}.csv" for n in names)])
 
 
@@ -198,6 +202,18 @@ def _topology(
     params: Topology, campaign: LoadedCampaign | None, _: Path | None, progress: Progress
 ) -> Result:
     return run_topology(_given(campaign), params, progress)
+
+
+def _crowds(
+    params: Crowds, _: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_crowds(params, progress)
+
+
+def _certainty(
+    _: Certainty, campaign: LoadedCampaign | None, __: Path | None, progress: Progress
+) -> Result:
+    return run_certainty(_given(campaign), progress)
 
 
 def _surprisal(
@@ -277,6 +293,22 @@ EXPERIMENTS: dict[str, Experiment] = {
             needs_campaign=True,
             oracle="",
             run=_topology,
+        ),
+        Experiment(
+            "crowds",
+            "Simulated crowds label items: whether the probabilities of labels hold.",
+            Crowds(),
+            needs_campaign=False,
+            oracle="",
+            run=_crowds,
+        ),
+        Experiment(
+            "certainty",
+            "Labels of a campaign that knows the truth: whether their probabilities hold.",
+            Certainty(),
+            needs_campaign=True,
+            oracle="",
+            run=_certainty,
         ),
     )
 }

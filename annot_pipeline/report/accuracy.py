@@ -50,8 +50,8 @@ def accuracies(tables: Mapping[str, pa.Table]) -> list[Accuracy]:
     Parameters
     ----------
     tables
-        ``labels`` (``task``, ``item``, ``label``, ``certain``, ``adjudicated``) and ``items``
-        (``item``, ``truth``).
+        ``labels`` (``task``, ``item``, ``label``, ``calibrated_certain``, ``adjudicated``) and
+        ``items`` (``item``, ``truth``).
     """
     labels, items = tables["labels"], tables["items"]
     known = items.filter(items["truth"].is_valid())
@@ -61,7 +61,7 @@ def accuracies(tables: Mapping[str, pa.Table]) -> list[Accuracy]:
     truth = known["truth"].cast(TEXT).take(place)
     right = pc.equal(labels["label"].cast(TEXT), truth).to_numpy()
     held = place.is_valid().to_numpy()
-    sure = pc.or_(labels["certain"], labels["adjudicated"]).to_numpy()
+    sure = pc.or_(labels["calibrated_certain"], labels["adjudicated"]).to_numpy()
     tasks = labels["task"].cast(TEXT).combine_chunks().dictionary_encode()
     codes = tasks.indices.to_numpy()
     found = []

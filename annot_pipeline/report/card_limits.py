@@ -40,14 +40,16 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
         return []
     found = [
         "`labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
-        "independently; on hard items they do not, and it is then too sure of itself."
+        "independently; on hard items they do not, and it is then too sure of itself. "
+        "`calibrated_probability` allows for that as far as held-out labels tell. Neither sees "
+        "where judges take one class for another all together."
     ]
-    usable = pc.or_(labels["certain"], labels["adjudicated"])
+    usable = pc.or_(labels["calibrated_certain"], labels["adjudicated"])
     n, uncertain = labels.num_rows, pc.sum(pc.invert(usable)).as_py() or 0
     if uncertain:
         found.append(
-            f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither `certain` "
-            "nor `adjudicated`."
+            f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither "
+            "`calibrated_certain` nor `adjudicated`."
         )
     single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
     if single:

@@ -34,7 +34,7 @@ class Labelled:
     n
         All of them.
     certain
-        Of the model, and certain.
+        Of the model, and certain once calibrated.
     decided, against
         Decided by an expert; of these, the model says otherwise.
     """
@@ -100,8 +100,8 @@ class Contents:
         """How the labels of each task stand."""
         labels = self.tables["labels"]
         other = pc.fill_null(pc.not_equal(labels["label"], labels["model_label"]), False)
-        rows = count_rows(labels.append_column("other", other), "task", "certain", "adjudicated",
-                          "other")  # fmt: skip
+        rows = count_rows(labels.append_column("other", other), "task", "calibrated_certain",
+                          "adjudicated", "other")  # fmt: skip
         found: dict[str, Labelled] = {}
         for (task, certain, decided, other_), n in rows.items():
             so_far = found.get(task, Labelled())

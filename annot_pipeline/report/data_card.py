@@ -29,7 +29,15 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
     "items": ("item", "truth"),
     "judges": ("task", "n_judgments", "verdict", "verdict_reason", "dropped", "test", "n_pairs"),
-    "labels": ("task", "item", "n_judgments", "label", "model_label", "certain", "adjudicated"),
+    "labels": (
+        "task",
+        "item",
+        "n_judgments",
+        "label",
+        "model_label",
+        "calibrated_certain",
+        "adjudicated",
+    ),
     "prevalence": ("task", "label", "label_order", "prevalence", "n_items"),
     "scores": ("task", "n_judgments"),
 }
@@ -239,7 +247,7 @@ def _classes(gold: Gold) -> list[str]:
     """Classes of the model, then those that only experts know; items by label."""
     model = {(row["task"], row["label"]): row for row in gold["prevalence"].to_pylist()}
     labels = gold["labels"]
-    usable = labels.filter(pc.or_(labels["certain"], labels["adjudicated"]))
+    usable = labels.filter(pc.or_(labels["calibrated_certain"], labels["adjudicated"]))
     n, n_usable = (count_rows(rows, "task", "label") for rows in (labels, usable))
     totals: Counter[str] = Counter()
     for (task, _), count in n.items():

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.reliability import reliability
 from annot_pipeline.report.figures import (
     comparison_matrix_svg,
     confusion_svg,
@@ -23,6 +24,7 @@ from annot_pipeline.report.figures import (
     p_against_seconds_svg,
     prevalence_svg,
     ranking_svg,
+    reliability_svg,
     score_histograms_svg,
 )
 
@@ -93,6 +95,35 @@ def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
             if d1.size or d2.size:
                 svg = judge_differences_svg(np.abs(d1), d2, judge)
                 drawn.append(Drawn(f"Differences of the judge with the {which} p", svg))
+    return drawn
+
+
+def reliability_figures(labels: pa.Table, items: pa.Table) -> list[Drawn]:
+    """How often labels of the model are the truth, by their probability; where truth is known.
+
+    Parameters
+    ----------
+    labels
+        ``task``, ``item``, ``label``, ``adjudicated``, ``probability``,
+        ``calibrated_probability``.
+    items
+        ``item``, ``truth``.
+    """
+    known = items.filter(items["truth"].is_valid())
+    inferred = labels.filter(pc.invert(labels["adjudicated"]))
+    place = pc.index_in(inferred["item"].cast(TEXT), known["item"].cast(TEXT).combine_chunks())
+    held = inferred.filter(place.is_valid())
+    truth = known["truth"].cast(TEXT).combine_chunks().take(place.drop_null().combine_chunks())
+    held = held.append_column("right", pc.equal(held["label"].cast(TEXT), truth))
+    drawn = []
+    for task, rows in first_tasks(held):
+        right = rows["right"].to_numpy()
+        found = [
+            reliability(rows[name].to_numpy(), right, right)
+            for name in ("probability", "calibrated_probability")
+        ]
+        svg = reliability_svg(["Dawid-Skene", "calibrated"], found)
+        drawn.append(Drawn(f"Labels by their probability, {task}", svg))
     return drawn
 
 

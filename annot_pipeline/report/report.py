@@ -52,9 +52,11 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "judges": None,
     "judgments": ("task", "fate"),
     "labels": (
-        "task", "item", "label", "probability", "certain", "adjudicated", "model_label",
-        "model_probability", "adjudicator", "adjudicated_at", "adjudication_reason",
+        "task", "item", "label", "probability", "calibrated_probability", "calibrated_certain",
+        "adjudicated", "model_label", "model_probability", "adjudicator", "adjudicated_at",
+        "adjudication_reason",
     ),
+    "label_calibration": None,
     "items": ("item", "truth"),
     "prevalence": None,
     "scores": ("task", "easl_score", "ra_score"),

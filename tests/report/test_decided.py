@@ -127,7 +127,7 @@ def test_the_card_counts_decisions_classes_and_what_is_left(card, built):
     assert sum(int(row[0]) for row in classes.values()) == 11
     assert classes["maybe"] == ["1", "9.1%", "not a class of it", "", "1"]
     assert max(map(len, card.splitlines())) < 2000
-    rest = sum(not (r["certain"] or r["adjudicated"]) for r in built.rows("labels"))
+    rest = sum(not (r["calibrated_certain"] or r["adjudicated"]) for r in built.rows("labels"))
     assert (f"{rest} of 11 items" in card) == bool(rest)
 
 
@@ -137,7 +137,7 @@ def test_the_recipe_of_the_card_keeps_decisions(card, built, monkeypatch):
     names: dict[str, pandas.DataFrame] = {}
     exec(code, names)
     soft = names["soft"]
-    assert soft.groupby(["task", "item"])["probability"].sum().round(9).eq(1).all()
+    assert soft.groupby(["task", "item"])["calibrated_probability"].sum().round(9).eq(1).all()
     decided = soft[soft["item"].isin(list(DECISIONS))]
     assert dict(zip(decided["item"], decided["label"], strict=True)) == DECISIONS
     assert soft["item"].nunique() == 11

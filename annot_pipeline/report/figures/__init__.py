@@ -20,6 +20,7 @@ from annot_pipeline.report.figures.match_quality import match_quality_svg
 from annot_pipeline.report.figures.prevalence import prevalence_svg
 from annot_pipeline.report.figures.ranking import ranking_svg
 from annot_pipeline.report.figures.rebuilt_ranks import rebuilt_ranks_svg
+from annot_pipeline.report.figures.reliability import reliability_svg
 from annot_pipeline.report.figures.score_histograms import score_histograms_svg
 from annot_pipeline.report.figures.seconds_by_length import seconds_by_length_svg
 from annot_pipeline.report.figures.segment_graph import segment_graph_svg
@@ -39,6 +40,7 @@ __all__ = [
     "prevalence_svg",
     "ranking_svg",
     "rebuilt_ranks_svg",
+    "reliability_svg",
     "score_histograms_svg",
     "seconds_by_length_svg",
     "segment_graph_svg",

@@ -14,7 +14,7 @@ def adjudicated(contents: Contents) -> str:
     found = labels.filter(labels["adjudicated"])
     if not found.num_rows:
         return ""
-    rows = found.select([name for name in found.column_names if name != "certain"]).to_pylist()
+    rows = found.select([name for name in found.column_names if "certain" not in name]).to_pylist()
     rows.sort(key=lambda row: (row["label"] == row["model_label"], row["task"], row["item"]))
     against = sum(row["model_label"] not in (None, row["label"]) for row in rows)
     columns = [

@@ -24,14 +24,17 @@ from annot_pipeline.report.markup import (
     table,
 )
 from annot_pipeline.report.release_figures import Drawn, prevalence_figures
+from annot_pipeline.report.sections.calibration import calibration
 
 MOST_ROWS = 200
 
 WORDS = (
     "A label is <strong>certain</strong> where its probability is 0.99 or more: of a hundred such "
-    "labels one or fewer should be wrong. The probability is the posterior of Dawid-Skene, which "
-    "takes judges to err independently of each other; where they share a mistake, it is too sure "
-    "of itself. Labels that are not certain are worth another judgment, or an expert."
+    "labels one or fewer should be wrong. The probability is that of Dawid-Skene, calibrated: "
+    "judges with few labels borrow from the others, and where judges repeat each other each counts "
+    "for less, both by as much as best predicts labels that were held out. What labels cannot tell "
+    "is where judges take one class for another all together. Labels that are not certain are "
+    "worth another judgment, or an expert."
 )
 
 DECIDED = (
@@ -69,6 +72,7 @@ def certainty(contents: Contents) -> str:
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
         left_out(len(tasks), MOST_ROWS, "labels.parquet"),
+        part("How far these probabilities hold", calibration(contents)),
         part("Held against known answers", _accuracies(contents)),
         part("How frequent the classes are", figures(
             prevalence_figures(contents.tables["prevalence"]),
@@ -96,7 +100,7 @@ def _counts(labels: pa.Table) -> tuple[list[str], npt.NDArray[np.int64]]:
     found = labels["task"].cast(TEXT).combine_chunks().dictionary_encode()
     names = found.dictionary.to_pylist()
     codes = found.indices.to_numpy()
-    probability = labels["probability"].to_numpy()
+    probability = labels["calibrated_probability"].to_numpy()
     decided = labels["adjudicated"].to_numpy()
     order = sorted(range(len(names)), key=names.__getitem__)
     counts = [bands_of(probability[codes == n], decided[codes == n]) for n in order]

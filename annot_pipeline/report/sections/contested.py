@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.report.contents import Contents, Document
 from annot_pipeline.report.markup import Column, Markup, join, number, paragraph, table, text
 from annot_pipeline.report.sections.item import item_page
@@ -24,7 +25,7 @@ def contested(contents: Contents) -> str:
     rows = [
         (
             Markup(f'<a href="#item-{n}">{text(trace["item"])}</a>'), trace["task"],
-            _answer(trace), (trace.get("label") or {}).get("probability"), _why(trace),
+            _answer(trace), certainty(trace.get("label") or {})[0], _why(trace),
         )
         for n, trace in enumerate(traces, 1)
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.report.contents import Document
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.markup import (
@@ -54,12 +55,13 @@ def _decision(trace: Document) -> str:
     label = trace.get("label")
     if not label:
         return ""
-    decided, share = label.get("adjudicated"), text(number(label.get("probability"), "share"))
+    decided, (probability, certain) = label.get("adjudicated"), certainty(label)
+    share = text(number(probability, "share"))
     says = f"the model gives it {share}" if decided else f"probability {share}"
     lines = [paragraph(
         f"Label: <strong>{text(label['label'])}</strong>", f", {says} " if share else " ",
         chip("other", "decided by an expert") if decided else
-        chip("passed", "certain") if label.get("certain") else chip("warn", "not certain"),
+        chip("passed", "certain") if certain else chip("warn", "not certain"),
     )]  # fmt: skip
     if decided:
         lines.append(paragraph(_expert(label)))

@@ -1,0 +1,217 @@
+"""How far the probabilities of labels hold: of simulated crowds, or of a campaign with truth.
+
+Truth takes part in nothing but the figures told here: labels are inferred and calibrated as in a
+build. What does not belong here: how that is done (infer_labels, check_calibration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import LABEL_CALIBRATION, LABEL_DISTRIBUTIONS, TEXT, TIME
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.experiments.crowds import CROWDS, CrowdParams, draw_crowd
+from annot_pipeline.experiments.figures import MOST_TASKS, Drawn
+from annot_pipeline.experiments.item_rounds import stream
+from annot_pipeline.experiments.params import Crowds
+from annot_pipeline.experiments.progress import Progress
+from annot_pipeline.experiments.tables import Cell, Table
+from annot_pipeline.experiments.temporary_build import temporary_build
+from annot_pipeline.experiments.write import Result, Section
+from annot_pipeline.methods.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.label_calibration import CalibrationParams
+from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.report.figures import reliability_svg
+from annot_pipeline.steps.by_task import ByTask
+from annot_pipeline.steps.check_calibration import check_calibration, held_against_truth
+from annot_pipeline.steps.infer_labels import infer_labels
+
+TITLE = "a campaign that knows no truth"
+TABLES = ("certainty", "held_out")
+AGAINST_TRUTH = (
+    "accuracy", "log_loss", "expected_calibration_error", "certain_share", "certain_accuracy"
+)  # fmt: skip
+SAID = {"raw": "Dawid-Skene", "calibrated": "calibrated", "votes": "votes"}
+"""Models, as people call them."""
+
+ABOUT = (
+    "Log loss in nats, of probabilities of 1e-9 at least. Certain: probability 0.99 or more. "
+    "Intervals (95%) of shares are Wilson's.",
+    "Nothing is chosen by the truth: pooling and dependence are those under which labels that were "
+    "held out are most probable.",
+)
+
+Row = Mapping[str, Any]
+
+
+def run_crowds(params: Crowds, progress: Progress) -> Result:
+    """Draw crowds of every kind, and tell how far their probabilities hold."""
+    judgments, items = [], []
+    names = [f"{kind} {n + 1}" for kind in CROWDS for n in range(params.repeats)]
+    for place, name in enumerate(names):
+        kind = CROWDS[place // params.repeats]
+        crowd = CrowdParams(kind, params.n_items, params.per_item, params.n_judges)
+        task, truth = draw_crowd(crowd, stream(params.seed, "crowds", name))
+        judgments.append(_judgments(name, task))
+        items.append(pa.table({
+            "item": [f"{name} {n}" for n in range(task.n_items)],
+            "truth": [str(k) for k in truth.tolist()],
+        }))  # fmt: skip
+    tasks = pa.table({
+        "task": names, "kind": ["categorical"] * len(names),
+        "labels": pa.nulls(len(names), pa.list_(TEXT)),
+    })  # fmt: skip
+    tables, _ = infer_labels(
+        pa.concat_tables(judgments), tasks, params=DawidSkeneParams(),
+        calibration=CalibrationParams(), seed=params.seed, progress=progress,
+    )  # fmt: skip
+    known = pa.concat_tables(items)
+    figures = check_calibration(tables["label_evidence"], tables["label_distributions"], known)
+    return certainty_result(figures, tables["label_distributions"], known)
+
+
+def run_certainty(campaign: LoadedCampaign, progress: Progress) -> Result:
+    """Infer the labels of a campaign, and tell how far their probabilities hold.
+
+    Raises
+    ------
+    AnnotError
+        Exports cannot be read; no item has a known truth.
+    """
+    wanted = {
+        "label_calibration": LABEL_CALIBRATION.schema.names,
+        "label_distributions": LABEL_DISTRIBUTIONS.schema.names,
+        "items": ("item", "truth"),
+    }
+    tables, failed = temporary_build(campaign, wanted, progress)
+    notes = [f"A gate that stops builds: {gate}" for gate in failed]
+    return certainty_result(
+        tables["label_calibration"], tables["label_distributions"], tables["items"], notes
+    )
+
+
+def certainty_result(
+    figures: pa.Table, distributions: pa.Table, items: pa.Table, notes: Sequence[str] = ()
+) -> Result:
+    """What came out, from `LABEL_CALIBRATION`, ``label_distributions`` and ``items``.
+
+    Raises
+    ------
+    ConfigError
+        No item has a known truth that is a class of its task.
+    """
+    found = {
+        (row["task"], row["model"], row["statistic"]): row
+        for row in figures.to_pylist()
+    }  # fmt: skip
+    tasks = sorted({task for task, _, statistic in found if statistic == "log_loss"})
+    if not tasks:
+        what = "no item of a categorical task has a truth that is one of its classes"
+        do = "map truth in items, see docs/campaign.md"
+        raise ConfigError(TITLE, [Problem("", what, do=do)])
+    certainty, held_out = _certainty(found, tasks), _held_out(found, tasks)
+    by_task = ByTask(distributions)
+    sections = [
+        Section(task, [Drawn("Labels by their probability", _figure(by_task[task], items))], {}, [
+            _only(table, task) for table in (certainty, held_out)
+        ])
+        for task in tasks[:MOST_TASKS]
+    ]  # fmt: skip
+    left = len(tasks) - len(sections)
+    more = [f"Figures of the first {len(sections)} of {len(tasks)} tasks."] * (left > 0)
+    return Result(
+        _findings(found, tasks), [*notes, *more, *ABOUT], [certainty, held_out], sections,
+        [
+            {"task": task, **{
+                f"{model}_{name}": found[task, model, name]["value"]
+                for model in SAID for name in AGAINST_TRUTH
+            }}
+            for task in tasks
+        ],
+    )  # fmt: skip
+
+
+def _judgments(name: str, task: LabelCodes) -> pa.Table:
+    """Labels of a crowd, as a build has them."""
+    n = task.items.size
+    judges = [f"judge {code}" for code in task.judges.tolist()]
+    return pa.table({
+        "task": [name] * n,
+        "item": [f"{name} {code}" for code in task.items.tolist()],
+        "judge": judges, "judge_id": judges,
+        "label": [str(code) for code in task.labels.tolist()],
+        "control": ["none"] * n, "fate": ["used"] * n,
+        "submitted_at": pa.nulls(n, TIME), "why": pa.nulls(n, TEXT),
+    })  # fmt: skip
+
+
+def _certainty(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
+    columns = (
+        "task", "probabilities", "items", *AGAINST_TRUTH, "certain_accuracy_low",
+        "certain_accuracy_high",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for task in tasks:
+        for model, said in SAID.items():
+            of = [found[task, model, name] for name in AGAINST_TRUTH]
+            ends = (of[-1]["ci_low"], of[-1]["ci_high"])
+            rows.append((task, said, of[0]["n"], *(row["value"] for row in of), *ends))
+    return Table("certainty", columns, tuple(rows))
+
+
+def _held_out(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
+    models = ("raw", "pooled", "calibrated", "votes")
+    columns = (
+        "task", "labels", *models, "overconfidence", "pooling", "dependence",
+        "unanimous_share", "unanimous_low", "unanimous_high",
+    )  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for task in tasks:
+        of = {key[1:]: row for key, row in found.items() if key[0] == task}
+        expected = of["pooled", "unanimous_share"]
+        rows.append((
+            task, of["raw", "held_out_log_likelihood"]["n"],
+            *(of[model, "held_out_log_likelihood"]["value"] for model in models),
+            of["raw", "overconfidence"]["value"], of["pooled", "pooling"]["value"],
+            of["calibrated", "dependence"]["value"], of["observed", "unanimous_share"]["value"],
+            expected["ci_low"], expected["ci_high"],
+        ))  # fmt: skip
+    return Table("held_out", columns, tuple(rows))
+
+
+def _only(table: Table, task: str) -> Table:
+    return Table(table.name, table.columns, tuple(row for row in table.rows if row[0] == task))
+
+
+def _figure(rows: pa.Table, items: pa.Table) -> str:
+    """Of raw and calibrated probabilities, in ten bins."""
+    probabilities, truth = held_against_truth(rows, items)
+    found = []
+    for model in ("raw", "calibrated"):
+        of = probabilities[model]
+        right = of.argmax(axis=1) == truth
+        found.append(reliability(of.max(axis=1), right, right))
+    return reliability_svg([SAID["raw"], SAID["calibrated"]], found)
+
+
+def _findings(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> list[str]:
+    def mean(model: str, name: str) -> float:
+        return float(np.mean([found[task, model, name]["value"] for task in tasks]))
+
+    def right(model: str) -> str:
+        of = [found[task, model, "certain_accuracy"] for task in tasks]
+        n = sum(row["n"] for row in of)
+        share = sum((row["value"] or 0) * row["n"] for row in of) / max(n, 1)
+        return f"of {n:,} labels called certain {share:.1%} are right" if n else "none is certain"
+
+    return [
+        f"Log loss: Dawid-Skene {mean('raw', 'log_loss'):.3f}, calibrated "
+        f"{mean('calibrated', 'log_loss'):.3f}, votes {mean('votes', 'log_loss'):.3f}.",
+        f"Dawid-Skene: {right('raw')}; calibrated: {right('calibrated')}.",
+    ]

@@ -1,0 +1,78 @@
+"""How often labels are right, by the probability that models give them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from annot_pipeline.methods.reliability import Reliability
+from annot_pipeline.methods.wilson import wilson_interval
+from annot_pipeline.report.figures.names import short
+from annot_pipeline.report.figures.scales import steps
+from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
+from annot_pipeline.report.figures.theme import SERIES, SOFT, Color
+
+KIND = "reliability"
+
+SIDE, LEFT, TOP = 300.0, 62.0, 40.0
+"""Of the square, and what is left and above, px."""
+LARGEST, SMALLEST = 13.0, 4.0
+"""Diameter of points, by the share of items in the bin, px."""
+
+
+def reliability_svg(names: Sequence[object], found: Sequence[Reliability]) -> str:
+    """Share of labels that are right against their mean probability, in bins.
+
+    On the diagonal probabilities are frequencies; below it they are too high. Vertical lines are
+    95% intervals, and points are larger where there are more items.
+
+    Parameters
+    ----------
+    names, found
+        ``(n_models,)`` at most six.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, or too many models.
+    """
+    if len(names) != len(found) or len(names) > len(SERIES):
+        raise ValueError(f"{len(names)} names, {len(found)} models, at most {len(SERIES)}")
+    if not any(of.n_items.sum() for of in found):
+        return nothing_svg(KIND, "no label whose truth is known")
+    says = "Share of labels that are right by their probability: " + ", ".join(
+        f"{short(name)} is off by {of.label_error:.3f} on average"
+        for name, of in zip(names, found, strict=True)
+    )
+    with new_sheet(KIND, LEFT + SIDE + 30, TOP + SIDE + 74, says) as sheet:
+        axes = sheet.axes(LEFT, TOP, SIDE, SIDE, x=(0, 1), y=(0, 1))
+        for side in ("x", "y"):
+            sheet.ticks(axes, side, *steps(0, 1), grid=True)
+        (diagonal,) = axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--")
+        sheet.part(diagonal, "diagonal")
+        entries: list[tuple[str, Color, str]] = []
+        for name, of, color in zip(names, found, SERIES, strict=False):
+            entries.append(("●", color, short(name)))
+            right = np.where(of.n_items > 0, of.accuracy * of.n_items, 0).round()
+            low, high = wilson_interval(right, of.n_items)
+            share = of.n_items / of.n_items.sum()
+            for place in (of.n_items > 0).nonzero()[0].tolist():
+                x, y = of.confidence[place], of.accuracy[place]
+                (interval,) = axes.plot(
+                    [x, x], [low[place], high[place]], color=(color, 0.5), linewidth=1.5
+                )
+                sheet.part(interval, "interval")
+                (point,) = axes.plot(
+                    [x], [y], linestyle="none", marker="o", color=color, markeredgewidth=0,
+                    markersize=SMALLEST + (LARGEST - SMALLEST) * share[place] ** 0.5,
+                    clip_on=False,
+                )  # fmt: skip
+                n = int(of.n_items[place])
+                tip = f"{short(name)}: {n:,} labels of probability {x:.3f}, {y:.3f} right"
+                sheet.part(point, "bin", tip)
+        sheet.key(LEFT, TOP - 16, entries)
+        sheet.text(LEFT + SIDE / 2, TOP + SIDE + 38, "mean probability", anchor="center")
+        sheet.text(16, TOP + SIDE / 2, "share right", anchor="center", upright=True)
+        sheet.note(TOP + SIDE + 60, ["Lines: 95% intervals. Larger points: more labels."])
+        return sheet.svg()

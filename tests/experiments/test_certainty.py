@@ -1,0 +1,83 @@
+"""The experiments on certainty: of simulated crowds, and of a campaign that knows the truth."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.experiments.crowds import CROWDS
+from annot_pipeline.experiments.registry import run_experiment
+from tests.experiments.experiment_runs import contents, rows, run, silent
+
+SMALL = {"repeats": 1, "n_items": 200}
+
+
+def test_crowds_are_told_for_every_kind_and_the_same_again(tmp_path):
+    found = run("crowds", tmp_path / "one", **SMALL)
+    run("crowds", tmp_path / "two", **SMALL)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    table = rows(tmp_path / "one" / "certainty.csv")
+    assert {row["task"] for row in table} == {f"{kind} 1" for kind in CROWDS}
+    assert {row["probabilities"] for row in table} == {"Dawid-Skene", "calibrated", "votes"}
+    assert {row["items"] for row in table} == {"200"}
+    loss = {(r["task"], r["probabilities"]): float(r["log_loss"]) for r in table}
+    for kind in ("correlated", "sparse"):
+        assert loss[f"{kind} 1", "calibrated"] < loss[f"{kind} 1", "Dawid-Skene"]
+    held_out = {row["task"]: row for row in rows(tmp_path / "one" / "held_out.csv")}
+    assert float(held_out["independent 1"]["dependence"]) == 0
+    assert held_out["sparse 1"]["labels"] == "1600"
+    assert len(found["numbers"]) == len(CROWDS)
+    assert "Log loss: Dawid-Skene" in found["found"][0]
+    assert (tmp_path / "one" / "experiment.html").read_text().count("<svg") == len(CROWDS)
+
+
+def campaign(folder, truth):
+    rng = random.Random(4)
+    lines = ["item,judge,label"]
+    for item in range(60):
+        for judge in rng.sample(range(12), 5):
+            right = rng.random() < 0.8
+            lines.append(f"i{item},w{judge},{'yes' if (item % 3 > 0) == right else 'no'}")
+    (folder / "labels.csv").write_text("\n".join(lines))
+    known = ["item,truth", *(f"i{n},{truth(n)}" for n in range(60))]
+    (folder / "items.csv").write_text("\n".join(known))
+    (folder / "campaign.yaml").write_text(
+        "campaign: c\nsources:\n- path: labels.csv\n  format: csv\n"
+        "  fields: {item: item, judge: judge, label: label}\n"
+        "items:\n- path: items.csv\n  format: csv\n  fields: {item: item, truth: truth}\n"
+    )
+    return load_campaign(folder / "campaign.yaml")
+
+
+def test_a_campaign_that_knows_the_truth(tmp_path):
+    given = campaign(tmp_path, lambda n: "yes" if n % 3 else "no")
+    found = run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
+    (numbers,) = found["numbers"]
+    assert numbers["task"] == "c"
+    assert 0.8 < numbers["calibrated_accuracy"] <= 1
+    assert not (tmp_path / "store").exists()
+    (calibrated,) = (
+        row for row in rows(tmp_path / "out" / "certainty.csv")
+        if row["probabilities"] == "calibrated"
+    )  # fmt: skip
+    assert calibrated["items"] == "60"
+
+
+def test_a_campaign_that_does_not(tmp_path):
+    given = campaign(tmp_path, lambda _: "maybe")
+    with pytest.raises(ConfigError, match="a campaign that knows no truth") as error:
+        run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
+    assert "map truth in items" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [({"n_items": 3}, "n_items: is 3"), ({"repeats": 0}, "repeats: is 0"),
+     ({"per_item": 70}, "n_judges: is 60")],
+)  # fmt: skip
+def test_crowds_that_cannot_be(tmp_path, settings, says):
+    with pytest.raises(ConfigError, match=says):
+        run("crowds", tmp_path, **settings)
