@@ -53,7 +53,7 @@ class CrowdParams:
 def draw_crowd(params: CrowdParams, rng: np.random.Generator) -> tuple[LabelCodes, Codes]:
     """Draw labels of a task, and the true classes ``(n_items,)``."""
     n, k = params.n_items, PREVALENCE.size
-    n_judges = n * params.per_item // FEW if params.kind == "sparse" else params.n_judges
+    n_judges = -(-n * params.per_item // FEW) if params.kind == "sparse" else params.n_judges
     truth = rng.choice(k, n, p=PREVALENCE)
     right = rng.beta(8, 3, n_judges)
     if params.kind == "spam":

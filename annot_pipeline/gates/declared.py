@@ -312,7 +312,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "overconfident_labels", "infer_labels", "labels",
-        "number of tasks whose held-out labels show that Dawid-Skene is too sure, uncalibrated",
+        "number of tasks whose held-out labels show that calibrated probabilities are too sure",
         "judges err together, or have few labels each: set dawid_skene.pooling and "
         "dawid_skene.temper to held_out",
         lambda f: named([t for t, of in f["calibrations"].items() if of["is_left_overconfident"]]),

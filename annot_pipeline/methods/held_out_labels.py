@@ -34,7 +34,7 @@ class Fold:
     given
         Codes of items and judges are those of all folds.
     n
-        ``(n_items,)`` labels given.
+        ``(n_items,)`` judges whose labels are given.
     items, judges, labels
         ``(n_held_out,)`` what is to be predicted.
     """
@@ -73,8 +73,7 @@ class HeldOutLabels:
             given = LabelCodes(
                 items[~held], judges[~held], labels[~held], n_items, n_judges, task.n_labels
             )
-            n = np.bincount(given.items, minlength=n_items)
-            folds.append(Fold(given, n, items[held], judges[held], labels[held]))
+            folds.append(Fold(given, n_judges_of(given), items[held], judges[held], labels[held]))
         return cls(folds, n_items, items.size)
 
 
@@ -98,6 +97,12 @@ def _folds(items: Codes, judges: Codes, rng: np.random.Generator) -> Codes:
     offset = rng.integers(FOLDS, size=int(items.max(initial=-1)) + 1)
     fold = (place - first + offset[item_of]) % FOLDS
     return np.asarray(fold[answer])
+
+
+def n_judges_of(task: LabelCodes) -> Codes:
+    """Judges of each item, ``(n_items,)``: repeats of a judge say nothing of other judges."""
+    pairs = np.unique(task.items * max(task.n_judges, 1) + task.judges)
+    return np.bincount(pairs // max(task.n_judges, 1), minlength=task.n_items)
 
 
 def tempered(posterior: Floats, power: Floats) -> Floats:

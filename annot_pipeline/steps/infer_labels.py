@@ -322,10 +322,10 @@ def _facts(
 
 
 def _calibration(of: Calibration) -> dict[str, Any]:
-    """What was chosen, and whether the model is too sure and was left so."""
+    """What was chosen, and whether what came of it is too sure still."""
     return {
         "pooling": of.pooling,
         "dependence": None if np.isnan(of.dependence) else of.dependence,
         "chosen_by": of.chosen_by,
-        "is_left_overconfident": of.evidence.is_overconfident and not of.changes,
+        "is_left_overconfident": of.evidence.is_left_overconfident,
     }

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 
 from annot_pipeline.experiments.crowds import CROWDS
-from annot_pipeline.methods import label_calibration
+from annot_pipeline.methods import calibration_choice
+from annot_pipeline.methods.calibration_choice import powers, shared_confusions
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene, dawid_skene_batch
-from annot_pipeline.methods.label_calibration import (
-    CalibrationParams,
-    calibrate_batch,
-    powers,
-    shared_confusions,
-)
+from annot_pipeline.methods.label_calibration import CalibrationParams, calibrate_batch
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.wilson import wilson_interval
 from tests.methods.crowds import crowd, log_loss
@@ -93,19 +89,20 @@ def test_without_pooling_and_temper_it_is_dawid_skene_to_the_last_bit():
     task, _ = crowd("correlated", 3, n_items=200)
     (fit,), (of,) = calibrated(task, params=CalibrationParams("none", 1))
     assert np.array_equal(of.posterior, fit.posterior)
-    assert (of.pooling, of.chosen_by, of.changes) == (0, "settings", False)
+    assert (of.pooling, of.chosen_by) == (0, "settings")
     assert of.evidence.raw == of.evidence.pooled == of.evidence.calibrated
+    assert of.evidence.left == of.evidence.overconfidence
 
 
 def test_numbers_are_taken_as_given():
     task, _ = crowd("correlated", 3, n_items=200)
     _, (of,) = calibrated(task, params=CalibrationParams(3.0, 0.5))
-    assert (of.pooling, of.chosen_by, of.changes) == (3.0, "settings", True)
+    assert (of.pooling, of.chosen_by) == (3.0, "settings")
     assert np.isnan(of.dependence)
     odds = of.fit.posterior[:, 0] / of.fit.posterior[:, 1]
     assert of.posterior[:, 0] / of.posterior[:, 1] == pytest.approx(np.sqrt(odds))
     _, (half,) = calibrated(task, params=CalibrationParams("held_out", 0.5))
-    assert half.pooling in label_calibration.POOLING
+    assert half.pooling in calibration_choice.POOLING
     _, (borrowed,) = calibrated(task, params=CalibrationParams(3.0, "held_out"))
     assert borrowed.pooling == 3.0
     assert borrowed.dependence > 0
@@ -134,9 +131,6 @@ def test_small_tasks_choose_together():
     _, found = calibrated(*tasks)
     assert {of.chosen_by for of in found} == {"tasks"}
     assert len({(of.pooling, of.dependence) for of in found}) == 1
-    large, _ = crowd("independent", 1, n_items=400)
-    _, mixed = calibrated(*tasks, large)
-    assert [of.chosen_by for of in mixed] == ["tasks"] * 8 + ["task"]
 
 
 def test_too_few_labels_choose_no_pooling():
@@ -147,22 +141,75 @@ def test_too_few_labels_choose_no_pooling():
     assert own.pooling == 1.0
 
 
-def test_many_labels_are_chosen_by_some_of_them(monkeypatch):
-    task, _ = crowd("correlated", 7)
-    monkeypatch.setattr(label_calibration, "MOST_LABELS", 3_000)
-    _, (of,) = calibrated(task)
-    assert 3_000 <= of.evidence.n_labels < 3_010
-    assert of.dependence >= 0.1
-    monkeypatch.setattr(label_calibration, "MOST_CHOSEN_BY", 4_000)
-    seen, curves = [], label_calibration._curves
+def chosen_by_labels(monkeypatch):
+    """Labels that each call of the choice looks at, by task."""
+    seen, curves = [], calibration_choice._curves
 
     def noted(held_out, *rest):
-        seen.append(len(held_out))
+        seen.append([of.n_labels for of in held_out])
         return curves(held_out, *rest)
 
-    monkeypatch.setattr(label_calibration, "_curves", noted)
-    calibrated(task, crowd("correlated", 8)[0], crowd("correlated", 9)[0])
-    assert seen == [1]
+    monkeypatch.setattr(calibration_choice, "_curves", noted)
+    return seen
+
+
+def test_many_labels_are_chosen_by_some_of_them(monkeypatch):
+    seen = chosen_by_labels(monkeypatch)
+    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", 4_000)
+    tasks = [crowd("correlated", seed, n_items=300)[0] for seed in (7, 8)]
+    few = [crowd("spam", seed, n_items=60)[0] for seed in range(3)]
+    _, found = calibrated(*tasks, *few)
+    assert seen == [[2_000, 2_000], [480, 480, 480]]
+    assert [of.chosen_by for of in found] == ["task"] * 2 + ["tasks"] * 3
+    assert found[0].evidence.n_labels == 2_400  # of all
+    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", 1_000)
+    seen.clear()
+    _, found = calibrated(*tasks, *few)
+    assert seen == [[1_000], [1_000]]
+    assert [of.chosen_by for of in found] == ["task"] + ["tasks"] * 4
+
+
+def test_tasks_that_choose_for_themselves_move_no_others():
+    few = [crowd("correlated", seed, n_items=60)[0] for seed in range(3)]
+    _, alone = calibrated(*few)
+    _, beside = calibrated(*few, crowd("independent", 1, n_items=400)[0])
+    for one, other in zip(alone, beside, strict=False):
+        assert np.array_equal(one.posterior, other.posterior)
+
+
+def test_where_tempering_gains_nothing_pooling_is_the_best_without_it():
+    """Of two numbers of pooling the first is best with tempering, which gains too little."""
+    curves = np.zeros((2, len(calibration_choice.DEPENDENCE), 4))
+    curves[0, 3] = [9.0, -3.0, 4.0, -2.0]
+    curves[1, 0] = [1.0, 1.0, 1.0, 1.0]
+    found = calibration_choice._best([curves], (1.0, 2.0), np.nan, "task")
+    assert (found.pooling, found.dependence) == (2.0, 0.0)
+
+
+def test_repeats_of_a_judge_are_no_judges_more():
+    task, _ = crowd("independent", 1, n_items=300)
+    twice = LabelCodes(
+        np.tile(task.items, 2), np.tile(task.judges, 2), np.tile(task.labels, 2), *task_sizes(task)
+    )
+    _, (of,) = calibrated(twice, params=CalibrationParams("none", "held_out"))
+    assert set(of.power.tolist()) == {1 / (1 + 7 * of.dependence)}
+
+
+@pytest.mark.parametrize(("pooling", "temper"), [("none", 1), ("none", 0.999), (1e-6, 1)])
+def test_what_is_left_too_sure_is_seen(pooling, temper):
+    task, _ = crowd("correlated", 3)
+    _, (of,) = calibrated(task, params=CalibrationParams(pooling, temper))
+    assert of.evidence.is_left_overconfident
+    _, (chosen,) = calibrated(task)
+    assert not chosen.evidence.is_left_overconfident
+
+
+def test_given_powers_leave_items_without_labels_alone():
+    task, _ = crowd("spam", 3, n_items=100)
+    more = replace(task, n_items=101)
+    _, (of,) = calibrated(more, params=CalibrationParams("none", 0.5))
+    assert of.power.tolist() == [0.5] * 100 + [1]
+    assert of.posterior[100] == pytest.approx(of.fit.prevalence)
 
 
 def test_nothing_and_little():

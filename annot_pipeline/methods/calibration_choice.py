@@ -1,0 +1,206 @@
+"""Pooling and dependence by which labels that were held out are most probable.
+
+A task with enough labels chooses for itself, by as many of them as leave room for all such tasks;
+the others choose together. Where these have too few labels, pooling is the usual one.
+
+What does not belong here: what is done with the choice (label_calibration).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.held_out_labels import Fold, HeldOutLabels, log_scores
+from annot_pipeline.methods.label_matrix import LabelCodes
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+ChosenBy = Literal["settings", "task", "tasks", "default"]
+
+POOLING = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+DEPENDENCE = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.75, 1.0)
+"""Where both are looked for."""
+CLEARLY = 2.0
+"""Standard errors by which tempering must gain."""
+ENOUGH = 1_000
+"""Labels of a task that chooses for itself; others choose together."""
+USUAL = 4.0
+"""Pooling where those together have not enough labels either."""
+MOST_CHOSEN_BY = 100_000
+"""Labels that tasks choose by, all that choose for themselves together, and the others."""
+MOST_LABELS = 20_000
+"""Of a task, that are held out in turn."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a task takes.
+
+    Parameters
+    ----------
+    pooling
+        Labels of each class that are borrowed.
+    dependence, temper
+        Of judges on one item; or the power that was given. The other one is NaN.
+    chosen_by
+        ``settings``, the ``task``, or several ``tasks``; ``default`` where labels are too few.
+    """
+
+    pooling: float
+    dependence: float
+    temper: float
+    chosen_by: ChosenBy
+
+    def power(self, n: Codes) -> Floats:
+        """What posteriors of items with ``n`` judges are raised to."""
+        if np.isnan(self.dependence):
+            return np.where(n > 0, self.temper, 1.0)
+        return powers(n, self.dependence)
+
+
+def powers(n: Codes, dependence: float) -> Floats:
+    """What a posterior of ``n`` judges is raised to: the inverse of Kish's design effect."""
+    return 1.0 / (1.0 + np.maximum(n - 1, 0) * dependence)
+
+
+def choose(
+    tasks: Sequence[LabelCodes],
+    seeds: Sequence[Sequence[int]],
+    *,
+    pooling: float | None,
+    temper: float | None,
+    params: DawidSkeneParams,
+) -> list[Choice]:
+    """Choose for every task.
+
+    Parameters
+    ----------
+    tasks, seeds
+        Labels, and which of them are held out together.
+    pooling, temper
+        Those that are given; None for what is to be chosen.
+    params
+        Of the fits that are compared.
+    """
+    power = np.nan if temper is None else temper
+    if pooling is not None and temper is not None:
+        return [Choice(pooling, np.nan, power, "settings")] * len(tasks)
+    candidates = POOLING if pooling is None else (pooling,)
+    large = [t for t, task in enumerate(tasks) if task.items.size >= ENOUGH]
+    large = sorted(large, key=lambda t: (-tasks[t].items.size, t))[: MOST_CHOSEN_BY // ENOUGH]
+    room = min(MOST_CHOSEN_BY // max(len(large), 1), MOST_LABELS)
+    found: dict[int, Choice] = {}
+    if large:
+        held_out = [draw(tasks[t], seeds[t], "choice", room) for t in large]
+        for t, curve in zip(large, _curves(held_out, candidates, params, power), strict=True):
+            found[t] = _best([curve], candidates, power, "task")
+    others = [t for t in range(len(tasks)) if t not in found]
+    if others:
+        together = _together([tasks[t] for t in others], [seeds[t] for t in others], candidates,
+                             power, params)  # fmt: skip
+        found |= dict.fromkeys(others, together)
+    return [found[t] for t in range(len(tasks))]
+
+
+def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> HeldOutLabels:
+    """Labels that are held out; each purpose has a stream of its own."""
+    stream = [*seed, int.from_bytes(purpose.encode(), "big")]
+    return HeldOutLabels.draw(task, np.random.default_rng(stream), most=most)
+
+
+def _together(
+    tasks: Sequence[LabelCodes],
+    seeds: Sequence[Sequence[int]],
+    pooling: Sequence[float],
+    temper: float,
+    params: DawidSkeneParams,
+) -> Choice:
+    """One choice for several tasks: by those with the most labels, as many as there is room for."""
+    chosen_by: ChosenBy = "tasks"
+    sizes = np.array([task.items.size for task in tasks])
+    if sizes.sum() < ENOUGH and len(pooling) > 1:
+        pooling, chosen_by = (USUAL,), "default"
+    order = np.argsort(-sizes, kind="stable")
+    some = order[np.cumsum(np.minimum(sizes[order], ENOUGH)) <= MOST_CHOSEN_BY].tolist()
+    held_out = [draw(tasks[t], seeds[t], "choice", ENOUGH) for t in some]
+    return _best(_curves(held_out, pooling, params, temper), pooling, temper, chosen_by)
+
+
+def shared_confusions(tasks: Sequence[LabelCodes], params: DawidSkeneParams) -> list[Floats]:
+    """The confusion ``(n_labels, n_labels)`` of each task's judges taken as one."""
+    alike = [
+        replace(task, judges=np.zeros_like(task.judges), n_judges=min(task.n_judges, 1))
+        for task in tasks
+    ]
+    k = [task.n_labels for task in tasks]
+    return [
+        fit.confusion[0] if fit.confusion.size else np.full((n, n), 1 / n)
+        for fit, n in zip(dawid_skene_batch(alike, params=params), k, strict=True)
+    ]
+
+
+def _curves(
+    held_out: Sequence[HeldOutLabels],
+    pooling: Sequence[float],
+    params: DawidSkeneParams,
+    temper: float,
+) -> list[Floats]:
+    """Log scores of each task's items, ``(n_pooling, n_dependence, n_items)``."""
+    folds = [fold for task in held_out for fold in task.folds]
+    shared = shared_confusions([fold.given for fold in folds], params)
+    fits = iter(
+        dawid_skene_batch(
+            [fold.given for _ in pooling for fold in folds],
+            params=params,
+            priors=[c * confusion for c in pooling for confusion in shared],
+        )
+    )
+    curves = [np.zeros((len(pooling), _n_powers(temper), of.n_items)) for of in held_out]
+    for c in range(len(pooling)):
+        for task, curve in zip(held_out, curves, strict=True):
+            for fold in task.folds:
+                fit = next(fits)
+                for place, power in enumerate(_powers(fold, temper)):
+                    curve[c, place] += log_scores(fold, fit, power)
+    return curves
+
+
+def _n_powers(temper: float) -> int:
+    return len(DEPENDENCE) if np.isnan(temper) else 1
+
+
+def _powers(fold: Fold, temper: float) -> list[Floats]:
+    if not np.isnan(temper):
+        return [np.where(fold.n > 0, temper, 1.0)]
+    return [powers(fold.n, dependence) for dependence in DEPENDENCE]
+
+
+def _best(
+    curves: Sequence[Floats],
+    pooling: Sequence[float],
+    temper: float,
+    chosen_by: ChosenBy,
+) -> Choice:
+    """What some tasks choose; the first of equals borrows and tempers least."""
+    items = np.concatenate(curves, axis=2)
+    total = items.sum(axis=2)
+    c, place = map(int, np.unravel_index(np.argmax(total), total.shape))
+    if not np.isnan(temper):
+        return Choice(pooling[c], np.nan, temper, chosen_by)
+    gain, error = summed(items[c, place] - items[c, 0])
+    if gain <= CLEARLY * error:  # left as it is, with the pooling that is best then
+        c, place = int(np.argmax(total[:, 0])), 0
+    return Choice(pooling[c], DEPENDENCE[place], np.nan, chosen_by)
+
+
+def summed(by_item: Floats) -> tuple[float, float]:
+    """A sum over items and its standard error."""
+    n = by_item.size
+    error = np.sqrt(n * by_item.var(ddof=1)) if n > 1 else np.inf
+    return float(by_item.sum()), float(error)

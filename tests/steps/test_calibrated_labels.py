@@ -1,0 +1,97 @@
+"""Columns of calibrated certainty, and the gate on what is left too sure."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import CERTAIN, TEXT, TIME
+from annot_pipeline.gates.run import run_gates
+from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.label_calibration import CalibrationParams
+from annot_pipeline.steps.infer_labels import infer_labels
+from tests.methods.crowds import crowd
+
+TASK, _ = crowd("correlated", 5, n_items=400)
+
+
+@pytest.fixture(scope="module")
+def inferred():
+    return {temper: infer(*temper) for temper in (("held_out", "held_out"), ("none", 1))}
+
+
+def infer(pooling, temper):
+    n = TASK.items.size
+    judges = [f"j{code}" for code in TASK.judges.tolist()]
+    judgments = pa.table({
+        "task": ["t"] * n, "item": [f"i{code:03}" for code in TASK.items.tolist()],
+        "judge": judges, "judge_id": judges, "label": list(map(str, TASK.labels.tolist())),
+        "control": ["none"] * n, "fate": ["used"] * n,
+        "submitted_at": pa.nulls(n, TIME), "why": pa.nulls(n, TEXT),
+    })  # fmt: skip
+    tasks = pa.table({
+        "task": ["t"], "kind": ["categorical"], "labels": pa.nulls(1, pa.list_(TEXT)),
+    })  # fmt: skip
+    return infer_labels(
+        judgments, tasks, params=DawidSkeneParams(),
+        calibration=CalibrationParams(pooling, temper), seed=17,
+    )  # fmt: skip
+
+
+def shares(tables, column):
+    rows = tables["label_distributions"].to_pylist()
+    return {(row["item"], row["label"]): row[column] for row in rows}
+
+
+def test_calibrated_columns_are_those_of_the_label(inferred):
+    tables, _ = inferred["held_out", "held_out"]
+    raw, calibrated = (shares(tables, name) for name in ("probability", "calibrated_probability"))
+    rows = tables["labels"].to_pylist()
+    for row in rows:
+        at = (row["item"], row["label"])
+        assert (row["probability"], row["calibrated_probability"]) == (raw[at], calibrated[at])
+        assert row["certain"] == (raw[at] >= CERTAIN)
+        assert row["calibrated_certain"] == (calibrated[at] >= CERTAIN)
+    assert sum(row["certain"] for row in rows) > 2 * sum(r["calibrated_certain"] for r in rows) > 0
+    fit = dawid_skene_batch([TASK])[0].posterior
+    assert raw["i007", "1"] == pytest.approx(fit[7, 1])
+    for item in ("i000", "i399"):
+        assert sum(calibrated[item, label] for label in "012") == pytest.approx(1)
+
+
+def test_without_calibration_columns_are_equal_and_the_gate_warns(inferred):
+    tables, facts = inferred["none", 1]
+    assert shares(tables, "probability") == shares(tables, "calibrated_probability")
+    assert facts["calibrations"]["t"]["is_left_overconfident"]
+    _, calibrated = inferred["held_out", "held_out"]
+    assert not calibrated["calibrations"]["t"]["is_left_overconfident"]
+    assert level(facts) == ("warn", "t")
+    assert level(calibrated) == ("pass", "")
+
+
+def level(facts):
+    contracts = {"labels": {"broken": [], "doubtful": [], "unchecked": []}}
+    found = run_gates("infer_labels", ["labels"], facts | {"contracts": contracts}, {})
+    return next((g.level, g.detail) for g in found if g.name == "overconfident_labels")
+
+
+def test_identity_of_classes_is_that_of_pooled_judges_too(inferred):
+    for tables, facts in inferred.values():
+        for row in tables["prevalence"].to_pylist():
+            assert row["pooled_named"] is True
+            assert row["pooled_names_truth"] is True
+        assert facts["misnamed_classes"] == []
+
+
+def test_evidence_is_told(inferred):
+    tables, facts = inferred["held_out", "held_out"]
+    found = {(row["model"], row["statistic"]): row for row in tables["label_evidence"].to_pylist()}
+    assert found["pooled", "pooling"]["value"] == facts["calibrations"]["t"]["pooling"]
+    assert found["calibrated", "dependence"]["value"] == facts["calibrations"]["t"]["dependence"]
+    of = {model: found[model, "held_out_log_likelihood"]["value"] for model in
+          ("raw", "pooled", "calibrated", "votes")}  # fmt: skip
+    assert of["calibrated"] > of["pooled"] > of["raw"]
+    assert found["raw", "overconfidence"]["ci_low"] > 0
+    unanimous = found["pooled", "unanimous_share"]
+    assert found["observed", "unanimous_share"]["value"] > unanimous["ci_high"]
+    assert unanimous["n"] == 400
