@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +29,22 @@ from annot_pipeline.report.sections.calibration import calibration
 
 MOST_ROWS = 200
 
-WORDS = (
+CERTAIN = (
     "A label is <strong>certain</strong> where its probability is 0.99 or more: of a hundred such "
-    "labels one or fewer should be wrong. The probability is that of Dawid-Skene, calibrated: "
-    "judges with few labels borrow from the others, and where judges repeat each other each counts "
-    "for less, both by as much as best predicts labels that were held out. What labels cannot tell "
-    "is where judges take one class for another all together. Labels that are not certain are "
-    "worth another judgment, or an expert."
+    "labels one or fewer should be wrong. "
+)
+HOW = {
+    "held_out": "The probability is that of Dawid-Skene, calibrated: judges with few labels borrow "
+    "from the others, and where judges repeat each other each counts for less, both by as much as "
+    "best predicts labels that were held out. ",
+    "given": "The probability is that of Dawid-Skene, calibrated by numbers that the campaign "
+    "gives, see dawid_skene under the settings. ",
+    "off": "The probability is Dawid-Skene's own: the campaign has switched calibration off. ",
+}
+"""By how calibration is set."""
+NOT_TOLD = (
+    "What labels cannot tell is where judges take one class for another all together. Labels that "
+    "are not certain are worth another judgment, or an expert."
 )
 
 DECIDED = (
@@ -67,7 +77,7 @@ def certainty(contents: Contents) -> str:
             fit.get("iterations"),
         ])  # fmt: skip
     return join([
-        paragraph(WORDS),
+        paragraph(CERTAIN + HOW[_how(contents.settings["dawid_skene"])] + NOT_TOLD),
         paragraph(DECIDED) if decided else "",
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
@@ -79,6 +89,14 @@ def certainty(contents: Contents) -> str:
             count_tasks(contents.tables["prevalence"]),
         ) + _classes(contents.tables["prevalence"])),
     ])  # fmt: skip
+
+
+def _how(settings: Mapping[str, Any]) -> str:
+    """How calibration is set."""
+    pooling, temper = settings.get("pooling"), settings.get("temper")
+    if (pooling, temper) == ("none", 1):
+        return "off"
+    return "held_out" if pooling == temper == "held_out" else "given"
 
 
 def _accuracies(contents: Contents) -> str:

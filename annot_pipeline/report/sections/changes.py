@@ -95,7 +95,7 @@ def _tables(contents: Contents) -> Iterator[str]:
         "Labels that are other, or somebody else's", labels, "labels.parquet",
         [Column("item"), Column("task", choose=True), Column("was"), Column("is"),
          Column("by whom it was", choose=True), Column("by whom it is", choose=True),
-         Column("probability was", "share"), Column("probability is", "share")],
+         Column("Dawid-Skene was", "share"), Column("Dawid-Skene is", "share")],
         lambda row: [row["item"], row["task"], row["label_old"], row["label"],
                      _by(row, "_old"), _by(row),
                      row["probability_old"], row["probability"]],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from annot_pipeline.contracts.certainty import certainty
+from annot_pipeline.contracts.certainty import CALIBRATED, certainty
 from annot_pipeline.report.contents import Document
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.markup import (
@@ -94,12 +94,12 @@ def _texts(trace: Document) -> str:
 
 
 def _distribution(trace: Document) -> str:
-    rows = sorted(
-        trace.get("distribution") or (), key=lambda r: (-(r["probability"] or 0), r["label"])
-    )
+    rows = trace.get("distribution") or ()
+    given = [(row, row.get(CALIBRATED, row["probability"])) for row in rows]
+    given.sort(key=lambda of: (-(of[1] or 0), of[0]["label"]))
     columns = [Column("class"), Column("probability", "share"), Column("as a bar"),
-               Column("votes", "count")]  # fmt: skip
-    cells = ((r["label"], r["probability"], _bar(r["probability"]), r["votes"]) for r in rows)
+               Column("Dawid-Skene", "share"), Column("votes", "count")]  # fmt: skip
+    cells = ((r["label"], p, _bar(p), r["probability"], r["votes"]) for r, p in given)
     return table("Probability of each class", columns, cells)
 
 
@@ -224,7 +224,7 @@ def _without(trace: Document) -> str:
         return ""
     if "label" in rows[0]:
         columns = [Column("without"), Column("judgments", "count"), Column("label"),
-                   Column("probability", "share"), Column("changes it")]  # fmt: skip
+                   Column("Dawid-Skene", "share"), Column("changes it")]  # fmt: skip
         cells = [
             [r["judge"], r["n_judgments"], r["label"], r["probability"],
              chip("warn", "yes") if r["flips"] else "no"]
