@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.held_out_labels import Fold, HeldOutLabels, log_scores
+from annot_pipeline.methods.held_out_labels import Fold, HeldOutLabels, fits_in_turn, log_scores
 from annot_pipeline.methods.label_matrix import LabelCodes
 
 Floats = npt.NDArray[np.float64]
@@ -154,12 +154,10 @@ def _curves(
     """Log scores of each task's items, ``(n_pooling, n_dependence, n_items)``."""
     folds = [fold for task in held_out for fold in task.folds]
     shared = shared_confusions([fold.given for fold in folds], params)
-    fits = iter(
-        dawid_skene_batch(
-            [fold.given for _ in pooling for fold in folds],
-            params=params,
-            priors=[c * confusion for c in pooling for confusion in shared],
-        )
+    fits = fits_in_turn(
+        [fold.given for _ in pooling for fold in folds],
+        params=params,
+        priors=[c * confusion for c in pooling for confusion in shared],
     )
     curves = [np.zeros((len(pooling), _n_powers(temper), of.n_items)) for of in held_out]
     for c in range(len(pooling)):

@@ -8,19 +8,26 @@ is log sum_k q[i, k] theta[j, k, l]: proper, so no model does better on average 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.dawid_skene import DawidSkeneResult, largest_of_rows
+from annot_pipeline.methods.dawid_skene import (
+    DawidSkeneParams,
+    DawidSkeneResult,
+    dawid_skene_batch,
+    largest_of_rows,
+)
 from annot_pipeline.methods.label_matrix import LabelCodes
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 FOLDS = 4
+MOST_CELLS = 2_000_000
+"""Cells of confusions, judges x classes x classes, that fits hold at once, about: some 100 MB."""
 TINY = 1e-300
 """Stands for a probability of 0, so that every log is finite."""
 
@@ -97,6 +104,26 @@ def _folds(items: Codes, judges: Codes, rng: np.random.Generator) -> Codes:
     offset = rng.integers(FOLDS, size=int(items.max(initial=-1)) + 1)
     fold = (place - first + offset[item_of]) % FOLDS
     return np.asarray(fold[answer])
+
+
+def fits_in_turn(
+    tasks: Sequence[LabelCodes],
+    *,
+    params: DawidSkeneParams,
+    priors: Sequence[Floats] | None = None,
+) -> Iterator[DawidSkeneResult]:
+    """Fits of many tasks, one after the other, made so many at a time as memory is to hold.
+
+    A fit does not depend on those beside it, so the parts change no digit.
+    """
+    cells = np.cumsum([task.n_judges * task.n_labels**2 for task in tasks])
+    part = cells // MOST_CELLS
+    for some in np.split(np.arange(len(tasks)), np.flatnonzero(np.diff(part)) + 1):
+        yield from dawid_skene_batch(
+            [tasks[t] for t in some],
+            params=params,
+            priors=None if priors is None else [priors[t] for t in some],
+        )
 
 
 def n_judges_of(task: LabelCodes) -> Codes:

@@ -52,6 +52,7 @@ from annot_pipeline.methods.dawid_skene import (
 )
 from annot_pipeline.methods.held_out_labels import (
     HeldOutLabels,
+    fits_in_turn,
     log_scores,
     log_scores_of_votes,
     n_judges_of,
@@ -113,7 +114,7 @@ class Evidence:
         What tempering Dawid-Skene would gain, and its standard error over items; the least of
         several powers is not allowed for, so a model that holds is found too sure now and then.
     left, left_error
-        The same of what was calibrated: what other powers would gain.
+        The same of what was calibrated: what lower powers would gain.
     n_labels, n_items
         Held out, and their items; 0 where nothing could be.
     """
@@ -251,8 +252,9 @@ def _evidence(
         choice.pooling for task, choice in zip(held_out, choices, strict=True) for _ in task.folds
     ]
     given = [fold.given for fold in folds]
-    raw = dawid_skene_batch(given, params=early)
-    pooled = iter(zip(raw, _pooled(given, raw, pooling, early), strict=True))
+    priors = [c * of for c, of in zip(pooling, shared_confusions(given, early), strict=True)]
+    raw = fits_in_turn(given, params=early)
+    pooled = zip(raw, fits_in_turn(given, params=early, priors=priors), strict=True)
     found = []
     for task, choice in zip(held_out, choices, strict=True):
         scores = np.zeros((3, task.n_items))
@@ -268,7 +270,8 @@ def _evidence(
             for place, dependence in enumerate(DEPENDENCE):
                 power = powers(fold.n, dependence)
                 curves[0, place] += log_scores(fold, as_it_is, power)
-                curves[1, place] += log_scores(fold, borrowed, power)
+                lower = np.minimum(power, choice.power(fold.n))  # not what is too strong already
+                curves[1, place] += log_scores(fold, borrowed, lower)
         n = task.n_labels or np.nan  # nothing held out, nothing known
         gain, error = _gain(curves[0], scores[0])
         left, left_error = _gain(curves[1], scores[2])

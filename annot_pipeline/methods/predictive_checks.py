@@ -76,13 +76,12 @@ def predictive_checks(
     if not n_items:
         nothing = Replicated(*[np.nan] * 4)
         return PredictiveChecks(nothing, nothing, 0, 0)
-    chance = np.cumsum(fit.confusion[judges], axis=2)  # (n_labels, true, observed)
+    chance = np.cumsum(fit.confusion, axis=2)  # [judge, true, observed]
     prevalence = np.cumsum(fit.prevalence)
     found = np.empty((2, REPLICATES))
-    rows = np.arange(items.size)
     for draw in range(REPLICATES):
         truth = np.minimum(np.searchsorted(prevalence, rng.random(n_items), side="right"), k - 1)
-        of, chosen = chance[rows, truth[items]], rng.random(items.size)
+        of, chosen = chance[judges, truth[items]], rng.random(items.size)
         drawn = sum((chosen >= end).astype(np.int64) for end in of.T[:-1])
         found[:, draw] = _agreement(items, drawn, n_items, k)
     pair, unanimous = (

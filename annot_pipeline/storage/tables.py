@@ -184,9 +184,7 @@ def read_unharmed(
     StoreError
         The bytes are not those that were written.
     """
-    if not is_unharmed(file):
-        raise damaged(file)
-    return read_table(file.path, columns or None, tasks)
+    return read_table(_checked(file), columns or None, tasks)
 
 
 def groups_unharmed(file: TableFile, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
@@ -197,9 +195,14 @@ def groups_unharmed(file: TableFile, columns: Sequence[str] = ()) -> Iterator[pa
     StoreError
         The bytes are not those that were written.
     """
+    yield from read_groups(_checked(file), columns or None)
+
+
+def _checked(file: TableFile) -> Path:
+    """Where a table lies whose bytes are those that were written."""
     if not is_unharmed(file):
         raise damaged(file)
-    yield from read_groups(file.path, columns or None)
+    return file.path
 
 
 def is_unharmed(file: TableFile) -> bool:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from annot_pipeline.methods import held_out_labels
 from annot_pipeline.methods.convergence import Convergence
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, DawidSkeneResult
+from annot_pipeline.methods.dawid_skene import (
+    DawidSkeneParams,
+    DawidSkeneResult,
+    dawid_skene_batch,
+)
 from annot_pipeline.methods.held_out_labels import (
     FOLDS,
     Fold,
@@ -76,6 +81,26 @@ def test_nothing_to_hold_out():
     assert (found.n_items, found.n_labels, list(found.folds)) == (0, 0, [])
     one = drawn(LabelCodes(none + 0, none, none, 0, 0, 2))
     assert one.n_labels == 0
+
+
+def test_fits_in_parts_are_those_of_one_batch(monkeypatch):
+    tasks = [crowd("spam", seed, n_items=40)[0] for seed in range(5)]
+    priors = [np.full((3, 3), float(n)) for n in range(5)]
+    whole = dawid_skene_batch(tasks, priors=priors)
+    sizes = []
+
+    def noted(some, **how):
+        sizes.append(len(some))
+        return dawid_skene_batch(some, **how)
+
+    monkeypatch.setattr(held_out_labels, "dawid_skene_batch", noted)
+    monkeypatch.setattr(held_out_labels, "MOST_CELLS", 2 * 60 * 9 + 1)
+    parts = list(held_out_labels.fits_in_turn(tasks, params=DawidSkeneParams(), priors=priors))
+    assert sizes == [2, 2, 1]
+    for one, other in zip(whole, parts, strict=True):
+        assert np.array_equal(one.posterior, other.posterior)
+        assert np.array_equal(one.confusion, other.confusion)
+    assert list(held_out_labels.fits_in_turn([], params=DawidSkeneParams())) == []
 
 
 def test_a_posterior_that_is_tempered():

@@ -54,12 +54,14 @@ def test_where_dawid_skene_is_too_sure_the_log_loss_falls(crowds, kind):
 
 @pytest.mark.parametrize("kind", CROWDS)
 def test_of_labels_called_certain_99_percent_are_right(crowds, kind):
-    for truth, _, of in crowds[kind]:
-        certain = of.posterior.max(axis=1) >= 0.99
-        right = (of.posterior.argmax(axis=1) == truth)[certain]
-        _, high = wilson_interval([right.sum()], [right.size])
-        assert right.size
-        assert high[0] >= 0.99
+    right = np.concatenate([
+        (of.posterior.argmax(axis=1) == truth)[of.posterior.max(axis=1) >= 0.99]
+        for truth, _, of in crowds[kind]
+    ])  # fmt: skip
+    _, high = wilson_interval([right.sum()], [right.size])
+    assert right.size > 100
+    assert high[0] >= 0.99
+    assert right.mean() >= 0.985
 
 
 def test_judges_who_err_together_depend_on_each_other(crowds):
@@ -202,6 +204,14 @@ def test_what_is_left_too_sure_is_seen(pooling, temper):
     assert of.evidence.is_left_overconfident
     _, (chosen,) = calibrated(task)
     assert not chosen.evidence.is_left_overconfident
+
+
+def test_what_is_not_sure_enough_is_not_left_too_sure():
+    """Higher powers would gain here, lower ones nothing."""
+    task, _ = crowd("independent", 1)
+    _, (of,) = calibrated(task, params=CalibrationParams("none", 0.1))
+    assert of.evidence.calibrated < of.evidence.pooled
+    assert not of.evidence.is_left_overconfident
 
 
 def test_given_powers_leave_items_without_labels_alone():
