@@ -65,7 +65,7 @@ def card(built: Built) -> str:
 
 def test_labels_by_whose_they_are(built):
     found = contents_of(built).labelled["decided"]
-    sure = sum(r["certain"] and not r["adjudicated"] for r in built.rows("labels"))
+    sure = sum(r["calibrated_certain"] and not r["adjudicated"] for r in built.rows("labels"))
     assert (found.n, found.certain, found.decided, found.against) == (11, sure, 4, 2)
     assert found.usable == (sure + 4) / 11
     assert contents_of(built).labelled_in_all == found
@@ -152,7 +152,7 @@ def test_labels_are_held_against_known_answers(html, card, built):
     assert every == Accuracy("decided", "all", 8, 6)
     assert every.share == 0.75
     assert every.interval == pytest.approx((0.4093, 0.9285), abs=1e-4)  # Wilson 1927
-    flags = {r["item"]: r["certain"] or r["adjudicated"] for r in built.rows("labels")}
+    flags = {r["item"]: r["calibrated_certain"] or r["adjudicated"] for r in built.rows("labels")}
     known = [f"i{n}" for n in range(8) if flags[f"i{n}"]]
     assert (sure.n, sure.right) == (len(known), len({*known} - {"i1", "i3"}))
     (told, _) = rows_of_card(card, "Labels held against known answers")

@@ -1,0 +1,152 @@
+"""What the report says of how far probabilities hold: every figure is that of the table."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.report.sections import calibration as section_module
+from annot_pipeline.report.sections.calibration import calibration
+from tests.conftest import Built
+from tests.methods.crowds import crowd
+from tests.report.report_pages import Page, build_into, contents_of, csv_text
+
+pytestmark = pytest.mark.reports
+
+FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+KNOWN, UNKNOWN = "known & told", "unknown"
+"""A task whose items have ``truth``, and one whose items have none."""
+HELD_OUT, AGREEMENT, TRUTH = (
+    "Held-out labels, mean log likelihood in nats",
+    "Agreement between judges, and what the model expects",
+    "Against the truth of item tables",
+)
+
+
+def campaign(folder: Path) -> Built:
+    judged, truths = [], []
+    for seed, task in enumerate((KNOWN, UNKNOWN)):
+        codes, truth = crowd("difficulty", seed, n_items=80)
+        judged += [
+            {"task": task, "item": f"{task} {i}", "judge": f"j{j}", "label": f"class {label}"}
+            for i, j, label in zip(codes.items, codes.judges, codes.labels, strict=True)
+        ]
+        if task == KNOWN:
+            truths = [
+                {"item": f"{task} {i}", "truth": f"class {label}"} for i, label in enumerate(truth)
+            ]
+    folder.mkdir(exist_ok=True)
+    (folder / "items.csv").write_text(csv_text(truths), encoding="utf-8")
+    document = {
+        "campaign": "sure",
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": FIELDS}],
+        "items": [{"path": "items.csv", "format": "csv",
+                   "fields": {"item": "item", "truth": "truth"}}],
+    }  # fmt: skip
+    return build_into(folder, {"a.csv": csv_text(judged)}, document)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return campaign(tmp_path_factory.mktemp("sure"))
+
+
+@pytest.fixture(scope="module")
+def html(built: Built) -> str:
+    return calibration(contents_of(built))
+
+
+@pytest.fixture(scope="module")
+def figures(built: Built) -> dict[tuple[str, str, str], dict]:
+    rows = built.rows("label_calibration")
+    return {(r["task"], r["model"], r["statistic"]): r for r in rows}
+
+
+def cells(html: str, caption: str) -> list[list[str]]:
+    """Rows of a table as they are read, its head first."""
+    text = html.split(f"<caption>{caption}", 1)[1].split("</table>", 1)[0]
+    rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in text.split("<tr")[1:]]
+    return [[re.sub(r"<[^>]*>", "", cell) for cell in row] for row in rows if row]
+
+
+def as_number(cell: str) -> float:
+    return float(cell.replace(",", "").replace("\u2212", "-").rstrip("%")) / (
+        100 if cell.endswith("%") else 1
+    )
+
+
+def test_held_out_labels_by_task(html, figures):
+    head, *rows = cells(html, HELD_OUT)
+    assert [row[0] for row in rows] == ["known &amp; told", UNKNOWN]
+    for row, task in zip(rows, (KNOWN, UNKNOWN), strict=True):
+        statistic = "held_out_log_likelihood"
+        for name, model in (
+            ("Dawid-Skene", "raw"), ("pooled", "pooled"), ("calibrated", "calibrated"),
+            ("votes", "votes"),
+        ):  # fmt: skip
+            value = figures[task, model, statistic]["value"]
+            assert as_number(row[head.index(name)]) == pytest.approx(value, abs=6e-4)
+        assert int(row[head.index("labels")]) == figures[task, "raw", statistic]["n"] > 0
+        pooled = figures[task, "pooled", "pooling"]["value"]
+        assert as_number(row[head.index("labels borrowed")]) == pytest.approx(pooled, rel=1e-3)
+        of_judges = figures[task, "calibrated", "dependence"]["value"]
+        assert as_number(row[head.index("dependence of judges")]) == pytest.approx(of_judges)
+
+
+def test_agreement_and_what_is_expected(html, figures):
+    _, *rows = cells(html, AGREEMENT)
+    for row, task in zip(rows, (KNOWN, UNKNOWN), strict=True):
+        _, pairs, expected, unanimous, of_items = row
+        for cell, interval, statistic in (
+            (pairs, expected, "pairwise_agreement"), (unanimous, of_items, "unanimous_share"),
+        ):  # fmt: skip
+            observed = figures[task, "observed", statistic]["value"]
+            ends = figures[task, "pooled", statistic]
+            assert as_number(cell) == pytest.approx(observed, abs=6e-4)
+            assert [as_number(end) for end in interval.split(" to ")] == pytest.approx(
+                [ends["ci_low"], ends["ci_high"]], abs=6e-4
+            )
+
+
+def test_only_tasks_with_truth_are_held_against_it(html, figures):
+    head, *rows = cells(html, TRUTH)
+    assert [row[:2] for row in rows] == [
+        ["known &amp; told", model] for model in ("raw", "calibrated", "votes")
+    ]
+    for row in rows:
+        for name, statistic in (
+            ("log loss", "log_loss"), ("accuracy", "accuracy"),
+            ("calibration error", "expected_calibration_error"), ("certain", "certain_share"),
+        ):  # fmt: skip
+            value = figures[KNOWN, row[1], statistic]["value"]
+            assert as_number(row[head.index(name)]) == pytest.approx(value, abs=6e-4)
+        right = figures[KNOWN, row[1], "certain_accuracy"]
+        told = row[head.index("of these right (95%)")]
+        assert (as_number(told.split(" ", 1)[0]) if told else None) == (
+            pytest.approx(right["value"], abs=6e-4) if right["n"] else None
+        )
+
+
+def test_a_reliability_diagram_for_each_task_with_truth(html, built):
+    page = Page(html)
+    assert len(page.all("figure")) == 1
+    assert "known &amp; told" in html.split("<figure", 1)[1].split("</figure>", 1)[0]
+    report = (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
+    assert all(f"<caption>{caption}" in report for caption in (HELD_OUT, AGREEMENT, TRUTH))
+
+
+def test_what_is_not_shown_is_said(built, monkeypatch):
+    monkeypatch.setattr(section_module, "MOST_TASKS", 1)
+    html = calibration(contents_of(built))
+    assert len(cells(html, HELD_OUT)) == 2
+    assert "label_calibration.parquet" in html
+    assert UNKNOWN not in html
+
+
+def test_nothing_was_labelled(built):
+    contents = contents_of(built)
+    none = contents.tables["label_calibration"].slice(0, 0)
+    object.__setattr__(contents, "tables", {**contents.tables, "label_calibration": none})
+    assert calibration(contents) == ""
