@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 from annot_pipeline.config import Campaign
@@ -25,29 +27,52 @@ def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[
     document = settings.model_dump(
         mode="json", by_alias=True, exclude={"tasks": {"__all__": {"question"}}}
     )
-    found = {}
-    for key in keys:
-        value = document
-        for part in key.split("."):
-            value = value[part]
-        found[key] = value
-    return found
+    return {key: reduce(getitem, key.split("."), document) for key in keys}
 
 
-def told_document(settings: Campaign) -> dict[str, Any]:
-    """Settings that a release tells: those that move numbers, and what they are about."""
-    whole = settings.model_dump(mode="json", by_alias=True)
-    return settings_document(settings) | {name: whole[name] for name in ("tasks", "about")}
+def told_document(settings: Campaign, kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Settings that a release tells: those that move numbers, and what they are about.
+
+    Parameters
+    ----------
+    settings
+        Of a campaign.
+    kept
+        The settings as the store keeps them. Those that the annot-pipeline of then did not know
+        are at their defaults since, and were not told.
+    """
+    document = settings.model_dump(mode="json", by_alias=True)
+    if kept is not None:
+        document = _known(document, kept)
+    keys = [key for key in MOVING if _holds(document, key)]
+    told = {key: reduce(getitem, key.split("."), document) for key in keys}
+    return told | {name: document[name] for name in ("tasks", "about") if name in document}
 
 
-def settings_hash(settings: Campaign, key_fingerprint: str) -> str:
-    """SHA-256 over all that can move a number or a published name, and what it is about.
+def settings_hash(
+    settings: Campaign, key_fingerprint: str, kept: Mapping[str, Any] | None = None
+) -> str:
+    """SHA-256 over `told_document` and the key of the judges' names.
 
     A licence that is mended has to be published, though no number moves.
     """
-    document = told_document(settings)
-    document["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
-    return digest(document)
+    told = told_document(settings, kept)
+    told["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
+    return digest(told)
+
+
+def _holds(document: Mapping[str, Any], key: str) -> bool:
+    section, _, name = key.partition(".")
+    return section in document and (not name or name in document[section])
+
+
+def _known(value: Any, kept: Any) -> Any:
+    """What of a value an earlier one has keys for."""
+    if isinstance(value, dict) and isinstance(kept, Mapping):
+        return {key: _known(inner, kept[key]) for key, inner in value.items() if key in kept}
+    if isinstance(value, list) and isinstance(kept, list) and len(value) == len(kept):
+        return [_known(*both) for both in zip(value, kept, strict=True)]
+    return value
 
 
 def signature(settings: Campaign) -> str:

@@ -7,6 +7,7 @@ not the globs. What does not belong here: what is asked of the recomputed tables
 from __future__ import annotations
 
 import dataclasses
+import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -81,7 +82,7 @@ def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
     key = present_key(settings.privacy, campaign.store)
     if key is None:
         raise StoreError(title, [no_key(settings.privacy)])
-    if settings_hash(settings, derive(key, "fingerprint")) != wanted:
+    if settings_hash(settings, derive(key, "fingerprint"), json.loads(text)) != wanted:
         what = "the settings that are kept, or the key of the judges' names, are not those of then"
         do = f"set ${settings.privacy.key_env} to the key of then, or restore the store"
         raise StoreError(title, [Problem("", what, do=do)])

@@ -5,6 +5,7 @@ What does not belong here: what would have been published in between (states).
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -62,9 +63,10 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     if present_key(settings.privacy, campaign.store) is None:
         return None
-    told = {name: told_document(settings).get(name) for name in release.manifest["settings"]}
+    told = told_document(settings, json.loads(text))
     apart = ("sources", "privacy")  # there, published settings hide who judged
-    differ = [n for n in told if n not in apart and told[n] != release.manifest["settings"][n]]
+    published = release.manifest["settings"].items()
+    differ = [name for name, value in published if name not in apart and told.get(name) != value]
     return None if differ else settings
 
 

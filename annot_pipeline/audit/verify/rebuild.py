@@ -13,6 +13,7 @@ from annot_pipeline.audit.recompute import recomputation, recomputed_tables
 from annot_pipeline.audit.verify.difference import Difference, first_difference
 from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import AnnotError, first_of, shorten
 from annot_pipeline.pipeline import MAKER, stages_for
 from annot_pipeline.storage.queries import sql_digest
@@ -35,9 +36,9 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     Returns
     -------
     dict
-        ``version``; ``tables`` compared and how many are ``equal``; ``other_code``: packages and
-        code that are not those of then; ``differences``, the first of each table; ``error``: why
-        it could not be built, else null.
+        ``version``; ``tables`` compared and how many are ``equal``; ``other_code``: packages,
+        schema and code that are not those of then; ``differences``, the first of each table;
+        ``error``: why it could not be built, else null.
     """
     other = other_code(release)
     tables = {t["name"]: t for t in release.manifest["tables"] if t["name"] in MAKER}
@@ -73,6 +74,8 @@ def other_code(release: Release) -> list[str]:
     then = manifest["packages"] | {"annot-pipeline": manifest["code"].get("annot-pipeline")}
     other = [name for name in sorted(now) if then.get(name) not in (None, now[name])]
     found = [f"{name} {then[name]}, now {now[name]}" for name in other]
+    if manifest["schema_version"] != SCHEMA_VERSION:
+        found.append(f"schema {manifest['schema_version']}, now {SCHEMA_VERSION}")
     if manifest["code"].get("sql") not in (None, sql_digest()):
         found.append("other queries (sql)")
     runs = {run["stage"]: run["code_version"] for run in manifest["runs"]}

@@ -1,0 +1,123 @@
+"""Releases of an earlier annot-pipeline, which knew fewer settings: compared, and built again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from annot_pipeline.audit.verify.everything import verify
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
+from annot_pipeline.signature import digest, settings_hash, told_document
+from annot_pipeline.storage.keys import derive
+from tests.audit.two_releases import KEY, build, build_two, manifest_of, rewrite
+
+NEW = ("pooling", "temper")
+"""Settings of ``dawid_skene`` that the earlier version did not know."""
+
+
+@pytest.fixture(scope="module")
+def upgraded(tmp_path_factory) -> Path:
+    """A campaign whose first release is one of a version before calibration, of schema 2."""
+    folder = build_two(tmp_path_factory.mktemp("upgraded") / "campaign")
+    store = folder / "store" / "settings"
+    [kept] = store.iterdir()
+    settings = load_campaign(folder).settings
+    document = told_document(settings)
+    for name in NEW:
+        del document["dawid_skene"][name]
+    document["privacy"] = {
+        "pseudonymize": True, "key": derive(KEY.encode(), "fingerprint"),
+    }  # fmt: skip
+    whole = json.loads(kept.read_text())
+    for name in NEW:
+        del whole["dawid_skene"][name]
+    (store / f"{digest(document)}.json").write_text(json.dumps(whole))
+
+    def earlier(manifest):
+        manifest["settings_hash"] = digest(document)
+        manifest["schema_version"] = 2
+        for name in NEW:
+            del manifest["settings"]["dawid_skene"][name]
+
+    rewrite(folder, "v0001", earlier)
+    return folder
+
+
+def test_what_was_not_known_is_no_part_of_the_hash(upgraded):
+    settings = load_campaign(upgraded).settings
+    kept = settings.model_dump(mode="json", by_alias=True)
+    assert settings_hash(settings, "k", kept) == settings_hash(settings, "k")
+    del kept["dawid_skene"]["temper"]
+    assert settings_hash(settings, "k", kept) != settings_hash(settings, "k")
+    whole = told_document(settings)
+    assert told_document(settings, kept)["dawid_skene"] == {
+        name: value for name, value in whole["dawid_skene"].items() if name != "temper"
+    }
+    del kept["dawid_skene"], kept["easl"]["margin"], kept["sources"][0]["format"]
+    told = told_document(settings, kept)
+    assert list(whole) == [*list(whole)[:6], "dawid_skene", *list(whole)[7:]]
+    assert list(told) == [name for name in whole if name not in ("dawid_skene", "easl.margin")]
+    assert "format" in whole["sources"][0]
+    assert "format" not in told["sources"][0]
+
+
+def test_it_is_compared_with_causes(upgraded, monkeypatch, capsys):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    assert main(["diff", str(upgraded), "v0001", "v0002", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["causes_found"]
+    assert {s["path"] for s in document["inputs"]["settings"]} == {
+        "dawid_skene.pooling", "dawid_skene.temper",
+    }  # fmt: skip
+    assert {cause for row in document["rows"] for cause in row["causes"]} == {"new judgments"}
+
+
+def test_it_is_compared_where_the_key_is_another(upgraded, monkeypatch, capsys):
+    monkeypatch.setenv("ANNOT_KEY", "another key for tests, long enough to be one")
+    assert main(["diff", str(upgraded), "v0001", "v0002"]) == 0
+    assert "setting dawid_skene.temper" in capsys.readouterr().out
+
+
+def test_tables_that_are_not_the_same_are_of_another_schema(upgraded, monkeypatch):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    path = upgraded / "gold" / "v0001" / "items.parquet"
+
+    def forged(manifest):
+        [entry] = [t for t in manifest["tables"] if t["name"] == "items"]
+        entry["sha256"] = "0" * 64
+
+    before = manifest_of(upgraded, "v0001")
+    rewrite(upgraded, "v0001", forged)
+    try:
+        document = verify(load_campaign(upgraded), "v0001", rebuild=True)
+    finally:
+        rewrite(upgraded, "v0001", lambda manifest: manifest.update(before))
+    [rebuilt] = document["rebuilt"]
+    assert rebuilt["other_code"] == ["schema 2, now 3"]
+    assert rebuilt["error"] is None
+    [finding] = [f for f in document["findings"] if "rebuilt" in f["what"]]
+    assert finding["file"].endswith(path.name)
+    assert finding["do"].startswith("made by other code: schema 2, now 3")
+
+
+def test_settings_that_were_edited_are_not_trusted(upgraded, monkeypatch):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    wanted = manifest_of(upgraded, "v0001")["settings_hash"]
+    path = upgraded / "store" / "settings" / f"{wanted}.json"
+    text = path.read_text()
+    path.write_text(text.replace('"smoothing": 0.01', '"smoothing": 0.5'))
+    assert path.read_text() != text
+    try:
+        document = verify(load_campaign(upgraded), "v0001", rebuild=True)
+    finally:
+        path.write_text(text)
+    assert "are not those of then" in document["rebuilt"][0]["error"]
+
+
+def test_the_next_build_publishes_on(upgraded, monkeypatch):
+    monkeypatch.setenv("ANNOT_KEY", KEY)
+    build(upgraded, {"a.csv": "item,judge,label\ni0,w0,a\ni0,w1,a\n"})
+    assert manifest_of(upgraded, "v0003")["parent"]["version"] == "v0002"
