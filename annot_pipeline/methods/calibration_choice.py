@@ -69,6 +69,11 @@ def powers(n: Codes, dependence: float) -> Floats:
     return 1.0 / (1.0 + np.maximum(n - 1, 0) * dependence)
 
 
+def every_power(n: Codes) -> Floats:
+    """`powers` of each `DEPENDENCE`, ``(n_dependence, n_items)``."""
+    return np.stack([powers(n, dependence) for dependence in DEPENDENCE])
+
+
 def choose(
     tasks: Sequence[LabelCodes],
     seeds: Sequence[Sequence[int]],
@@ -164,8 +169,7 @@ def _curves(
         for task, curve in zip(held_out, curves, strict=True):
             for fold in task.folds:
                 fit = next(fits)
-                for place, power in enumerate(_powers(fold, temper)):
-                    curve[c, place] += log_scores(fold, fit, power)
+                curve[c] += log_scores(fold, fit, _powers(fold, temper))
     return curves
 
 
@@ -173,10 +177,10 @@ def _n_powers(temper: float) -> int:
     return len(DEPENDENCE) if np.isnan(temper) else 1
 
 
-def _powers(fold: Fold, temper: float) -> list[Floats]:
+def _powers(fold: Fold, temper: float) -> Floats:
     if not np.isnan(temper):
-        return [np.where(fold.n > 0, temper, 1.0)]
-    return [powers(fold.n, dependence) for dependence in DEPENDENCE]
+        return np.where(fold.n > 0, temper, 1.0)[None]
+    return every_power(fold.n)
 
 
 def _best(

@@ -141,11 +141,33 @@ def tempered(posterior: Floats, power: Floats) -> Floats:
     return np.where(power[:, None] == 1, posterior, found)
 
 
-def log_scores(fold: Fold, fit: DawidSkeneResult, power: Floats) -> Floats:
-    """Log scores of the labels held out, summed by item: ``(n_items,)``."""
-    posterior = tempered(fit.posterior, power)
+def log_scores(fold: Fold, fit: DawidSkeneResult, powers: Floats) -> Floats:
+    """Log scores of the labels held out, summed by item, under each of some powers.
+
+    Parameters
+    ----------
+    fold, fit
+        The labels, and the model fitted to those that are given.
+    powers
+        ``(n_powers, n_items)``, in (0, 1], that posteriors are raised to.
+
+    Returns
+    -------
+    ``(n_powers, n_items)``.
+    """
+    with np.errstate(divide="ignore"):  # a class that cannot be stays so: exp(-inf) is 0
+        logs = np.log(fit.posterior)
+    logs -= largest_of_rows(logs)  # 0, whatever the power
     chance = fit.confusion[fold.judges, :, fold.labels]
-    return _by_item(fold, np.einsum("nk,nk->n", posterior[fold.items], chance))
+    found = np.empty(powers.shape)
+    some = max(1, MOST_CELLS // max(logs.size, 1))
+    for first in range(0, len(powers), some):
+        part = slice(first, first + some)
+        shares = np.exp(powers[part, :, None] * logs)
+        total = np.einsum("pik->pi", shares)  # sum over few columns is slow
+        right = np.einsum("pnk,nk->pn", shares[:, fold.items], chance) / total[:, fold.items]
+        found[part] = [_by_item(fold, of_power) for of_power in right]
+    return found
 
 
 def log_scores_of_votes(fold: Fold) -> Floats:

@@ -41,7 +41,7 @@ from annot_pipeline.methods.calibration_choice import (
     ChosenBy,
     choose,
     draw,
-    powers,
+    every_power,
     shared_confusions,
     summed,
 )
@@ -262,16 +262,13 @@ def _evidence(
         curves = np.zeros((2, len(DEPENDENCE), task.n_items))
         for fold in task.folds:
             as_it_is, borrowed = next(pooled)
-            one = np.ones(fold.n.shape)
-            scores[0] += log_scores(fold, as_it_is, one)
-            scores[1] += log_scores(fold, borrowed, one)
-            scores[2] += log_scores(fold, borrowed, choice.power(fold.n))
+            one, chosen, every = np.ones(fold.n.shape), choice.power(fold.n), every_power(fold.n)
+            lower = np.minimum(every, chosen)  # not what is too strong already
+            of_raw = log_scores(fold, as_it_is, np.stack([one, *every]))
+            of_pooled = log_scores(fold, borrowed, np.stack([one, chosen, *lower]))
+            scores += np.stack([of_raw[0], *of_pooled[:2]])
+            curves += np.stack([of_raw[1:], of_pooled[2:]])
             of_votes += log_scores_of_votes(fold)
-            for place, dependence in enumerate(DEPENDENCE):
-                power = powers(fold.n, dependence)
-                curves[0, place] += log_scores(fold, as_it_is, power)
-                lower = np.minimum(power, choice.power(fold.n))  # not what is too strong already
-                curves[1, place] += log_scores(fold, borrowed, lower)
         n = task.n_labels or np.nan  # nothing held out, nothing known
         gain, error = _gain(curves[0], scores[0])
         left, left_error = _gain(curves[1], scores[2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -113,7 +115,7 @@ def test_a_posterior_that_is_tempered():
     assert flat[0].tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-8)
 
 
-def test_scores_by_hand():
+def test_scores_by_hand(monkeypatch):
     """Two items, two judges, two classes; the second judge's label of item 0 is held out."""
     given = LabelCodes(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1, 1]), 2, 2, 2)
     fold = Fold(given, np.array([1, 2]), np.array([0]), np.array([1]), np.array([1]))
@@ -123,9 +125,14 @@ def test_scores_by_hand():
         Convergence(True, 1, "posterior", np.zeros(2), np.zeros(2)), DawidSkeneParams(),
     )  # fmt: skip
     by_hand = np.log(0.9 * 0.4 + 0.1 * 0.9)
-    assert log_scores(fold, fit, np.ones(2)).tolist() == pytest.approx([by_hand, 0])
     rooted = np.log(0.75 * 0.4 + 0.25 * 0.9)
-    assert log_scores(fold, fit, np.full(2, 0.5)).tolist() == pytest.approx([rooted, 0])
+    powers = np.array([[1.0, 1.0], [0.5, 0.5], [0.5, 1e-3]])
+    found = log_scores(fold, fit, powers)
+    assert found == pytest.approx(np.array([[by_hand, 0], [rooted, 0], [rooted, 0]]))
+    monkeypatch.setattr(held_out_labels, "MOST_CELLS", 1)  # one power at a time
+    assert np.array_equal(log_scores(fold, fit, powers), found)
+    sure = replace(fit, posterior=np.array([[1.0, 0.0], [0.2, 0.8]]))
+    assert log_scores(fold, sure, powers)[:, 0] == pytest.approx(np.log(0.4))  # 0 stays 0
     # one vote for 0; all votes, and one more for each class: 2 of 5 for 0, 3 of 5 for 1
     votes = np.log((0 + 3 / 5) / (1 + 1))
     assert log_scores_of_votes(fold).tolist() == pytest.approx([votes, 0])
