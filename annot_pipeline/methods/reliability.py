@@ -4,7 +4,8 @@ Items are put in bins of equal width by the probability of the class that was pr
 bin the mean probability is held against how often the class was right, by gold's distribution
 and by its label. The expected calibration error is the mean gap, bins weighing by their items
 (Naeini, Cooper & Hauskrecht 2015; Guo et al. 2017). It is biased upwards where bins hold few
-items, and a bootstrap adds to the bias: no interval is given.
+items. Its standard error takes it for what it is once it is known on which side of the diagonal
+each bin lies, a mean over items: a bootstrap would add to the bias.
 
 Degenerate input: a bin without items is NaN; without items so are the errors.
 """
@@ -36,6 +37,8 @@ class Reliability:
         Their mean chance of being right by gold's distribution, and their share right.
     error, label_error
         Expected calibration error against gold's distribution, and against its label.
+    label_error_se
+        Standard error of the latter; NaN with fewer than two items.
     """
 
     low: Floats
@@ -46,6 +49,7 @@ class Reliability:
     accuracy: Floats
     error: float
     label_error: float
+    label_error_se: float
 
 
 def reliability(
@@ -93,4 +97,7 @@ def reliability(
         gaps = np.where(n > 0, np.abs(means[0] - found), 0.0)
         return float((gaps * n).sum() / n.sum()) if n.sum() else float("nan")
 
-    return Reliability(edges[:-1], edges[1:], n, *means, error(means[1]), error(means[2]))
+    side = np.sign(means[2] - means[0])[place]
+    se = np.std(side * (hit - sure), ddof=1) / np.sqrt(hit.size) if hit.size > 1 else np.nan
+    errors = error(means[1]), error(means[2]), float(se)
+    return Reliability(edges[:-1], edges[1:], n, *means, *errors)

@@ -10,7 +10,15 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import share_text
 from annot_pipeline.errors import first_of
+from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.markdown import escape
+
+CALIBRATED = {
+    "held_out": "`calibrated_probability` allows for that as far as held-out labels tell.",
+    "given": "`calibrated_probability` allows for that by numbers that the campaign gives.",
+    "off": "So is `calibrated_probability`: the campaign has switched calibration off.",
+}
+"""By how calibration is set."""
 
 
 def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
@@ -41,8 +49,8 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
     found = [
         "`labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
         "independently; on hard items they do not, and it is then too sure of itself. "
-        "`calibrated_probability` allows for that as far as held-out labels tell. Neither sees "
-        "where judges take one class for another all together."
+        f"{CALIBRATED[how_calibrated(manifest['settings']['dawid_skene'])]} Neither sees where "
+        "judges take one class for another all together."
     ]
     usable = pc.or_(labels["calibrated_certain"], labels["adjudicated"])
     n, uncertain = labels.num_rows, pc.sum(pc.invert(usable)).as_py() or 0

@@ -94,7 +94,9 @@ def by_certainty(sums: ScoreSums) -> list[Document]:
 
 def calibration(found: Reliability) -> Document:
     """The errors, and their bins."""
-    names = [f.name for f in fields(found) if f.name not in ("error", "label_error")]
+    names = [
+        f.name for f in fields(found) if f.name not in ("error", "label_error", "label_error_se")
+    ]
     columns = [getattr(found, name).tolist() for name in names]
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     return {

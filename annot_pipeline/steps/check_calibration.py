@@ -94,15 +94,18 @@ def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
     certain = confidence >= CERTAIN
     loss = -np.log(np.maximum(probabilities[np.arange(n), truth], FLOOR))
-    half = Z * loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    error = reliability(confidence, right, right).label_error
+    se = loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    found = reliability(confidence, right, right)
     yield _share(model, "accuracy", right)
-    yield calibration_row(
-        model, "log_loss", loss.mean(), n, (max(loss.mean() - half, 0.0), loss.mean() + half)
-    )
-    yield calibration_row(model, "expected_calibration_error", error, n)
+    yield _mean(model, "log_loss", loss.mean(), se, n)
+    yield _mean(model, "expected_calibration_error", found.label_error, found.label_error_se, n)
     yield _share(model, "certain_share", certain)
     yield _share(model, "certain_accuracy", right[certain])
+
+
+def _mean(model: str, statistic: str, mean: float, se: float, n: int) -> Row:
+    """A mean that is 0 at least, with its normal interval."""
+    return calibration_row(model, statistic, mean, n, (max(mean - Z * se, 0.0), mean + Z * se))
 
 
 def _share(model: str, statistic: str, flags: npt.NDArray[np.bool_]) -> Row:

@@ -240,8 +240,8 @@ def test_of_labels_those_that_one_judge_flips_come_first(build_campaign):
     built = build_campaign({"a.csv": ROWS})
     release = built.publication.release
     found = contested(release.folder, release.manifest, 20)
-    entropy = {r["item"]: r["entropy"] for r in released(built, "labels")}
+    sure = {r["item"]: r["calibrated_probability"] for r in released(built, "labels")}
     flipped = {item: bool(asked(built, item)[0]["flipped_by"]) for _, item in found}
     assert set(flipped.values()) == {True, False}
-    order = [(not flipped[item], -entropy[item]) for _, item in found]
+    order = [(not flipped[item], sure[item]) for _, item in found]
     assert order == sorted(order)

@@ -18,6 +18,9 @@ def test_bins_by_hand():
     assert found.accuracy == pytest.approx([0, np.nan, 0.5, np.nan, 1], nan_ok=True)
     assert found.error == pytest.approx((0.2 + 2 * 0.025 + 2 * 0.125) / 5)
     assert found.label_error == pytest.approx((0 + 2 * 0.075 + 2 * 0.025) / 5)
+    gaps = [-(1 - 0.55), -(0 - 0.6), 1 - 0.95, 1 - 1.0, 0]  # on the side of the bin's own gap
+    assert np.mean(gaps) == pytest.approx(found.label_error)
+    assert found.label_error_se == pytest.approx(np.std(gaps, ddof=1) / np.sqrt(5))
     assert found.low.tolist() == [0, 0.2, 0.4, 0.6, 0.8]
 
 
@@ -31,9 +34,25 @@ def test_probabilities_that_are_frequencies_have_no_error():
     assert found.label_error < 0.01
 
 
+def test_the_standard_error_is_that_of_many_draws():
+    """A model too sure by .1 on half of its items and by .2 on the others: .15 on the whole."""
+    rng = np.random.default_rng(7)
+    sure = np.repeat([0.75, 0.95], 200)
+    drawn = [
+        reliability(sure, sure, rng.random(400) < np.repeat([0.65, 0.75], 200))
+        for _ in range(2_000)
+    ]
+    errors = np.array([found.label_error for found in drawn])
+    ses = np.array([found.label_error_se for found in drawn])
+    assert errors.mean() == pytest.approx(0.15, abs=0.002)
+    assert ses.mean() == pytest.approx(errors.std(), rel=0.05)
+    assert np.mean(np.abs(errors - 0.15) < 1.96 * ses) == pytest.approx(0.95, abs=0.015)
+
+
 def test_nothing_and_what_does_not_fit():
     found = reliability([], [], [])
-    assert np.isnan([found.error, found.label_error]).all()
+    assert np.isnan([found.error, found.label_error, found.label_error_se]).all()
+    assert np.isnan(reliability([0.5], [1], [1]).label_error_se)
     assert found.n_items.tolist() == [0] * 10
     with pytest.raises(ValueError, match="one length"):
         reliability([0.5], [0.5, 1], [1])

@@ -10,6 +10,7 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.accuracy import Accuracy, accuracies
+from annot_pipeline.report.card_limits import known_limits
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.sections.changes import changes
 from tests.conftest import Built
@@ -167,3 +168,18 @@ def test_a_card_without_decisions_tells_of_none(built):
     plain = manifest | {"facts": manifest["facts"] | {"adjudications": {}}}
     names = ("agreement", "items", "judges", "labels", "prevalence", "scores")
     assert "Experts' decisions" not in data_card(plain, {n: built.table(n) for n in names})
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"pooling": "held_out", "temper": "held_out"}, "as far as held-out labels tell"),
+        ({"pooling": 3.0, "temper": "held_out"}, "by numbers that the campaign gives"),
+        ({"pooling": "none", "temper": 1.0}, "has switched calibration off"),
+    ],
+)
+def test_the_card_says_how_far_calibration_goes(built, settings, says):
+    manifest = dict(built.publication.release.manifest)
+    manifest["settings"] = manifest["settings"] | {"dawid_skene": settings}
+    gold = {name: built.table(name) for name in ("labels", "judges")}
+    assert says in "\n".join(known_limits(manifest, gold))

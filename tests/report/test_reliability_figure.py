@@ -7,7 +7,8 @@ import pytest
 
 from annot_pipeline.methods.reliability import reliability
 from annot_pipeline.report.figures import reliability_svg
-from annot_pipeline.report.sections.certainty import HOW, _how
+from annot_pipeline.report.how_calibrated import how_calibrated
+from annot_pipeline.report.sections.certainty import HOW
 from tests.report.figure_reader import Figure
 
 SURE = reliability([0.95, 0.95, 0.95, 0.55], [1, 1, 0, 0], [1, 1, 0, 0])
@@ -38,8 +39,9 @@ def test_what_cannot_be_drawn():
 @pytest.mark.parametrize(
     ("settings", "says"),
     [({"pooling": "held_out", "temper": "held_out"}, "held_out"),
-     ({"pooling": "none", "temper": 1.0}, "off"), ({"pooling": 3.0, "temper": 1.0}, "given")],
+     ({"pooling": "none", "temper": 1.0}, "off"), ({"pooling": 0, "temper": 1}, "off"), ({}, "off"),
+     ({"pooling": 3.0, "temper": 1.0}, "given")],
 )  # fmt: skip
 def test_the_report_says_how_certainty_came_about(settings, says):
-    assert _how(settings) == says
+    assert how_calibrated(settings) == says
     assert HOW[says]

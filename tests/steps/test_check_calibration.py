@@ -65,6 +65,9 @@ def test_every_figure_by_hand():
     # in the bin up to .8: one right of .8, in that up to .6: none of .6, up to .9: one of .9
     error = (abs(1 - 0.8) + abs(0 - 0.6) + abs(1 - 0.9)) / 3
     assert of["calibrated", "expected_calibration_error"]["value"] == pytest.approx(error)
+    half = 1.959963984540054 * np.std([0.2, 0.6, 0.1], ddof=1) / math.sqrt(3)
+    assert of["calibrated", "expected_calibration_error"]["ci_low"] == pytest.approx(error - half)
+    assert of["calibrated", "expected_calibration_error"]["ci_high"] == pytest.approx(error + half)
     assert of["raw", "certain_share"]["value"] == 1
     assert of["raw", "certain_accuracy"]["value"] == pytest.approx(2 / 3)
     assert of["calibrated", "certain_share"]["value"] == 0

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, bands_of, certainty_svg
+from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.markup import (
     Column,
     figures,
@@ -77,7 +77,7 @@ def certainty(contents: Contents) -> str:
             fit.get("iterations"),
         ])  # fmt: skip
     return join([
-        paragraph(CERTAIN + HOW[_how(contents.settings["dawid_skene"])] + NOT_TOLD),
+        paragraph(CERTAIN + HOW[how_calibrated(contents.settings["dawid_skene"])] + NOT_TOLD),
         paragraph(DECIDED) if decided else "",
         figures([Drawn("Probability of the labels", certainty_svg(tasks, counts))]),
         table("Labels by probability", columns, cells, sortable=True, search=len(cells) > 10),
@@ -89,14 +89,6 @@ def certainty(contents: Contents) -> str:
             count_tasks(contents.tables["prevalence"]),
         ) + _classes(contents.tables["prevalence"])),
     ])  # fmt: skip
-
-
-def _how(settings: Mapping[str, Any]) -> str:
-    """How calibration is set."""
-    pooling, temper = settings.get("pooling"), settings.get("temper")
-    if (pooling, temper) == ("none", 1):
-        return "off"
-    return "held_out" if pooling == temper == "held_out" else "given"
 
 
 def _accuracies(contents: Contents) -> str:

@@ -9,8 +9,6 @@ from annot_pipeline.report.sections.item import item_page
 
 MOST_ITEMS = 30
 """Items that have a page in the report."""
-LEAST_ENTROPY = 0.001
-"""That is told, nats."""
 
 
 def contested(contents: Contents) -> str:
@@ -59,6 +57,6 @@ def _why(trace: Document) -> str:
         return f"{flipping} {'judge' if flipping == 1 else 'judges'} could flip it alone"
     if label.get("adjudicated"):
         return "an expert decided"
-    if (label.get("entropy") or 0) >= LEAST_ENTROPY:
-        return f"entropy {number(label['entropy'])} nats"
+    if label and not certainty(label)[1]:
+        return "not certain"
     return "judges differ most"
