@@ -275,6 +275,7 @@ def _manifest(
                 ("infer_labels", "misnamed_classes"),
                 ("infer_labels", "judges_below_chance"),
                 ("infer_labels", "adjudications"),
+                ("infer_labels", "calibrations"),
                 ("add_up_costs", "cost"),
             )
         },

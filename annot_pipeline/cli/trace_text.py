@@ -125,8 +125,10 @@ def _answer(trace: Row) -> Iterator[str]:
             f"  {counted(label['n_judgments'], 'judgment')} of "
             f"{counted(label['n_judges'], 'judge')}; "
             f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
-            f"{short(label['majority_label'])}; entropy {number(label['entropy'])} nats"
+            f"{short(label['majority_label'])}"
         )
+        own = f"Dawid-Skene's own probability {share(label['model_probability'])}, entropy "
+        yield f"  {own}{number(label['entropy'])} nats: what the evidence below adds up to"
     if score:
         yield (
             f"  mean {number(score['raw_mean'])} of "

@@ -7,9 +7,9 @@ from annot_pipeline.contracts.values import TEXT
 
 MODELS = ("raw", "pooled", "calibrated", "votes", "observed")
 STATISTICS = (
-    "pooling", "dependence", "held_out_log_likelihood", "overconfidence", "pairwise_agreement",
-    "unanimous_share", "accuracy", "log_loss", "expected_calibration_error", "certain_share",
-    "certain_accuracy",
+    "pooling", "dependence", "temper", "held_out_log_likelihood", "overconfidence",
+    "pairwise_agreement", "unanimous_share", "accuracy", "log_loss", "expected_calibration_error",
+    "certain_share", "certain_accuracy",
 )  # fmt: skip
 
 LABEL_CALIBRATION = Table(
@@ -29,8 +29,9 @@ LABEL_CALIBRATION = Table(
             "statistic",
             TEXT,
             "pooling: labels of each class that a judge's confusion borrows; dependence: of judges "
-            "on one item, 0 to 1; held_out_log_likelihood: mean, nats a label, of labels predicted "
-            "from the item's others; overconfidence: what tempering would add to that; "
+            "on one item, 0 to 1, or temper: the power that was given; held_out_log_likelihood: "
+            "mean, nats a label, of labels predicted from the item's others; overconfidence: what "
+            "tempering, or more of it, would add to that; "
             "pairwise_agreement, unanimous_share: between judges, observed or expected under the "
             "model; the others: against the truth of item tables",
             allowed=STATISTICS,
@@ -38,6 +39,10 @@ LABEL_CALIBRATION = Table(
         real("value", "The figure; null where undefined"),
         real("ci_low", "Lower end of the 95% interval"),
         real("ci_high", "Upper end of the 95% interval"),
-        count("n", "Labels held out, or items"),
+        count(
+            "n",
+            "Labels held out, or items; of what was chosen: labels it was chosen by, 0 where it "
+            "is given or the usual",
+        ),
     ),
 )

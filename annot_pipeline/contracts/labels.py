@@ -29,7 +29,7 @@ LABELS = Table(
             nullable=True,
         ),
         Column("certain", FLAG, "Whether probability >= 0.99"),
-        Column("entropy", REAL, "Entropy of the posterior distribution, nats", True, minimum=0),
+        Column("entropy", REAL, "Entropy of Dawid-Skene's own posterior, nats", True, minimum=0),
         count("n_judgments", "Judgments used"),
         count("n_judges", "Distinct judges of the judgments used"),
         text("majority_label", "Label with most votes; ties broken by class order", nullable=True),
@@ -112,7 +112,7 @@ PREVALENCE = Table(
         Column("pooled_named", FLAG, "As named, where confusions are pooled", True),
         Column("pooled_names_truth", FLAG, "As names_truth, where confusions are pooled", True),
         count("n_items", "Items whose inferred label it is"),
-        count("n_certain", "Of these, items with probability >= 0.99"),
+        count("n_certain", "Of these, items with probability >= 0.99, which is Dawid-Skene's own"),
     ),
 )
 

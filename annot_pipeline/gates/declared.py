@@ -313,10 +313,24 @@ GATES: tuple[Gate, ...] = (
     Gate(
         "overconfident_labels", "infer_labels", "labels",
         "number of tasks whose held-out labels show that calibrated probabilities are too sure",
-        "judges err together, or have few labels each: set dawid_skene.pooling and "
-        "dawid_skene.temper to held_out",
+        "judges err together: set dawid_skene.pooling and dawid_skene.temper to held_out; if they "
+        "are, ask more judges or an expert, and mind certainty (docs/calibration.md)",
         lambda f: named([t for t, of in f["calibrations"].items() if of["is_left_overconfident"]]),
         warn=0,
+    ),
+    Gate(
+        "worse_calibrated_labels", "infer_labels", "labels",
+        "number of tasks whose held-out labels calibration predicts worse than Dawid-Skene alone",
+        "numbers that were given do not do: set dawid_skene.pooling and dawid_skene.temper to "
+        "held_out",
+        lambda f: named([t for t, of in f["calibrations"].items() if of["is_worse"]]), warn=0,
+    ),
+    Gate(
+        "wrong_certain_labels", "check_calibration", "label_calibration",
+        "number of tasks of whose certain labels more than 1% are wrong, by the items' truth",
+        "judges take one class for another all together: look at those items, ask an expert, and "
+        "do not train on certainty alone",
+        lambda f: named(f["wrong_certain_labels"]), warn=0,
     ),
     Gate(
         "judges_below_chance", "infer_labels", "labels",

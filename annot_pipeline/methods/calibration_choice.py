@@ -1,7 +1,8 @@
 """Pooling and dependence by which labels that were held out are most probable.
 
-A task with enough labels chooses for itself, by as many of them as leave room for all such tasks;
-the others choose together. Where these have too few labels, pooling is the usual one.
+A task with enough labels chooses for itself, the others choose together. Where these have too few
+labels to tell, both are what crowds of people have shown to need; and where no two judges label one
+item, nothing can be held out, and nothing is done.
 
 What does not belong here: what is done with the choice (label_calibration).
 """
@@ -16,26 +17,34 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.held_out_labels import Fold, HeldOutLabels, fits_in_turn, log_scores
+from annot_pipeline.methods.held_out_labels import (
+    Fold,
+    HeldOutLabels,
+    fits_in_turn,
+    log_scores,
+    n_predictable,
+)
 from annot_pipeline.methods.label_matrix import LabelCodes
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 ChosenBy = Literal["settings", "task", "tasks", "default"]
 
-POOLING = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+POOLING = (1.0, 4.0, 16.0)
 DEPENDENCE = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.75, 1.0)
 """Where both are looked for."""
 CLEARLY = 2.0
 """Standard errors by which tempering must gain."""
 ENOUGH = 1_000
 """Labels of a task that chooses for itself; others choose together."""
-USUAL = 4.0
-"""Pooling where those together have not enough labels either."""
-MOST_CHOSEN_BY = 100_000
-"""Labels that tasks choose by, all that choose for themselves together, and the others."""
-MOST_LABELS = 20_000
+USUAL_POOLING, USUAL_DEPENDENCE = 4.0, 0.19
+"""Where those together have not enough labels either: what published crowds chose (docs)."""
+MOST_CHOSEN_BY = 1_000_000
+"""Labels that tasks choose by, each for itself; smaller tasks beyond choose with the others."""
+MOST_LABELS = 10_000
 """Of a task, that are held out in turn."""
+MOST_TOGETHER = 100_000
+"""Labels that the others choose by, `ENOUGH` of a task."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +59,15 @@ class Choice:
         Of judges on one item; or the power that was given. The other one is NaN.
     chosen_by
         ``settings``, the ``task``, or several ``tasks``; ``default`` where labels are too few.
+    n_labels
+        Labels that were held out for it.
     """
 
     pooling: float
     dependence: float
     temper: float
     chosen_by: ChosenBy
+    n_labels: int = 0
 
     def power(self, n: Codes) -> Floats:
         """What posteriors of items with ``n`` judges are raised to."""
@@ -97,20 +109,24 @@ def choose(
     if pooling is not None and temper is not None:
         return [Choice(pooling, np.nan, power, "settings")] * len(tasks)
     candidates = POOLING if pooling is None else (pooling,)
-    large = [t for t, task in enumerate(tasks) if task.items.size >= ENOUGH]
-    large = sorted(large, key=lambda t: (-tasks[t].items.size, t))[: MOST_CHOSEN_BY // ENOUGH]
-    room = min(MOST_CHOSEN_BY // max(len(large), 1), MOST_LABELS)
+    sizes = np.array([n_predictable(task) for task in tasks])
+    order = np.argsort(-sizes, kind="stable")
+    order = order[sizes[order] > 0]
+    left = np.cumsum(np.minimum(sizes[order], MOST_LABELS)) <= MOST_CHOSEN_BY
+    large = order[left & (sizes[order] >= ENOUGH)].tolist()
     found: dict[int, Choice] = {}
     if large:
-        held_out = [draw(tasks[t], seeds[t], "choice", room) for t in large]
-        for t, curve in zip(large, _curves(held_out, candidates, params, power), strict=True):
-            found[t] = _best([curve], candidates, power, "task")
-    others = [t for t in range(len(tasks)) if t not in found]
+        held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in large]
+        curves = _curves(held_out, candidates, params, power)
+        for t, of, curve in zip(large, held_out, curves, strict=True):
+            found[t] = _best([curve], candidates, power, "task", of.n_labels)
+    others = [t for t in order.tolist() if t not in found]
     if others:
-        together = _together([tasks[t] for t in others], [seeds[t] for t in others], candidates,
-                             power, params)  # fmt: skip
+        together = _together([tasks[t] for t in others], [seeds[t] for t in others],
+                             candidates, power, params)  # fmt: skip
         found |= dict.fromkeys(others, together)
-    return [found[t] for t in range(len(tasks))]
+    unknown = Choice(pooling or 0.0, 0.0 if temper is None else np.nan, power, "default")
+    return [found.get(t, unknown) for t in range(len(tasks))]
 
 
 def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> HeldOutLabels:
@@ -126,15 +142,16 @@ def _together(
     temper: float,
     params: DawidSkeneParams,
 ) -> Choice:
-    """One choice for several tasks: by those with the most labels, as many as there is room for."""
-    chosen_by: ChosenBy = "tasks"
-    sizes = np.array([task.items.size for task in tasks])
-    if sizes.sum() < ENOUGH and len(pooling) > 1:
-        pooling, chosen_by = (USUAL,), "default"
-    order = np.argsort(-sizes, kind="stable")
-    some = order[np.cumsum(np.minimum(sizes[order], ENOUGH)) <= MOST_CHOSEN_BY].tolist()
+    """One choice for several tasks, the largest first: by as many as there is room for."""
+    sizes = np.array([n_predictable(task) for task in tasks])
+    if sizes.sum() < ENOUGH:
+        usual = USUAL_POOLING if len(pooling) > 1 else pooling[0]
+        dependence = USUAL_DEPENDENCE if np.isnan(temper) else np.nan
+        return Choice(usual, dependence, temper, "default")
+    some = np.flatnonzero(np.cumsum(np.minimum(sizes, ENOUGH)) <= MOST_TOGETHER).tolist()
     held_out = [draw(tasks[t], seeds[t], "choice", ENOUGH) for t in some]
-    return _best(_curves(held_out, pooling, params, temper), pooling, temper, chosen_by)
+    n_labels = sum(of.n_labels for of in held_out)
+    return _best(_curves(held_out, pooling, params, temper), pooling, temper, "tasks", n_labels)
 
 
 def shared_confusions(tasks: Sequence[LabelCodes], params: DawidSkeneParams) -> list[Floats]:
@@ -188,17 +205,18 @@ def _best(
     pooling: Sequence[float],
     temper: float,
     chosen_by: ChosenBy,
+    n_labels: int,
 ) -> Choice:
     """What some tasks choose; the first of equals borrows and tempers least."""
     items = np.concatenate(curves, axis=2)
     total = items.sum(axis=2)
     c, place = map(int, np.unravel_index(np.argmax(total), total.shape))
     if not np.isnan(temper):
-        return Choice(pooling[c], np.nan, temper, chosen_by)
+        return Choice(pooling[c], np.nan, temper, chosen_by, n_labels)
     gain, error = summed(items[c, place] - items[c, 0])
     if gain <= CLEARLY * error:  # left as it is, with the pooling that is best then
         c, place = int(np.argmax(total[:, 0])), 0
-    return Choice(pooling[c], DEPENDENCE[place], np.nan, chosen_by)
+    return Choice(pooling[c], DEPENDENCE[place], np.nan, chosen_by, n_labels)
 
 
 def summed(by_item: Floats) -> tuple[float, float]:

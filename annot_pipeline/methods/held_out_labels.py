@@ -65,7 +65,8 @@ class HeldOutLabels:
     def draw(cls, task: LabelCodes, rng: np.random.Generator, *, most: int) -> HeldOutLabels:
         """Hold out the labels of a task, or of items drawn that have about ``most`` labels.
 
-        No fold depends on the order of the labels.
+        Of an item with one judge nothing else says anything, so its labels are given in every
+        fold. No fold depends on the order of the labels.
         """
         rows = np.lexsort((task.labels, task.judges, task.items))
         items, judges, labels = task.items[rows], task.judges[rows], task.labels[rows]
@@ -81,7 +82,7 @@ class HeldOutLabels:
                 items[~held], judges[~held], labels[~held], n_items, n_judges, task.n_labels
             )
             folds.append(Fold(given, n_judges_of(given), items[held], judges[held], labels[held]))
-        return cls(folds, n_items, items.size)
+        return cls(folds, n_items, int((fold >= 0).sum()))
 
 
 def _drawn(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool_]:
@@ -93,7 +94,10 @@ def _drawn(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool
 
 
 def _folds(items: Codes, judges: Codes, rng: np.random.Generator) -> Codes:
-    """The fold of each label; an item's judges are dealt out evenly, in an order that is drawn."""
+    """The fold of each label; an item's judges are dealt out evenly, in an order that is drawn.
+
+    -1: in none.
+    """
     starts = np.append(True, (np.diff(items) > 0) | (np.diff(judges) > 0))[: items.size]
     answer = np.cumsum(starts) - 1  # of one judge to one item
     item_of = items[starts]
@@ -103,7 +107,8 @@ def _folds(items: Codes, judges: Codes, rng: np.random.Generator) -> Codes:
     place[order] = np.arange(item_of.size)
     offset = rng.integers(FOLDS, size=int(items.max(initial=-1)) + 1)
     fold = (place - first + offset[item_of]) % FOLDS
-    return np.asarray(fold[answer])
+    alone = np.bincount(item_of, minlength=offset.size)[item_of] == 1
+    return np.asarray(np.where(alone, -1, fold)[answer])
 
 
 def fits_in_turn(
@@ -130,6 +135,11 @@ def n_judges_of(task: LabelCodes) -> Codes:
     """Judges of each item, ``(n_items,)``: repeats of a judge say nothing of other judges."""
     pairs = np.unique(task.items * max(task.n_judges, 1) + task.judges)
     return np.bincount(pairs // max(task.n_judges, 1), minlength=task.n_items)
+
+
+def n_predictable(task: LabelCodes) -> int:
+    """Labels of items that have others, of other judges."""
+    return int((n_judges_of(task) > 1)[task.items].sum())
 
 
 def tempered(posterior: Floats, power: Floats) -> Floats:

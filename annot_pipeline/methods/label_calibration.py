@@ -13,15 +13,16 @@ know of it. Neither is so, and the posterior is too certain. Two numbers mend th
 
 Both are those under which labels that were held out are most probable: of each item's labels a
 quarter in turn is predicted from the others. r is above 0 only if that gains more than `CLEARLY`
-standard errors, so a model that holds is left alone.
+standard errors, so a model that holds is mostly left alone. Where labels are too few to tell, both
+are what published crowds chose; where no two judges label one item, nothing is done.
 
 What labels cannot tell: that judges take one class for another all together. There certainty
 stays too high, and only gold would show it.
 
-Cost: the choice makes `FOLDS` fits for each of `POOLING`, of at most `MOST_CHOSEN_BY` labels of
-tasks that choose for themselves, and as many of the others, and stops them early; evidence is two
-models in `FOLDS` fits, of at most `MOST_LABELS` labels a task, held out anew; what is calibrated
-is one more fit of everything, and one in which judges are one.
+Cost: the choice makes `FOLDS` fits for each of `POOLING`, of at most `MOST_LABELS` labels of a task
+and `MOST_CHOSEN_BY` in all, and stops them early; evidence is two models in `FOLDS` fits, of at
+most `MOST_LABELS` labels a task, dealt out anew; what is calibrated is one more fit of everything,
+and one in which judges are one.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ from annot_pipeline.methods.calibration_choice import (
     DEPENDENCE,
     MOST_LABELS,
     Choice,
-    ChosenBy,
     choose,
     draw,
     every_power,
@@ -115,6 +115,8 @@ class Evidence:
         several powers is not allowed for, so a model that holds is found too sure now and then.
     left, left_error
         The same of what was calibrated: what lower powers would gain.
+    gain, gain_error
+        What calibration gained over Dawid-Skene.
     n_labels, n_items
         Held out, and their items; 0 where nothing could be.
     """
@@ -127,6 +129,8 @@ class Evidence:
     overconfidence_error: float
     left: float
     left_error: float
+    gain: float
+    gain_error: float
     n_labels: int
     n_items: int
 
@@ -140,6 +144,11 @@ class Evidence:
         """Whether what was calibrated still is."""
         return self.left > CLEARLY * self.left_error
 
+    @property
+    def is_worse(self) -> bool:
+        """Whether calibration made it worse, clearly."""
+        return self.gain < -CLEARLY * self.gain_error
+
 
 @dataclass(frozen=True)
 class Calibration:
@@ -151,24 +160,18 @@ class Calibration:
         ``(n_items, n_labels)`` probability of each class.
     fit
         Of pooled confusions, before it was tempered.
-    pooling
-        Labels of each class that were borrowed; 0 for none.
-    dependence
-        Of judges on one item, NaN where ``temper`` was given.
     power
         ``(n_items,)`` that posteriors were raised to.
-    chosen_by
-        ``settings``, the ``task``, or several ``tasks``; ``default`` where labels are too few.
+    choice
+        What was chosen, and by what.
     evidence
         How it does on labels that were held out.
     """
 
     posterior: Floats
     fit: DawidSkeneResult
-    pooling: float
-    dependence: float
     power: Floats
-    chosen_by: ChosenBy
+    choice: Choice
     evidence: Evidence
 
 
@@ -215,10 +218,13 @@ def calibrate_batch(
         power = choice.power(n_judges_of(task))
         found.append(
             Calibration(
-                tempered(fit.posterior, power), fit, choice.pooling, choice.dependence, power,
-                choice.chosen_by, of,
+                posterior=tempered(fit.posterior, power),
+                fit=fit,
+                power=power,
+                choice=choice,
+                evidence=of,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -272,6 +278,7 @@ def _evidence(
         n = task.n_labels or np.nan  # nothing held out, nothing known
         gain, error = _gain(curves[0], scores[0])
         left, left_error = _gain(curves[1], scores[2])
+        gained, gained_error = summed(scores[2] - scores[0])
         means = scores.sum(axis=1) / n
         found.append(
             Evidence(
@@ -283,6 +290,8 @@ def _evidence(
                 overconfidence_error=error / n,
                 left=left / n,
                 left_error=left_error / n,
+                gain=gained / n,
+                gain_error=gained_error / n,
                 n_labels=task.n_labels,
                 n_items=task.n_items,
             )

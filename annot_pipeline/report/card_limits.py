@@ -59,6 +59,19 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
             f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither "
             "`calibrated_certain` nor `adjudicated`."
         )
+    calibrations = manifest["facts"]["calibrations"]
+    few = [task for task, of in calibrations.items() if of["chosen_by"] == "default"]
+    if few:
+        found.append(
+            "Too few labels to tell how sure they can be, so calibration is the usual one, and no "
+            f"more than a guess: {escape(first_of(few))}."
+        )
+    other = sum(of["other_class"] for of in calibrations.values())
+    if other:
+        found.append(
+            f"Of {other:,} items another class than `label` has the higher calibrated probability "
+            "(`label_distributions`): `label` is Dawid-Skene's own, or an expert's."
+        )
     single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
     if single:
         found.append(

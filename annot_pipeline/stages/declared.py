@@ -295,7 +295,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("label_calibration",),
         settings=(),
-        code_version="2",
+        code_version="3",
         work=gold.check_label_calibration,
         kinds=frozenset({"parquet", "numpy"}),
     ),

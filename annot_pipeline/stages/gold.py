@@ -48,10 +48,11 @@ def infer_label_tables(context: StageContext) -> Made:
 
 def check_label_calibration(context: StageContext) -> Made:
     """Probabilities of labels against what is known of items."""
-    from annot_pipeline.steps.check_calibration import check_calibration
+    from annot_pipeline.steps.check_calibration import check_calibration, wrong_certain_labels
 
     names = ("label_evidence", "label_distributions", "items")
-    return Made({"label_calibration": check_calibration(*map(context.read, names))})
+    table = check_calibration(*map(context.read, names))
+    return Made({"label_calibration": table}, {"wrong_certain_labels": wrong_certain_labels(table)})
 
 
 def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:

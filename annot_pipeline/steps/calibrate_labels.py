@@ -83,14 +83,20 @@ def _stream(name: str, seed: int) -> list[int]:
 
 
 def _held_out(calibration: Calibration) -> Iterator[Row]:
-    of = calibration.evidence
-    yield calibration_row("pooled", "pooling", calibration.pooling, of.n_labels)
-    yield calibration_row("calibrated", "dependence", calibration.dependence, of.n_labels)
+    of, choice = calibration.evidence, calibration.choice
+    yield calibration_row("pooled", "pooling", choice.pooling, choice.n_labels)
+    if np.isnan(choice.temper):
+        yield calibration_row("calibrated", "dependence", choice.dependence, choice.n_labels)
+    else:
+        yield calibration_row("calibrated", "temper", choice.temper, choice.n_labels)
     for model in ("raw", "pooled", "calibrated", "votes"):
         yield calibration_row(model, "held_out_log_likelihood", getattr(of, model), of.n_labels)
-    half = Z * of.overconfidence_error
-    ends = (of.overconfidence - half, of.overconfidence + half)
-    yield calibration_row("raw", "overconfidence", of.overconfidence, of.n_labels, ends)
+    for model, gain, error in (
+        ("raw", of.overconfidence, of.overconfidence_error),
+        ("calibrated", of.left, of.left_error),
+    ):
+        ends = (gain - Z * error, gain + Z * error)
+        yield calibration_row(model, "overconfidence", gain, of.n_labels, ends)
 
 
 def _checks(

@@ -52,6 +52,17 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
     return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
 
 
+def wrong_certain_labels(figures: pa.Table) -> list[str]:
+    """Tasks of whose calibrated certain labels too many are wrong, with the interval."""
+    return [
+        f"{row['task']} {row['value']:.1%} of {row['n']:,} right"
+        for row in figures.to_pylist()
+        if (row["model"], row["statistic"]) == ("calibrated", "certain_accuracy")
+        and row["n"]
+        and row["ci_high"] < CERTAIN
+    ]
+
+
 def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:
     """Probabilities and truth of a task's items whose truth is one of its classes.
 

@@ -300,7 +300,7 @@ def _facts(
         "certain_share": {
             of.task.name: float((of.fit.posterior.max(axis=1) >= CERTAIN).mean()) for of in results
         },
-        "calibrations": {of.task.name: _calibration(of.calibration) for of in results},
+        "calibrations": {of.task.name: _calibration(of) for of in results},
         "items_by_judgments": [[int(n), int(judged[n])] for n in np.flatnonzero(judged) if n],
         "judges": figures.num_rows,
         "judges_below_chance": [
@@ -311,7 +311,7 @@ def _facts(
             for of in results
             for identity, where in (
                 (of.identity, ""),
-                *([(of.pooled_identity, ", pooled")] if of.calibration.pooling else ()),
+                *([(of.pooled_identity, ", pooled")] if of.calibration.choice.pooling else ()),
             )
             for k in np.flatnonzero(
                 (identity.has_mass & ~identity.named)
@@ -321,11 +321,12 @@ def _facts(
     }
 
 
-def _calibration(of: Calibration) -> dict[str, Any]:
-    """What was chosen, and whether what came of it is too sure still."""
+def _calibration(of: _Labelled) -> dict[str, Any]:
+    """By what it was chosen, how it does, and how many labels are not the class it prefers."""
+    evidence, posterior = of.calibration.evidence, of.calibration.posterior
     return {
-        "pooling": of.pooling,
-        "dependence": None if np.isnan(of.dependence) else of.dependence,
-        "chosen_by": of.chosen_by,
-        "is_left_overconfident": of.evidence.is_left_overconfident,
+        "chosen_by": of.calibration.choice.chosen_by,
+        "is_left_overconfident": evidence.is_left_overconfident,
+        "is_worse": evidence.is_worse,
+        "other_class": int((posterior.argmax(axis=1) != of.identity.inferred).sum()),
     }

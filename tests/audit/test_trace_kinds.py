@@ -209,10 +209,12 @@ def test_kinds_take_turns_the_most_contested_first(build_campaign):
     folder, manifest = built.publication.release.folder, built.publication.release.manifest
     found = contested(folder, manifest, 50)
     assert found == contested(folder, manifest, 50)
-    assert [task for task, _ in found[:4]] == ["tone", "worth"] * 2
+    documents = trace_items(folder, manifest, found)
+    flips = [bool(d.get("flipped_by")) for d in documents]
+    kinds = [(task, flip) for (task, _), flip in zip(found, flips, strict=True)]
+    assert kinds[:3] == [("tone", True), ("tone", False), ("worth", False)]
     assert contested(folder, manifest, 3) == found[:3]
     assert contested(folder, manifest, 0) == []
-    documents = trace_items(folder, manifest, found)
     assert [(d["task"], d["item"]) for d in documents] == found
     widths = [
         max(z) - min(z)
@@ -236,12 +238,16 @@ def test_a_pair_that_judges_fight_over(build_campaign):
     assert found == [("small", "s/x | s/z"), ("small", "s/x | s/y")]  # 2 and 1 for the loser
 
 
-def test_of_labels_those_that_one_judge_flips_come_first(build_campaign):
+def test_labels_that_one_judge_flips_and_others_take_turns_the_least_certain_first(build_campaign):
     built = build_campaign({"a.csv": ROWS})
     release = built.publication.release
     found = contested(release.folder, release.manifest, 20)
     sure = {r["item"]: r["calibrated_probability"] for r in released(built, "labels")}
     flipped = {item: bool(asked(built, item)[0]["flipped_by"]) for _, item in found}
     assert set(flipped.values()) == {True, False}
-    order = [(not flipped[item], sure[item]) for _, item in found]
-    assert order == sorted(order)
+    flags = [flipped[item] for _, item in found]
+    both = min(flags.count(True), flags.count(False))
+    assert flags[: 2 * both] == [True, False] * both
+    for kind in (True, False):
+        of_kind = [sure[item] for _, item in found if flipped[item] is kind]
+        assert of_kind == sorted(of_kind)

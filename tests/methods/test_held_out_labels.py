@@ -20,6 +20,7 @@ from annot_pipeline.methods.held_out_labels import (
     HeldOutLabels,
     log_scores,
     log_scores_of_votes,
+    n_predictable,
     tempered,
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
@@ -68,6 +69,17 @@ def test_repeats_of_a_judge_are_held_out_together():
         given = set(zip(fold.given.items.tolist(), fold.given.judges.tolist(), strict=True))
         assert len(held) == 2
         assert not held & given
+
+
+def test_labels_of_one_judge_are_given_in_every_fold():
+    items, judges = np.array([0, 1, 1, 2, 2, 2]), np.array([0, 0, 1, 2, 2, 2])
+    task = LabelCodes(items, judges, np.zeros(6, np.int64), 4, 3, 2)
+    found = drawn(task)
+    assert (found.n_items, found.n_labels, n_predictable(task)) == (3, 2, 2)
+    assert sorted(i for fold in found.folds for i in fold.items.tolist()) == [1, 1]
+    for fold in found.folds:
+        assert fold.given.items.tolist().count(0) == 1
+        assert fold.given.items.tolist().count(2) == 3
 
 
 def test_of_many_labels_some_items_are_drawn_whole():

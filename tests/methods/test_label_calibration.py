@@ -9,12 +9,15 @@ import pytest
 
 from annot_pipeline.experiments.crowds import CROWDS
 from annot_pipeline.methods import calibration_choice
-from annot_pipeline.methods.calibration_choice import powers, shared_confusions
+from annot_pipeline.methods.calibration_choice import ENOUGH, Choice, powers, shared_confusions
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene, dawid_skene_batch
 from annot_pipeline.methods.label_calibration import CalibrationParams, calibrate_batch
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.wilson import wilson_interval
 from tests.methods.crowds import crowd, log_loss
+
+UNTOLD = Choice(4.0, 0.19, np.nan, "default")
+"""Where labels are too few to choose by."""
 
 
 def calibrated(*tasks, params=None, seeds=None):
@@ -35,7 +38,7 @@ def crowds():
 
 def test_a_model_that_holds_is_left_alone(crowds):
     for truth, fit, of in crowds["independent"]:
-        assert of.dependence == 0
+        assert of.choice.dependence == 0
         assert (of.power == 1).all()
         assert log_loss(of.posterior, truth) < 1.02 * log_loss(fit.posterior, truth)
         assert np.abs(of.posterior - of.fit.posterior).max() == 0
@@ -65,13 +68,13 @@ def test_of_labels_called_certain_99_percent_are_right(crowds, kind):
 
 
 def test_judges_who_err_together_depend_on_each_other(crowds):
-    assert all(of.dependence >= 0.1 for _, _, of in crowds["correlated"])
-    assert all(of.dependence > 0 for _, _, of in crowds["difficulty"])
+    assert all(of.choice.dependence >= 0.1 for _, _, of in crowds["correlated"])
+    assert all(of.choice.dependence > 0 for _, _, of in crowds["difficulty"])
 
 
 def test_judges_with_few_labels_borrow_more(crowds):
-    assert min(of.pooling for _, _, of in crowds["sparse"]) >= max(
-        of.pooling for _, _, of in crowds["spam"]
+    assert min(of.choice.pooling for _, _, of in crowds["sparse"]) >= max(
+        of.choice.pooling for _, _, of in crowds["spam"]
     )
 
 
@@ -91,7 +94,7 @@ def test_without_pooling_and_temper_it_is_dawid_skene_to_the_last_bit():
     task, _ = crowd("correlated", 3, n_items=200)
     (fit,), (of,) = calibrated(task, params=CalibrationParams("none", 1))
     assert np.array_equal(of.posterior, fit.posterior)
-    assert (of.pooling, of.chosen_by) == (0, "settings")
+    assert (of.choice.pooling, of.choice.chosen_by) == (0, "settings")
     assert of.evidence.raw == of.evidence.pooled == of.evidence.calibrated
     assert of.evidence.left == of.evidence.overconfidence
 
@@ -99,15 +102,15 @@ def test_without_pooling_and_temper_it_is_dawid_skene_to_the_last_bit():
 def test_numbers_are_taken_as_given():
     task, _ = crowd("correlated", 3, n_items=200)
     _, (of,) = calibrated(task, params=CalibrationParams(3.0, 0.5))
-    assert (of.pooling, of.chosen_by) == (3.0, "settings")
-    assert np.isnan(of.dependence)
+    assert (of.choice.pooling, of.choice.chosen_by) == (3.0, "settings")
+    assert np.isnan(of.choice.dependence)
     odds = of.fit.posterior[:, 0] / of.fit.posterior[:, 1]
     assert of.posterior[:, 0] / of.posterior[:, 1] == pytest.approx(np.sqrt(odds))
     _, (half,) = calibrated(task, params=CalibrationParams("held_out", 0.5))
-    assert half.pooling in calibration_choice.POOLING
+    assert half.choice.pooling in calibration_choice.POOLING
     _, (borrowed,) = calibrated(task, params=CalibrationParams(3.0, "held_out"))
-    assert borrowed.pooling == 3.0
-    assert borrowed.dependence > 0
+    assert borrowed.choice.pooling == 3.0
+    assert borrowed.choice.dependence > 0
 
 
 def test_no_digit_depends_on_the_order_of_rows_or_the_tasks_beside():
@@ -118,7 +121,9 @@ def test_no_digit_depends_on_the_order_of_rows_or_the_tasks_beside():
     _, (alone,) = calibrated(task)
     _, (again,) = calibrated(shuffled)
     _, (beside, _) = calibrated(task, other)
-    assert alone.chosen_by == "task"
+    assert alone.choice.chosen_by == "task"
+    _, (among, *_) = calibrated(task, *(crowd("spam", n, n_items=200)[0] for n in range(70)))
+    assert np.array_equal(among.posterior, alone.posterior)
     for found in (again, beside):
         assert np.array_equal(found.posterior, alone.posterior)
         assert found.evidence == alone.evidence
@@ -131,16 +136,45 @@ def task_sizes(task):
 def test_small_tasks_choose_together():
     tasks = [crowd("correlated", seed, n_items=60)[0] for seed in range(8)]
     _, found = calibrated(*tasks)
-    assert {of.chosen_by for of in found} == {"tasks"}
-    assert len({(of.pooling, of.dependence) for of in found}) == 1
+    assert {of.choice.chosen_by for of in found} == {"tasks"}
+    assert len({(of.choice.pooling, of.choice.dependence) for of in found}) == 1
 
 
-def test_too_few_labels_choose_no_pooling():
+def test_too_few_labels_take_what_is_usual():
     tasks = [crowd("independent", seed, n_items=20, per_item=5)[0] for seed in range(3)]
     _, found = calibrated(*tasks)
-    assert {(of.pooling, of.chosen_by) for of in found} == {(4.0, "default")}
+    assert {of.choice for of in found} == {UNTOLD}
     _, (own, *_) = calibrated(*tasks, params=CalibrationParams(1.0, "held_out"))
-    assert own.pooling == 1.0
+    assert (own.choice.pooling, own.choice.dependence) == (1.0, UNTOLD.dependence)
+    _, (own, *_) = calibrated(*tasks, params=CalibrationParams("held_out", 0.7))
+    assert (own.choice.pooling, own.choice.temper) == (UNTOLD.pooling, 0.7)
+    assert set(own.power.tolist()) == {0.7}
+
+
+def test_where_no_two_judges_label_an_item_nothing_is_done():
+    task, _ = crowd("independent", 1, per_item=1, n_items=1_500)
+    (fit,), (of,) = calibrated(task)
+    assert np.array_equal(of.posterior, fit.posterior)
+    assert of.choice == Choice(0.0, 0.0, np.nan, "default")
+    assert of.evidence.n_labels == 0
+    assert np.isnan(of.evidence.raw)
+    assert not of.evidence.is_left_overconfident
+    _, (given,) = calibrated(task, params=CalibrationParams(2.0, 0.5))
+    assert (given.choice.pooling, set(given.power.tolist())) == (2.0, {0.5})
+
+
+def test_labels_without_others_do_not_make_a_task_large():
+    both, _ = crowd("correlated", 1, n_items=100)
+    lone = np.arange(100, 1_100)
+    mixed = LabelCodes(
+        np.append(both.items, lone), np.append(both.judges, lone % 60),
+        np.append(both.labels, lone % 3), 1_100, both.n_judges, 3,
+    )  # fmt: skip
+    assert mixed.items.size > ENOUGH
+    _, (of,) = calibrated(mixed)
+    assert of.choice == UNTOLD
+    assert of.evidence.n_labels == both.items.size
+    assert set(of.power[100:].tolist()) == {1}
 
 
 def chosen_by_labels(monkeypatch):
@@ -157,18 +191,19 @@ def chosen_by_labels(monkeypatch):
 
 def test_many_labels_are_chosen_by_some_of_them(monkeypatch):
     seen = chosen_by_labels(monkeypatch)
-    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", 4_000)
+    monkeypatch.setattr(calibration_choice, "MOST_LABELS", 2_000)
     tasks = [crowd("correlated", seed, n_items=300)[0] for seed in (7, 8)]
     few = [crowd("spam", seed, n_items=60)[0] for seed in range(3)]
     _, found = calibrated(*tasks, *few)
     assert seen == [[2_000, 2_000], [480, 480, 480]]
-    assert [of.chosen_by for of in found] == ["task"] * 2 + ["tasks"] * 3
+    assert [of.choice.chosen_by for of in found] == ["task"] * 2 + ["tasks"] * 3
+    assert [of.choice.n_labels for of in found] == [2_000] * 2 + [1_440] * 3
     assert found[0].evidence.n_labels == 2_400  # of all
-    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", 1_000)
+    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", 2_000)
     seen.clear()
     _, found = calibrated(*tasks, *few)
-    assert seen == [[1_000], [1_000]]
-    assert [of.chosen_by for of in found] == ["task"] + ["tasks"] * 4
+    assert seen == [[2_000], [1_000, 480, 480, 480]]
+    assert [of.choice.chosen_by for of in found] == ["task"] + ["tasks"] * 4
 
 
 def test_tasks_that_choose_for_themselves_move_no_others():
@@ -184,7 +219,7 @@ def test_where_tempering_gains_nothing_pooling_is_the_best_without_it():
     curves = np.zeros((2, len(calibration_choice.DEPENDENCE), 4))
     curves[0, 3] = [9.0, -3.0, 4.0, -2.0]
     curves[1, 0] = [1.0, 1.0, 1.0, 1.0]
-    found = calibration_choice._best([curves], (1.0, 2.0), np.nan, "task")
+    found = calibration_choice._best([curves], (1.0, 2.0), np.nan, "task", 8)
     assert (found.pooling, found.dependence) == (2.0, 0.0)
 
 
@@ -194,7 +229,7 @@ def test_repeats_of_a_judge_are_no_judges_more():
         np.tile(task.items, 2), np.tile(task.judges, 2), np.tile(task.labels, 2), *task_sizes(task)
     )
     _, (of,) = calibrated(twice, params=CalibrationParams("none", "held_out"))
-    assert set(of.power.tolist()) == {1 / (1 + 7 * of.dependence)}
+    assert set(of.power.tolist()) == {1 / (1 + 7 * of.choice.dependence)}
 
 
 @pytest.mark.parametrize(("pooling", "temper"), [("none", 1), ("none", 0.999), (1e-6, 1)])

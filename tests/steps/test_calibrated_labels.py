@@ -20,12 +20,12 @@ def inferred():
     return {temper: infer(*temper) for temper in (("held_out", "held_out"), ("none", 1))}
 
 
-def infer(pooling, temper):
-    n = TASK.items.size
-    judges = [f"j{code}" for code in TASK.judges.tolist()]
+def infer(pooling, temper, task=TASK):
+    n = task.items.size
+    judges = [f"j{code}" for code in task.judges.tolist()]
     judgments = pa.table({
-        "task": ["t"] * n, "item": [f"i{code:03}" for code in TASK.items.tolist()],
-        "judge": judges, "judge_id": judges, "label": list(map(str, TASK.labels.tolist())),
+        "task": ["t"] * n, "item": [f"i{code:03}" for code in task.items.tolist()],
+        "judge": judges, "judge_id": judges, "label": list(map(str, task.labels.tolist())),
         "control": ["none"] * n, "fate": ["used"] * n,
         "submitted_at": pa.nulls(n, TIME), "why": pa.nulls(n, TEXT),
     })  # fmt: skip
@@ -69,10 +69,27 @@ def test_without_calibration_columns_are_equal_and_the_gate_warns(inferred):
     assert level(calibrated) == ("pass", "")
 
 
-def level(facts):
+def test_numbers_that_make_it_worse_are_warned_of():
+    alone, _ = crowd("independent", 5, n_items=400)
+    _, facts = infer(1e6, 0.05, alone)
+    assert level(facts, "worse_calibrated_labels") == ("warn", "t")
+    _, chosen = infer("held_out", "held_out", alone)
+    assert level(chosen, "worse_calibrated_labels") == ("pass", "")
+
+
+def test_labels_that_are_not_the_class_that_calibration_prefers_are_counted(inferred):
+    for tables, facts in inferred.values():
+        best = {}
+        for row in tables["label_distributions"].to_pylist():
+            best.setdefault(row["item"], []).append((row["calibrated_probability"], row["label"]))
+        other = [r for r in tables["labels"].to_pylist() if max(best[r["item"]])[1] != r["label"]]
+        assert facts["calibrations"]["t"]["other_class"] == len(other)
+
+
+def level(facts, gate="overconfident_labels"):
     contracts = {"labels": {"broken": [], "doubtful": [], "unchecked": []}}
     found = run_gates("infer_labels", ["labels"], facts | {"contracts": contracts}, {})
-    return next((g.level, g.detail) for g in found if g.name == "overconfident_labels")
+    return next((g.level, g.detail) for g in found if g.name == gate)
 
 
 def test_identity_of_classes_is_that_of_pooled_judges_too(inferred):
@@ -86,12 +103,21 @@ def test_identity_of_classes_is_that_of_pooled_judges_too(inferred):
 def test_evidence_is_told(inferred):
     tables, facts = inferred["held_out", "held_out"]
     found = {(row["model"], row["statistic"]): row for row in tables["label_evidence"].to_pylist()}
-    assert found["pooled", "pooling"]["value"] == facts["calibrations"]["t"]["pooling"]
-    assert found["calibrated", "dependence"]["value"] == facts["calibrations"]["t"]["dependence"]
+    assert found["pooled", "pooling"]["value"] > 0
+    assert found["calibrated", "dependence"]["value"] > 0
+    assert found["calibrated", "dependence"]["n"] == TASK.items.size  # what it was chosen by
+    assert ("calibrated", "temper") not in found
+    assert facts["calibrations"]["t"]["chosen_by"] == "task"
     of = {model: found[model, "held_out_log_likelihood"]["value"] for model in
           ("raw", "pooled", "calibrated", "votes")}  # fmt: skip
     assert of["calibrated"] > of["pooled"] > of["raw"]
     assert found["raw", "overconfidence"]["ci_low"] > 0
+    assert found["calibrated", "overconfidence"]["ci_low"] <= 0
+    given, _ = inferred["none", 1]
+    of_given = {(r["model"], r["statistic"]): r for r in given["label_evidence"].to_pylist()}
+    assert of_given["calibrated", "temper"]["value"] == 1
+    assert of_given["calibrated", "temper"]["n"] == 0
+    assert of_given["calibrated", "overconfidence"]["ci_low"] > 0
     unanimous = found["pooled", "unanimous_share"]
     assert found["observed", "unanimous_share"]["value"] > unanimous["ci_high"]
     assert unanimous["n"] == 400

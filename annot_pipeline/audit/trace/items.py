@@ -85,8 +85,8 @@ def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tupl
     """Task and item of the most contested items.
 
     First labels where an expert decided against the model. Then in turn the next of each kind:
-    labels (those that a single judge would flip, of these and of the rest the least certain; of
-    the ``4 * most`` least certain that two judges or more judged), scores (the
+    labels that a single judge would flip and other labels (the least certain of each; of the
+    ``4 * most`` least certain that two judges or more judged), scores (the
     widest range of z-scores within a criterion), comparisons (most votes for the side that
     lost), rankings (the widest range of ranks). Equal ones go by task and item.
 
@@ -106,7 +106,10 @@ def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tupl
         for found in trace_items(folder, manifest, labels)
         if found["flipped_by"]
     }
-    queues = [sorted(labels, key=lambda at: at not in flipped)]  # stable: by certainty within
+    queues = [
+        [at for at in labels if at in flipped],  # by certainty
+        [at for at in labels if at not in flipped],
+    ]
     for kind in ("score", "preference", "rank"):
         queues.append([(r["task"], r["item"]) for r in rows if r["kind"] == kind])
     overruled = [(r["task"], r["item"]) for r in rows if r["overruled"]]

@@ -42,9 +42,16 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     """
     other = other_code(release)
     tables = {t["name"]: t for t in release.manifest["tables"] if t["name"] in MAKER}
-    checked.progress(f"{release.version}: building {len(tables)} tables again")
     result: dict[str, Any] = {"version": release.version, "tables": 0, "equal": 0}
     result |= {"other_code": other, "differences": [], "error": None}
+    schema = release.manifest["schema_version"]
+    if schema != SCHEMA_VERSION:
+        what = f"tables of schema {schema}, this annot-pipeline makes schema {SCHEMA_VERSION}"
+        result["error"] = f"cannot be compared byte for byte: {what}"
+        do = f"annot diff tells what differs; rebuild with annot-pipeline of schema {schema}"
+        checked.find(release.place, result["error"], do)
+        return result
+    checked.progress(f"{release.version}: building {len(tables)} tables again")
     try:
         with recomputation(campaign, release, checked.progress, reuse=False) as build:
             made = recomputed_tables(build, tables)

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.report.accuracy import accuracies
-from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
+from annot_pipeline.report.contents import Contents, count_rows, count_tasks, of_every_task
 from annot_pipeline.report.figures.certainty_bands import NAMES, bands_of, certainty_svg
 from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.markup import (
@@ -87,7 +88,7 @@ def certainty(contents: Contents) -> str:
         part("How frequent the classes are", figures(
             prevalence_figures(contents.tables["prevalence"]),
             count_tasks(contents.tables["prevalence"]),
-        ) + _classes(contents.tables["prevalence"])),
+        ) + _classes(contents.tables["prevalence"], labels)),
     ])  # fmt: skip
 
 
@@ -117,7 +118,7 @@ def _counts(labels: pa.Table) -> tuple[list[str], npt.NDArray[np.int64]]:
     return [names[n] for n in order], np.array(counts, np.int64).reshape(len(order), -1)
 
 
-def _classes(prevalence: pa.Table) -> str:
+def _classes(prevalence: pa.Table, labels: pa.Table) -> str:
     columns = [
         Column("class"), Column("task", choose=True), Column("prevalence", "share"),
         Column("share of votes", "share"), Column("most frequent label", "share"),
@@ -125,16 +126,18 @@ def _classes(prevalence: pa.Table) -> str:
         Column("certain", "count"), Column("keeps its name", choose=True),
     ]  # fmt: skip
     return table(
-        "Classes", columns, _class_rows(prevalence), sortable=True, search=True
+        "Classes", columns, _class_rows(prevalence, labels), sortable=True, search=True
     ) + left_out(
         prevalence.num_rows, of_every_task(prevalence, MOST_ROWS).num_rows, "prevalence.parquet"
     )
 
 
-def _class_rows(prevalence: pa.Table) -> Iterator[list[object]]:
+def _class_rows(prevalence: pa.Table, labels: pa.Table) -> Iterator[list[object]]:
+    model = labels.filter(pc.invert(labels["adjudicated"]))
+    certain = count_rows(model.filter(model["calibrated_certain"]), "task", "label")
     for row in of_every_task(prevalence, MOST_ROWS).to_pylist():
         yield [
             row["label"], row["task"], row["prevalence"], row["vote_share"],
             row["plurality_frequency"], row["support"], row["plurality_agreement"],
-            row["n_items"], row["n_certain"], flag(row["named"]),
+            row["n_items"], certain.get((row["task"], row["label"]), 0), flag(row["named"]),
         ]  # fmt: skip
