@@ -30,15 +30,15 @@ Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 ChosenBy = Literal["settings", "task", "tasks", "default"]
 
-POOLING = (1.0, 4.0, 16.0)
+POOLING = (1.0, 3.0, 8.0, 24.0)
 DEPENDENCE = (0.0, 0.02, 0.04, 0.07, 0.1, 0.14, 0.19, 0.25, 0.33, 0.43, 0.56, 0.75, 1.0)
 """Where both are looked for."""
 CLEARLY = 2.0
 """Standard errors by which tempering must gain."""
 ENOUGH = 1_000
 """Labels of a task that chooses for itself; others choose together."""
-USUAL_POOLING, USUAL_DEPENDENCE = 4.0, 0.19
-"""Where those together have not enough labels either: what published crowds chose (docs)."""
+USUAL_POOLING, USUAL_DEPENDENCE = 3.0, 0.19
+"""Where those together have not enough labels either: medians of what published crowds chose."""
 MOST_CHOSEN_BY = 1_000_000
 """Labels that tasks choose by, each for itself; smaller tasks beyond choose with the others."""
 MOST_LABELS = 10_000

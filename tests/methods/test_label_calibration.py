@@ -16,7 +16,7 @@ from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.wilson import wilson_interval
 from tests.methods.crowds import crowd, log_loss
 
-UNTOLD = Choice(4.0, 0.19, np.nan, "default")
+UNTOLD = Choice(3.0, 0.19, np.nan, "default")
 """Where labels are too few to choose by."""
 
 
