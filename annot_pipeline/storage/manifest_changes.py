@@ -37,7 +37,7 @@ def _exports(manifest: Manifest) -> dict[tuple[str, str], str]:
 
 
 def code_changes(old: Manifest, new: Manifest) -> list[Document]:
-    """Versions of the package, of packages and of stages' code: ``what``, ``old``, ``new``."""
+    """Versions of package, tables, packages and stages' code: ``what``, ``old``, ``new``."""
     before, after = _versions(old), _versions(new)
     return [
         {"what": what, "old": before.get(what), "new": after.get(what)}
@@ -48,7 +48,8 @@ def code_changes(old: Manifest, new: Manifest) -> list[Document]:
 
 def _versions(manifest: Manifest) -> dict[str, str]:
     stages = {f"stage {run['stage']}": run["code_version"] for run in manifest["runs"]}
-    return {**manifest["code"], **manifest["packages"], **stages}
+    schema = {"schema of the tables": str(manifest["schema_version"])}
+    return {**manifest["code"], **schema, **manifest["packages"], **stages}
 
 
 def setting_changes(old: Manifest, new: Manifest) -> list[Document]:

@@ -73,6 +73,9 @@ def test_it_is_compared_with_causes(upgraded, monkeypatch, capsys):
     assert {s["path"] for s in document["inputs"]["settings"]} == {
         "dawid_skene.pooling", "dawid_skene.temper",
     }  # fmt: skip
+    assert {"what": "schema of the tables", "old": "2", "new": str(SCHEMA_VERSION)} in (
+        document["inputs"]["code"]
+    )
     assert {cause for row in document["rows"] for cause in row["causes"]} == {"new judgments"}
 
 
