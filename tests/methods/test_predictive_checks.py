@@ -42,7 +42,7 @@ def test_judges_who_err_alone_agree_as_often_as_expected(seed):
 
 @pytest.mark.parametrize("kind", ["difficulty", "correlated"])
 def test_judges_who_err_together_agree_more_often(kind):
-    task, _ = crowd(kind, 1)
+    task, _ = crowd(kind, 3)
     fits = dawid_skene_batch([task])
     pooled = calibrate_batch([task], fits, params=CalibrationParams(), seeds=[[1]])[0].fit
     for fit in (*fits, pooled):

@@ -107,11 +107,12 @@ def test_tasks_by_name_and_lists_of_values_whole():
 
 
 def test_exports_and_code():
-    def of(sources: dict[str, str], sql: str, code_version: str) -> dict[str, Any]:
+    def of(sources: dict[str, str], sql: str, code_version: str, schema: int = 3) -> dict[str, Any]:
         exports = [{"kind": "judgments", "name": n, "sha256": s} for n, s in sources.items()]
         exports.append({"kind": "items", "name": "b", "sha256": "2"})  # a file can be both
         runs = [{"stage": "infer_labels", "code_version": code_version}]
-        return {"sources": exports, "code": {"sql": sql}, "packages": {"numpy": "2"}, "runs": runs}
+        of = {"sources": exports, "code": {"sql": sql}, "packages": {"numpy": "2"}}
+        return of | {"runs": runs, "schema_version": schema}
 
     old, new = of({"a": "1", "b": "2"}, "s", "1"), of({"b": "3", "c": "4"}, "s", "2")
     changes = export_changes(old, new)
@@ -123,3 +124,5 @@ def test_exports_and_code():
     }  # fmt: skip
     assert code_changes(old, new) == [{"what": "stage infer_labels", "old": "1", "new": "2"}]
     assert code_changes(old, old) == []
+    older = of({"a": "1", "b": "2"}, "s", "1", 2)
+    assert code_changes(older, old) == [{"what": "schema of the tables", "old": "2", "new": "3"}]
