@@ -69,9 +69,9 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Delete what killed processes left half done."""
-    for path in folder.glob(f"{TEMPORARY}*") if folder.is_dir() else ():
+def remove_unfinished(folder: Path, *, of: str = "") -> None:
+    """Delete what killed processes left half done, of all files or of one name."""
+    for path in folder.glob(f"{TEMPORARY}{of}*") if folder.is_dir() else ():
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
-from annot_pipeline.storage.files import write_json
+from annot_pipeline.storage.files import remove_unfinished, write_json
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
@@ -282,11 +282,13 @@ class Releases:
 
     def _copy(self, pointer: Pointer) -> None:
         """Copy the pointer. What is published is published: the next build tries again."""
-        if self.kept is None or not pointer.complete or self._read_copy() == pointer:
+        if self.kept is None:
             return
         try:
-            write_json(self.kept, pointer.document())
-            self.copied = True
+            remove_unfinished(self.kept.parent, of=self.kept.name)  # those beside are of other gold
+            if pointer.complete and self._read_copy() != pointer:
+                write_json(self.kept, pointer.document())
+                self.copied = True
         except OSError:
             self.copied = False
 

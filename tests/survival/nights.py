@@ -132,5 +132,5 @@ def check_the_next_night(folder: Path, night: Night) -> None:
     assert again.wait() == 0, again.said
     assert Releases(folder / "gold").versions() == ["v0001", "v0002"]
     assert tables(newest(folder)) == night.second
-    assert unfinished(folder) == []
+    assert unfinished(folder) == [], unfinished(folder)
     assert main(["verify", str(folder)]) == 0
