@@ -214,6 +214,8 @@ def _frozen(value: Any) -> Any:
 
 def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
     """One problem a mistake: a list is not also too short because its elements are wrong."""
+    words = {detail["loc"][:-1] for detail in details if _is_word(detail)}
+    details = [d for d in details if _is_word(d) or d["loc"][:-1] not in words]
     paths = [detail["loc"] for detail in details]
     problems = [
         _problem(detail)
@@ -229,8 +231,15 @@ def _problems(details: Sequence[dict[str, Any]]) -> list[Problem]:
     return [p for p in problems if p.what != MISSING or p.where not in misspelt]
 
 
+def _is_word(detail: Mapping[str, Any]) -> bool:
+    """Whether it is a word that is wrong where a number may stand too: pydantic tells both."""
+    return detail["type"] == "literal_error" and str(detail["loc"][-1]).startswith("literal[")
+
+
 def _problem(detail: dict[str, Any]) -> Problem:
     location = [str(part) for part in detail["loc"] if not str(part).startswith(TAG)]
+    if _is_word(detail):
+        location.pop()
     if location and location[-1] == "[key]":
         location.pop()
     where = ".".join(location)
@@ -245,7 +254,7 @@ def _problem(detail: dict[str, Any]) -> Problem:
         return Problem(
             where,
             f"{shorten(given)} is not allowed",
-            ", ".join(allowed),
+            ", ".join(["a number"] * _is_word(detail) + allowed),
             f"{MEANT}{likely[0]}?" if likely else "",
         )
     if kind in SHAPES:

@@ -26,7 +26,7 @@ from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stag
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import TableFile, groups_unharmed, is_unharmed, read_unharmed
+from annot_pipeline.storage.tables import TableFile, groups_unharmed, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -128,7 +128,9 @@ class Build:
         remembered = stage.remembered and stage.name not in self.instead
         key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
         result = self.store.result(stage.name, key) if remembered else None
-        if result and not is_checked(stage.name, stage.outputs, result.facts):
+        if result and not (
+            result.is_unharmed and is_checked(stage.name, stage.outputs, result.facts)
+        ):
             self.store.discard(result)
             result = None
         if result is None:
@@ -216,7 +218,7 @@ class Build:
         except StoreError:
             return None
         is_same = latest.basis.settings == basis.settings
-        return latest if is_same and all(map(is_unharmed, latest.tables.values())) else None
+        return latest if is_same and latest.is_unharmed else None
 
 
 def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:

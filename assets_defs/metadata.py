@@ -68,7 +68,7 @@ def stage_metadata(run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
         metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
     elif table == "settled":
         metadata["rejected"] = dg.MetadataValue.md(_rejections(facts["rejections"]))
-    elif table == "labels" and facts["tasks"]:
+    elif table == "labels" and facts["certain_share"]:
         metadata["certain_share"] = float(
             sum(facts["certain_share"].values()) / len(facts["certain_share"])
         )

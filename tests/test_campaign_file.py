@@ -128,10 +128,19 @@ def test_fields(write, fields, where, said):
         ("gold: s3://bucket/../x", "gold", "write s3://BUCKET/FOLDER"),
         ("gold: s3://bucket/x?y=1", "gold", "write s3://BUCKET/FOLDER"),
         ("resources: {memory_limit: lots}", "resources.memory_limit", "match"),
+        ("dawid_skene: {pooling: held-out}", "dawid_skene.pooling", "did you mean held_out?"),
+        ("dawid_skene: {temper: half}", "dawid_skene.temper", "a number, held_out"),
+        ("dawid_skene: {temper: [1]}", "dawid_skene.temper", "a number, held_out"),
+        ("dawid_skene: {temper: 0}", "dawid_skene", "in (0, 1], not 0.0"),
     ],
 )
 def test_values(write, text, where, said):
     assert said in problems(write(MINIMAL + text))[where]
+
+
+def test_a_number_or_a_word_is_one_problem(write):
+    found = problems(write(MINIMAL + "dawid_skene: {pooling: half, temper: half}\n"))
+    assert set(found) == {"dawid_skene.pooling", "dawid_skene.temper"}
 
 
 def test_all_problems_come_at_once(write):

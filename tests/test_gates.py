@@ -26,10 +26,10 @@ EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j
 
 def level(value: float, **thresholds: float | None) -> str:
     facts = {
-        "unsettled": ["x"] * int(value), "misnamed_classes": [], "calibrations": {},
-        "judges_below_chance": [],
-        "judges": 1, "items_by_judgments": [],
-        "decided_not_judged": [], "decided_new_classes": [],
+        "converged": {"settled": True} | {f"t{n}": False for n in range(int(value))},
+        "misnamed_classes": {}, "calibrations": {}, "judges_below_chance": {},
+        "judges": {"settled": 1}, "items_by_judgments": {},
+        "decided_not_judged": {}, "decided_new_classes": {},
         "contracts": {"labels": {"broken": [], "doubtful": [], "unchecked": []}},
     }  # fmt: skip
     results = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(**thresholds)})
@@ -51,17 +51,17 @@ def test_a_given_level_leaves_the_other_at_its_default():
 
 def test_a_measure_that_fails_is_told_and_fails_the_gate(monkeypatch):
     """A defect of the measuring is no verdict on the data, and no reason to publish."""
-    facts = {"unsettled": None}
+    facts = {"converged": None}
     gates = [gate for gate in GATES if gate.name == "convergence"]
     monkeypatch.setattr(run, "GATES", gates)
     (result,) = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(error=9)})
     assert result.level == "error"
-    assert result.unchecked.startswith("TypeError: ")
-    assert str(result).startswith("convergence: could not be checked: TypeError")
+    assert result.unchecked.startswith("AttributeError: ")
+    assert str(result).startswith("convergence: could not be checked: AttributeError")
     assert can_measure("infer_labels", ["labels"], facts)
     assert not is_checked("infer_labels", ["labels"], facts)
     assert not can_measure("infer_labels", ["labels"], {})
-    assert is_checked("infer_labels", ["labels"], {"unsettled": []})
+    assert is_checked("infer_labels", ["labels"], {"converged": {}})
 
 
 def test_every_gate_has_a_level_by_default():

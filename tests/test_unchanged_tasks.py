@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import pyarrow.compute as pc
 import pytest
+from pyarrow import csv
 
 from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.methods import calibration_choice
 from annot_pipeline.pipeline import MAKER, Build, stages_for
-from annot_pipeline.steps import measure_agreement, rank_systems
+from annot_pipeline.steps import infer_labels, measure_agreement, rank_systems, score_items
 from annot_pipeline.steps.comparing import rank_by_comparisons
 from annot_pipeline.storage.tables import read_table
-from benchmarks.exports import Shape, write_campaign
+from benchmarks.exports import Shape, label_rows, write_campaign
 
-STAGES = [MAKER[table] for table in ("agreement", "system_rankings")]
+TABLES = ("agreement", "system_rankings")
 
 
 @pytest.fixture
@@ -53,18 +56,55 @@ def ranked(monkeypatch):
     return by_scores, by_comparisons
 
 
+@pytest.fixture
+def labelled(monkeypatch):
+    """Tasks whose labels were inferred."""
+    tasks = []
+    rows = infer_labels._labels
+
+    def noted(of):
+        tasks.append(of.task.name)
+        return rows(of)
+
+    monkeypatch.setattr(infer_labels, "_labels", noted)
+    return tasks
+
+
+@pytest.fixture
+def scored(monkeypatch):
+    """Tasks whose items were scored."""
+    tasks = []
+    work = score_items.score_items
+
+    def noted(standardized, *rest, **settings):
+        tasks.extend(standardized["task"].unique().to_pylist())
+        return work(standardized, *rest, **settings)
+
+    monkeypatch.setattr(score_items, "score_items", noted)
+    return tasks
+
+
 def build(path, *sets):
     return build_both(path, *sets)[0]
 
 
-def build_both(path, *sets):
-    """Results of agreement and of rankings."""
+def build_both(path, *sets, tables=TABLES):
+    """Results of agreement and of rankings, or of the stages that make other tables."""
     sets = ("agreement.bootstrap=20", "ranking.bootstrap=20", *sets)
     built = Build(load_campaign(path, sets=sets))
-    runs = {
-        stage.name: built.run_stage(stage) for stage in stages_for(["agreement", "system_rankings"])
-    }
-    return [runs[stage.name].result for stage in STAGES]
+    runs = {stage.name: built.run_stage(stage) for stage in stages_for(tables)}
+    return [runs[MAKER[table].name].result for table in tables]
+
+
+def same_at_once(results, path, store, tables):
+    """Whether a store that knows nothing gives the same tables and facts."""
+    at_once = build_both(path, f"store={store}", tables=tables)
+    return all(
+        one.facts == other.facts
+        and {n: t.sha256 for n, t in one.tables.items()}
+        == {n: t.sha256 for n, t in other.tables.items()}
+        for one, other in zip(results, at_once, strict=True)
+    )
 
 
 def add_label(path, task, judge):
@@ -112,12 +152,65 @@ def test_a_task_with_new_rows_is_ranked_alone(campaign, ranked, tmp_path):
     add_score(campaign, "scores-02")
     second = build_both(campaign)
     assert [set(tasks) for tasks in ranked] == [{"scores-02"}, {"pairs-01", "scores-02"}]
-    at_once = build_both(campaign, f"store={tmp_path / 'other'}")
-    for one, other in zip(second, at_once, strict=True):
-        assert one.facts == other.facts
-        assert {n: t.sha256 for n, t in one.tables.items()} == {
-            n: t.sha256 for n, t in other.tables.items()
-        }
+    assert same_at_once(second, campaign, tmp_path / "other", TABLES)
+
+
+def test_a_task_with_new_rows_is_scored_alone(campaign, scored, tmp_path):
+    build_both(campaign, tables=["scores"])
+    assert sorted(scored) == ["scores-00", "scores-01", "scores-02"]
+    scored.clear()
+    add_score(campaign, "scores-02")
+    second = build_both(campaign, tables=["scores"])
+    assert scored == ["scores-02"]
+    assert second[0].facts["items_scored"]["scores-02"] > 30
+    assert same_at_once(second, campaign, tmp_path / "other", ["scores"])
+
+
+@pytest.fixture
+def crowds(tmp_path):
+    """Two tasks with labels enough to choose their calibration, and two that choose together."""
+    path = write_campaign(tmp_path / "campaign", Shape(labels=2_400, scores=0, comparisons=0,
+                                                       tasks=2, judges=8))  # fmt: skip
+    for task in (2, 3):
+        rows = label_rows(Shape(judges=8), task, 600)
+        csv.write_csv(rows, path.parent / "exports" / f"labels-{task:02d}.csv")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changed", "most", "inferred"),
+    [
+        ("labels-01", 1_000_000, {"labels-01"}),
+        ("labels-03", 1_000_000, {"labels-02", "labels-03"}),
+        ("labels-03", 1_500, {"labels-00", "labels-01", "labels-02", "labels-03"}),
+    ],
+)
+def test_labels_are_inferred_of_tasks_that_choose_together(
+    crowds, labelled, tmp_path, monkeypatch, changed, most, inferred
+):
+    """Where not all that are large choose for themselves, who does depends on every task."""
+    monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", most)
+    build_both(crowds, tables=["labels"])
+    assert len(labelled) == 4
+    labelled.clear()
+    add_label(crowds, changed, "judge-2")
+    second = build_both(crowds, tables=["labels"])
+    assert set(labelled) == inferred
+    assert same_at_once(second, crowds, tmp_path / "other", ["labels"])
+
+
+def test_a_task_that_grows_out_of_those_that_choose_together_changes_them(
+    crowds, labelled, tmp_path
+):
+    build_both(crowds, tables=["labels"])
+    rows = label_rows(Shape(judges=8, seed=5), 3, 600)
+    late = pc.replace_substring(rows["item"], "item", "late")
+    rows = rows.set_column(rows.column_names.index("item"), "item", late)
+    csv.write_csv(rows, crowds.parent / "exports" / "labels-late.csv")
+    labelled.clear()
+    second = build_both(crowds, tables=["labels"])
+    assert set(labelled) == {"labels-02", "labels-03"}
+    assert same_at_once(second, crowds, tmp_path / "other", ["labels"])
 
 
 @pytest.mark.parametrize("harm", ["flipped", "gone", "emptied"])

@@ -18,7 +18,7 @@ from annot_pipeline.cli.trace_judgments import (
     set_aside,
     without,
 )
-from annot_pipeline.contracts.certainty import certainty
+from annot_pipeline.contracts.certainty import CALIBRATED, certainty
 from annot_pipeline.errors import counted, printable
 
 Row = dict[str, Any]
@@ -125,10 +125,12 @@ def _answer(trace: Row) -> Iterator[str]:
             f"  {counted(label['n_judgments'], 'judgment')} of "
             f"{counted(label['n_judges'], 'judge')}; "
             f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
-            f"{short(label['majority_label'])}"
+            f"{short(label['majority_label'])}; "
+            f"Dawid-Skene's entropy {number(label['entropy'])} nats"
         )
-        own = f"Dawid-Skene's own probability {share(label['model_probability'])}, entropy "
-        yield f"  {own}{number(label['entropy'])} nats: what the evidence below adds up to"
+    if label and not label["adjudicated"] and label.get(CALIBRATED) is not None:
+        own = share(label["probability"])
+        yield f"  Dawid-Skene alone: {own}, which the evidence below adds up to"
     if score:
         yield (
             f"  mean {number(score['raw_mean'])} of "

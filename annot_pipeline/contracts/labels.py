@@ -48,7 +48,12 @@ LABELS = Table(
             "Dawid-Skene; to be used where it matters how sure a label is",
             nullable=True,
         ),
-        Column("calibrated_certain", FLAG, "Whether calibrated_probability >= 0.99"),
+        Column(
+            "calibrated_certain",
+            FLAG,
+            "Whether calibrated_probability >= 0.99; never of a task with a single class, where "
+            "every probability is 1 and tells nothing",
+        ),
         text("adjudicator", "Who decided; a pseudonym, as judges are", nullable=True),
         Column("adjudicated_at", TIME, "When, if the export says so", True),
         text("adjudication_reason", "Why, in the expert's words", nullable=True),

@@ -42,7 +42,11 @@ ITEMS = Table(
         text("text", "What the judges saw", nullable=True),
         text("source", "Input of the system", nullable=True),
         text("reference", "Reference output", nullable=True),
-        text("truth", "Known answer, for evaluation only; null if tasks differ", nullable=True),
+        text(
+            "truth",
+            "Known answer, for evaluation only; null where tasks differ on it",
+            nullable=True,
+        ),
     ),
 )
 

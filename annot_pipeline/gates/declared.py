@@ -11,6 +11,7 @@ from annot_pipeline.gates.measures import (
     judges_below_chance,
     judges_failed,
     named,
+    named_by_task,
     of_judges_in_control,
     rejected,
     rejected_in_worst,
@@ -108,13 +109,13 @@ GATES: tuple[Gate, ...] = (
         "decided_not_judged", "infer_labels", "labels",
         "number of items that experts decided and of which no judgment counts",
         "look whether their names are mistyped; withdraw what is, map item to one spelling",
-        lambda f: named(f["decided_not_judged"]), warn=0,
+        lambda f: named_by_task(f["decided_not_judged"]), warn=0,
     ),
     Gate(
         "decided_new_classes", "infer_labels", "labels",
         "number of classes that experts decided for and no judge used",
         "look whether they are mistyped; declare labels under tasks, and others are rejected",
-        lambda f: named(f["decided_new_classes"]), warn=0,
+        lambda f: named_by_task(f["decided_new_classes"]), warn=0,
     ),
     Gate(
         "unread_rewards", "add_up_costs", "costs",
@@ -301,14 +302,14 @@ GATES: tuple[Gate, ...] = (
         "convergence", "infer_labels", "labels",
         "number of tasks whose model did not converge",
         "raise dawid_skene.max_iterations",
-        lambda f: named(f["unsettled"]), warn=0,
+        lambda f: named([t for t, settled in f["converged"].items() if not settled]), warn=0,
     ),
     Gate(
         "class_identity", "infer_labels", "prevalence",
         "number of classes that no longer mean their name",
         "look at their rows in prevalence and judge_confusion; ask more judges, or merge rare "
         "classes; the votes start is the more prone to it",
-        lambda f: named(f["misnamed_classes"]), warn=0,
+        lambda f: named_by_task(f["misnamed_classes"]), warn=0,
     ),
     Gate(
         "overconfident_labels", "infer_labels", "labels",
@@ -321,16 +322,23 @@ GATES: tuple[Gate, ...] = (
     Gate(
         "worse_calibrated_labels", "infer_labels", "labels",
         "number of tasks whose held-out labels calibration predicts worse than Dawid-Skene alone",
-        "numbers that were given do not do: set dawid_skene.pooling and dawid_skene.temper to "
-        "held_out",
+        "numbers that were given, or are usual where labels are too few to tell, do not do here: "
+        "set dawid_skene.pooling and dawid_skene.temper to held_out, or ask for more labels",
         lambda f: named([t for t, of in f["calibrations"].items() if of["is_worse"]]), warn=0,
     ),
     Gate(
         "wrong_certain_labels", "check_calibration", "label_calibration",
-        "number of tasks of whose certain labels more than 1% are wrong, by the items' truth",
-        "judges take one class for another all together: look at those items, ask an expert, and "
-        "do not train on certainty alone",
+        "number of tasks of whose certain labels more than 1% are wrong by the items' truth, "
+        "beyond chance (the 95% interval)",
+        "look at those items: truths may be wrong; else judges take one class for another all "
+        "together: ask an expert, and do not train on certainty alone",
         lambda f: named(f["wrong_certain_labels"]), warn=0,
+    ),
+    Gate(
+        "truths_of_no_class", "check_calibration", "label_calibration",
+        "number of truths of items that are no class of their task",
+        "look whether truth is spelt as labels are; a label of such an item counts as wrong",
+        lambda f: named_by_task(f["truths_of_no_class"]), warn=0,
     ),
     Gate(
         "judges_below_chance", "infer_labels", "labels",

@@ -14,6 +14,11 @@ def named(names: Sequence[str]) -> Finding:
     return Finding(len(names), first_of(names))
 
 
+def named_by_task(names: Mapping[str, Sequence[str]]) -> Finding:
+    """The same of the names of each task."""
+    return named([f"{task} {name}" for task in sorted(names) for name in names[task]])
+
+
 REJECTED_ASSIGNMENT = "assignment was rejected"
 """Rows that whoever paid for them rejected are no defect of an export or a mapping."""
 
@@ -45,9 +50,9 @@ def superseded_by_order(facts: Facts) -> Finding:
 
 def judges_below_chance(facts: Facts, minimum: int) -> Finding:
     """Share of the judges who do worse than chance, and their names; of few it is not serious."""
-    found = named(facts["judges_below_chance"])
-    finding = Finding(found.value / max(facts["judges"], 1), found.detail)
-    return finding if facts["judges"] >= minimum else replace(finding, serious=0.0)
+    found, judges = named_by_task(facts["judges_below_chance"]), sum(facts["judges"].values())
+    finding = Finding(found.value / max(judges, 1), found.detail)
+    return finding if judges >= minimum else replace(finding, serious=0.0)
 
 
 def judges_failed(facts: Facts, minimum: int) -> Finding:
@@ -102,6 +107,6 @@ def thin_systems(facts: Facts, minimum: int) -> Finding:
 
 def few_judgments(facts: Facts, minimum: int) -> Finding:
     """Share of the items judged that have too few judgments."""
-    items = facts["items_by_judgments"]
+    items = [counts for task in facts["items_by_judgments"].values() for counts in task]
     few = sum(n_items for n_judgments, n_items in items if n_judgments < minimum)
     return Finding(few / max(sum(n_items for _, n_items in items), 1))

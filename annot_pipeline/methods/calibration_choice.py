@@ -61,6 +61,8 @@ class Choice:
         ``settings``, the ``task``, or several ``tasks``; ``default`` where labels are too few.
     n_labels
         Labels that were held out for it.
+    is_pooling_given
+        Whether ``pooling`` was given.
     """
 
     pooling: float
@@ -68,6 +70,7 @@ class Choice:
     temper: float
     chosen_by: ChosenBy
     n_labels: int = 0
+    is_pooling_given: bool = False
 
     def power(self, n: Codes) -> Floats:
         """What posteriors of items with ``n`` judges are raised to."""
@@ -107,26 +110,40 @@ def choose(
     """
     power = np.nan if temper is None else temper
     if pooling is not None and temper is not None:
-        return [Choice(pooling, np.nan, power, "settings")] * len(tasks)
+        return [Choice(pooling, np.nan, power, "settings", is_pooling_given=True)] * len(tasks)
     candidates = POOLING if pooling is None else (pooling,)
     sizes = np.array([n_predictable(task) for task in tasks])
-    order = np.argsort(-sizes, kind="stable")
-    order = order[sizes[order] > 0]
-    left = np.cumsum(np.minimum(sizes[order], MOST_LABELS)) <= MOST_CHOSEN_BY
-    large = order[left & (sizes[order] >= ENOUGH)].tolist()
+    large, others = _large_and_others(sizes)
     found: dict[int, Choice] = {}
     if large:
         held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in large]
         curves = _curves(held_out, candidates, params, power)
         for t, of, curve in zip(large, held_out, curves, strict=True):
             found[t] = _best([curve], candidates, power, "task", of.n_labels)
-    others = [t for t in order.tolist() if t not in found]
     if others:
         together = _together([tasks[t] for t in others], [seeds[t] for t in others],
-                             candidates, power, params)  # fmt: skip
+                             sizes[others], candidates, power, params)  # fmt: skip
         found |= dict.fromkeys(others, together)
     unknown = Choice(pooling or 0.0, 0.0 if temper is None else np.nan, power, "default")
-    return [found.get(t, unknown) for t in range(len(tasks))]
+    choices = (found.get(t, unknown) for t in range(len(tasks)))
+    return [replace(choice, is_pooling_given=pooling is not None) for choice in choices]
+
+
+def chosen_together(tasks: Sequence[LabelCodes]) -> list[int]:
+    """Places of the tasks whose choice may depend on that of the others among them."""
+    sizes = np.array([n_predictable(task) for task in tasks], dtype=np.int64)
+    _, others = _large_and_others(sizes)
+    too_many = any(sizes[t] >= ENOUGH for t in others)  # so who is large depends on all
+    return list(range(len(tasks))) if too_many else others
+
+
+def _large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
+    """Places of tasks that choose for themselves, and together, the largest first."""
+    order = np.argsort(-sizes, kind="stable")
+    order = order[sizes[order] > 0]
+    left = np.cumsum(np.minimum(sizes[order], MOST_LABELS)) <= MOST_CHOSEN_BY
+    is_large = left & (sizes[order] >= ENOUGH)
+    return order[is_large].tolist(), order[~is_large].tolist()
 
 
 def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> HeldOutLabels:
@@ -138,12 +155,12 @@ def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> Held
 def _together(
     tasks: Sequence[LabelCodes],
     seeds: Sequence[Sequence[int]],
+    sizes: Codes,
     pooling: Sequence[float],
     temper: float,
     params: DawidSkeneParams,
 ) -> Choice:
     """One choice for several tasks, the largest first: by as many as there is room for."""
-    sizes = np.array([n_predictable(task) for task in tasks])
     if sizes.sum() < ENOUGH:
         usual = USUAL_POOLING if len(pooling) > 1 else pooling[0]
         dependence = USUAL_DEPENDENCE if np.isnan(temper) else np.nan

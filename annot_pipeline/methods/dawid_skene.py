@@ -5,7 +5,7 @@ class k answers l with probability theta[j, k, l]; given the class, answers are
 independent. Fitted by EM for the smoothed maximum (MAP): ``smoothing`` is added to each
 cell of theta and of pi, which is a Dirichlet(1 + smoothing) prior on each row. ``prior`` adds
 counts of its own to each cell of every theta: what is known of judges before they answer
-(pooled_dawid_skene).
+(label_calibration).
 
 Sources: Dawid & Skene 1979 (eqs. 2.3 to 2.5); Passonneau & Carpenter 2013, section 3.
 

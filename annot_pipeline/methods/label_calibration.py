@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -103,6 +104,19 @@ class CalibrationParams:
 
 
 @dataclass(frozen=True)
+class Estimate:
+    """A mean a label, in nats, and its standard error over items; NaN where nothing is known."""
+
+    mean: float
+    error: float
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it lies above 0, beyond chance."""
+        return self.mean > CLEARLY * self.error
+
+
+@dataclass(frozen=True)
 class Evidence:
     """How probable held-out labels are: mean log likelihood a label, in nats.
 
@@ -110,44 +124,25 @@ class Evidence:
     ----------
     raw, pooled, calibrated, votes
         Under Dawid-Skene; with pooled confusions; tempered too; and under shares of votes.
-    overconfidence, overconfidence_error
-        What tempering Dawid-Skene would gain, and its standard error over items; the least of
-        several powers is not allowed for, so a model that holds is found too sure now and then.
-    left, left_error
+    overconfidence
+        What tempering Dawid-Skene would gain; the best of several powers is not allowed for, so a
+        model that holds is found too sure now and then.
+    left
         The same of what was calibrated: what lower powers would gain.
-    gain, gain_error
-        What calibration gained over Dawid-Skene.
-    n_labels, n_items
-        Held out, and their items; 0 where nothing could be.
+    loss
+        What calibration lost against Dawid-Skene.
+    n_labels
+        Held out; 0 where nothing could be, and the figures are NaN.
     """
 
-    raw: float
-    pooled: float
-    calibrated: float
-    votes: float
-    overconfidence: float
-    overconfidence_error: float
-    left: float
-    left_error: float
-    gain: float
-    gain_error: float
+    raw: Estimate
+    pooled: Estimate
+    calibrated: Estimate
+    votes: Estimate
+    overconfidence: Estimate
+    left: Estimate
+    loss: Estimate
     n_labels: int
-    n_items: int
-
-    @property
-    def is_overconfident(self) -> bool:
-        """Whether Dawid-Skene is, clearly."""
-        return self.overconfidence > CLEARLY * self.overconfidence_error
-
-    @property
-    def is_left_overconfident(self) -> bool:
-        """Whether what was calibrated still is."""
-        return self.left > CLEARLY * self.left_error
-
-    @property
-    def is_worse(self) -> bool:
-        """Whether calibration made it worse, clearly."""
-        return self.gain < -CLEARLY * self.gain_error
 
 
 @dataclass(frozen=True)
@@ -259,46 +254,44 @@ def _evidence(
     ]
     given = [fold.given for fold in folds]
     priors = [c * of for c, of in zip(pooling, shared_confusions(given, early), strict=True)]
-    raw = fits_in_turn(given, params=early)
-    pooled = zip(raw, fits_in_turn(given, params=early, priors=priors), strict=True)
+    as_they_are = fits_in_turn(given, params=early)
+    pairs = zip(as_they_are, fits_in_turn(given, params=early, priors=priors), strict=True)
     found = []
     for task, choice in zip(held_out, choices, strict=True):
-        scores = np.zeros((3, task.n_items))
-        of_votes = np.zeros(task.n_items)
+        scores = np.zeros((4, task.n_items))
         curves = np.zeros((2, len(DEPENDENCE), task.n_items))
         for fold in task.folds:
-            as_it_is, borrowed = next(pooled)
+            as_it_is, borrowed = next(pairs)
             one, chosen, every = np.ones(fold.n.shape), choice.power(fold.n), every_power(fold.n)
             lower = np.minimum(every, chosen)  # not what is too strong already
             of_raw = log_scores(fold, as_it_is, np.stack([one, *every]))
             of_pooled = log_scores(fold, borrowed, np.stack([one, chosen, *lower]))
-            scores += np.stack([of_raw[0], *of_pooled[:2]])
+            scores += np.stack([of_raw[0], *of_pooled[:2], log_scores_of_votes(fold)])
             curves += np.stack([of_raw[1:], of_pooled[2:]])
-            of_votes += log_scores_of_votes(fold)
-        n = task.n_labels or np.nan  # nothing held out, nothing known
-        gain, error = _gain(curves[0], scores[0])
-        left, left_error = _gain(curves[1], scores[2])
-        gained, gained_error = summed(scores[2] - scores[0])
-        means = scores.sum(axis=1) / n
+        raw, with_pooled, calibrated, votes = scores
+        estimate = partial(_estimate, n_labels=task.n_labels)
         found.append(
             Evidence(
-                raw=float(means[0]),
-                pooled=float(means[1]),
-                calibrated=float(means[2]),
-                votes=float(of_votes.sum() / n),
-                overconfidence=gain / n,
-                overconfidence_error=error / n,
-                left=left / n,
-                left_error=left_error / n,
-                gain=gained / n,
-                gain_error=gained_error / n,
+                raw=estimate(raw),
+                pooled=estimate(with_pooled),
+                calibrated=estimate(calibrated),
+                votes=estimate(votes),
+                overconfidence=estimate(_best(curves[0]) - raw),
+                left=estimate(_best(curves[1]) - calibrated),
+                loss=estimate(raw - calibrated),
                 n_labels=task.n_labels,
-                n_items=task.n_items,
             )
         )
     return found
 
 
-def _gain(curve: Floats, scores: Floats) -> tuple[float, float]:
-    """What the best power would add to scores of items, and its standard error."""
-    return summed(curve[int(np.argmax(curve.sum(axis=1)))] - scores)
+def _estimate(by_item: Floats, *, n_labels: int) -> Estimate:
+    total, error = summed(by_item)
+    n = n_labels or np.nan  # nothing held out, nothing known
+    return Estimate(total / n, error / n)
+
+
+def _best(curve: Floats) -> Floats:
+    """Scores of items under the power that is best for all."""
+    best: Floats = curve[int(np.argmax(curve.sum(axis=1)))]
+    return best

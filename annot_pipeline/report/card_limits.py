@@ -15,6 +15,8 @@ from annot_pipeline.report.markdown import escape
 
 CALIBRATED = {
     "held_out": "`calibrated_probability` allows for that as far as held-out labels tell.",
+    "partly": "`calibrated_probability` allows for that by a number that the campaign gives, and "
+    "one that held-out labels choose.",
     "given": "`calibrated_probability` allows for that by numbers that the campaign gives.",
     "off": "So is `calibrated_probability`: the campaign has switched calibration off.",
 }
@@ -63,8 +65,8 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
     few = [task for task, of in calibrations.items() if of["chosen_by"] == "default"]
     if few:
         found.append(
-            "Too few labels to tell how sure they can be, so calibration is the usual one, and no "
-            f"more than a guess: {escape(first_of(few))}."
+            "Too few labels to tell how sure they can be, so calibration is the usual one, no more "
+            f"than a guess, or none where no item has two judges: {escape(first_of(few))}."
         )
     other = sum(of["other_class"] for of in calibrations.values())
     if other:
@@ -75,8 +77,14 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
     single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
     if single:
         found.append(
-            f"{single:,} of {n:,} items have one judgment: their label is one judge's word, and "
+            f"{single:,} of {n:,} items have one judgment: their label rests on one judge, and "
             "its probability says how good the model takes that judge to be."
+        )
+    lone = [fit["task"] for fit in manifest["convergence"] if fit["n_labels"] == 1]
+    if lone:
+        found.append(
+            "Nobody gave more than one class, so every probability is 1, tells nothing, and is not "
+            f"`calibrated_certain`: {escape(first_of(lone))}."
         )
     unsettled = [fit["task"] for fit in manifest["convergence"] if not fit["converged"]]
     if unsettled:

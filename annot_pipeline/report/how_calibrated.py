@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 
-def how_calibrated(settings: Mapping[str, Any]) -> Literal["held_out", "given", "off"]:
-    """Whether held-out labels choose, the campaign gives numbers, or has switched it off.
+def how_calibrated(settings: Mapping[str, Any]) -> Literal["held_out", "partly", "given", "off"]:
+    """Whether held-out labels choose, partly, the campaign gives numbers, or has switched it off.
 
     Parameters
     ----------
@@ -17,4 +17,5 @@ def how_calibrated(settings: Mapping[str, Any]) -> Literal["held_out", "given", 
     pooling, temper = settings.get("pooling", "none"), settings.get("temper", 1)
     if pooling in ("none", 0) and temper == 1:
         return "off"
-    return "held_out" if pooling == temper == "held_out" else "given"
+    chosen = (pooling == "held_out") + (temper == "held_out")
+    return ("given", "partly", "held_out")[chosen]

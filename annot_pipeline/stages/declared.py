@@ -128,8 +128,8 @@ STAGES: tuple[Stage, ...] = (
             "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
             "easl.trueskill_sd",
         ),
-        code_version="3",
-        work=gold.score_items_of_tasks,
+        code_version="4",  # its facts are by task
+        work=task_by_task(gold.score_items_of_tasks),
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -170,8 +170,12 @@ STAGES: tuple[Stage, ...] = (
             "label_fits", "label_evidence",
         ),
         settings=("dawid_skene", "seed"),
-        code_version="6",
-        work=gold.infer_label_tables,
+        code_version="9",  # a single class is never certain
+        work=task_by_task(
+            gold.infer_label_tables,
+            kinds={"controlled": ("categorical",)},
+            together=gold.calibrated_together,
+        ),
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -279,7 +283,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"controlled": (), "item_rows": ()},
         outputs=("items",),
         settings=(),
-        code_version="1",
+        code_version="2",
         work=gold.describe_items,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -295,7 +299,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("label_calibration",),
         settings=(),
-        code_version="3",
+        code_version="4",
         work=gold.check_label_calibration,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -32,9 +32,10 @@ def infer_label_tables(context: StageContext) -> Made:
         seed=context.campaign.settings.seed,
         progress=_now_and_then(context.progress),
     )
-    if facts["tasks"]:
+    if facts["items"]:
+        n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
         context.progress(
-            f"{counted(facts['items'], 'item')} labelled in {counted(facts['tasks'], 'task')}, "
+            f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
             f"{max(facts['iterations'].values())} iterations at most"
         )
     adjudications = facts["adjudications"].values()
@@ -46,13 +47,31 @@ def infer_label_tables(context: StageContext) -> Made:
     return Made(tables, facts)
 
 
+def calibrated_together(inputs: Mapping[str, pa.Table]) -> list[str]:
+    """Tasks whose calibration rests on labels of the others among them."""
+    from annot_pipeline.methods.calibration_choice import chosen_together
+    from annot_pipeline.steps.label_tasks import label_tasks
+
+    tasks = label_tasks(inputs["controlled"], inputs["tasks"])
+    return [tasks[place].name for place in chosen_together([task.codes for task in tasks])]
+
+
 def check_label_calibration(context: StageContext) -> Made:
     """Probabilities of labels against what is known of items."""
-    from annot_pipeline.steps.check_calibration import check_calibration, wrong_certain_labels
+    from annot_pipeline.steps.check_calibration import (
+        check_calibration,
+        truths_of_no_class,
+        wrong_certain_labels,
+    )
 
     names = ("label_evidence", "label_distributions", "items")
-    table = check_calibration(*map(context.read, names))
-    return Made({"label_calibration": table}, {"wrong_certain_labels": wrong_certain_labels(table)})
+    evidence, distributions, items = map(context.read, names)
+    table = check_calibration(evidence, distributions, items)
+    facts = {
+        "wrong_certain_labels": wrong_certain_labels(table),
+        "truths_of_no_class": truths_of_no_class(distributions, items),
+    }
+    return Made({"label_calibration": table}, facts)
 
 
 def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
@@ -90,8 +109,9 @@ def score_items_of_tasks(context: StageContext) -> Made:
         context.read("tasks"),
         settings=context.campaign.settings.easl,
     )
-    if facts["items_scored"]:
-        context.progress(f"{facts['items_scored']:,} items scored")
+    n_scored = sum(facts["items_scored"].values())
+    if n_scored:
+        context.progress(f"{n_scored:,} items scored")
     return Made({"scores": table}, facts)
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import CERTAIN, LABELS, TEXT
 from annot_pipeline.errors import shorten
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.indexing import is_any, text_keys
 
 COUNTS = ("n_judgments", "n_judges")
@@ -39,8 +40,8 @@ def adjudicate(
     labels, facts
         A row an item that was judged or decided; ``adjudications``: by task how many items were
         ``decided``, of how many the model says otherwise (``overridden``), how many decisions are
-        ``superseded``; and what may be mistyped: the items ``decided_not_judged``, and the
-        ``decided_new_classes`` of tasks that judges answered, too.
+        ``superseded``; and what may be mistyped, by task too: the items ``decided_not_judged``,
+        and the ``decided_new_classes`` of tasks that judges answered.
     """
     by_experts = judgments.filter(is_any(judgments["control"], ("adjudication",)))
     superseded = by_experts.filter(is_any(by_experts["fate"], ("superseded",)))
@@ -48,8 +49,8 @@ def adjudicate(
     if not decisions.num_rows:
         return labels, {
             "adjudications": _counts(labels, superseded),
-            "decided_not_judged": [],
-            "decided_new_classes": [],
+            "decided_not_judged": {},
+            "decided_new_classes": {},
         }
     known = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
     overridden = _override(labels, decisions, distributions, known)
@@ -59,7 +60,12 @@ def adjudicate(
     whole = whole.sort_by([(name, "ascending") for name in LABELS.key]).combine_chunks()
     return whole, {
         "adjudications": _counts(whole, superseded),
-        "decided_not_judged": [f"{r['task']} {shorten(r['item'])}" for r in alone.to_pylist()],
+        "decided_not_judged": {
+            task: [shorten(item) for item in rows["item"].to_pylist()]
+            for rows_of in [ByTask(alone)]
+            for task in rows_of.names
+            for rows in [rows_of[task]]
+        },
         "decided_new_classes": _new_classes(decisions, distributions),
     }
 
@@ -115,7 +121,7 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
     }
 
 
-def _new_classes(decisions: pa.Table, distributions: pa.Table) -> list[str]:
+def _new_classes(decisions: pa.Table, distributions: pa.Table) -> dict[str, list[str]]:
     """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
     answered = pc.is_in(decisions["task"].cast(TEXT), pc.unique(distributions["task"].cast(TEXT)))
     given = pc.unique(_keys(distributions, "task", "label"))
@@ -123,11 +129,11 @@ def _new_classes(decisions: pa.Table, distributions: pa.Table) -> list[str]:
     items: dict[tuple[str, str], list[str]] = {}
     for row in decisions.filter(is_new).to_pylist():
         items.setdefault((row["task"], row["label"]), []).append(row["item"])
-    return [
-        f"{task} {shorten(label)} "
-        f"({len(found):,} item{'s' * (len(found) > 1)}, as {shorten(min(found))})"
-        for (task, label), found in sorted(items.items())
-    ]
+    classes: dict[str, list[str]] = {}
+    for (task, label), found in sorted(items.items()):
+        n = f"{len(found):,} item{'s' * (len(found) > 1)}"
+        classes.setdefault(task, []).append(f"{shorten(label)} ({n}, as {shorten(min(found))})")
+    return classes
 
 
 def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:

@@ -26,6 +26,10 @@ from annot_pipeline.methods.wilson import Z
 
 Row = dict[str, Any]
 
+MODELS = ("raw", "pooled", "calibrated", "votes")
+"""Those whose probabilities of held-out labels are compared."""
+LIKELIHOOD = "held_out_log_likelihood"
+
 
 def calibrate_labels(
     names: Sequence[str],
@@ -84,19 +88,20 @@ def _stream(name: str, seed: int) -> list[int]:
 
 def _held_out(calibration: Calibration) -> Iterator[Row]:
     of, choice = calibration.evidence, calibration.choice
-    yield calibration_row("pooled", "pooling", choice.pooling, choice.n_labels)
+    n_pooling = 0 if choice.is_pooling_given else choice.n_labels
+    yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
     if np.isnan(choice.temper):
         yield calibration_row("calibrated", "dependence", choice.dependence, choice.n_labels)
     else:
-        yield calibration_row("calibrated", "temper", choice.temper, choice.n_labels)
-    for model in ("raw", "pooled", "calibrated", "votes"):
-        yield calibration_row(model, "held_out_log_likelihood", getattr(of, model), of.n_labels)
-    for model, gain, error in (
-        ("raw", of.overconfidence, of.overconfidence_error),
-        ("calibrated", of.left, of.left_error),
+        yield calibration_row("calibrated", "temper", choice.temper, 0)
+    for model, statistic, found in (
+        *((m, LIKELIHOOD, getattr(of, m)) for m in MODELS),
+        ("raw", "overconfidence", of.overconfidence),
+        ("calibrated", "overconfidence", of.left),
     ):
-        ends = (gain - Z * error, gain + Z * error)
-        yield calibration_row(model, "overconfidence", gain, of.n_labels, ends)
+        low, high = found.mean - Z * found.error, found.mean + Z * found.error
+        ends = (low, min(high, 0.0) if statistic == LIKELIHOOD else high)
+        yield calibration_row(model, statistic, found.mean, of.n_labels, ends)
 
 
 def _checks(

@@ -1,7 +1,7 @@
 """Probabilities of labels held against the truth of item tables: raw, calibrated and votes.
 
-Items whose truth is no class of the task are left out; gates name them. What experts decided has
-no part: it is the models that are looked at.
+A truth that is no class of the task has probability 0, so a label of such an item is wrong; a gate
+names these truths. What experts decided has no part: it is the models that are looked at.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import CERTAIN, LABEL_CALIBRATION, TEXT
+from annot_pipeline.errors import shorten
 from annot_pipeline.methods.reliability import reliability
 from annot_pipeline.methods.wilson import Z, wilson_interval
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.calibrate_labels import calibration_row, calibration_table
+from annot_pipeline.steps.indexing import is_any
 
+NO_CLASS = -1
 FLOOR = 1e-9
 """What a probability counts as at least, so that log loss is finite; as `annot score` has it."""
 
@@ -54,17 +57,31 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
 
 def wrong_certain_labels(figures: pa.Table) -> list[str]:
     """Tasks of whose calibrated certain labels too many are wrong, with the interval."""
-    return [
-        f"{row['task']} {row['value']:.1%} of {row['n']:,} right"
-        for row in figures.to_pylist()
-        if (row["model"], row["statistic"]) == ("calibrated", "certain_accuracy")
-        and row["n"]
-        and row["ci_high"] < CERTAIN
-    ]
+    rows = figures.filter(
+        (pc.field("model") == "calibrated")
+        & (pc.field("statistic") == "certain_accuracy")
+        & (pc.field("ci_high") < CERTAIN)  # null where no label is certain
+    )
+    return [f"{r['task']} {r['value']:.1%} of {r['n']:,} right" for r in rows.to_pylist()]
+
+
+def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, list[str]]:
+    """Truths of a task's items that are none of its classes, by task, where there are any."""
+    known = items.filter(items["truth"].is_valid())
+    by_task = ByTask(distributions)
+    found = {}
+    for task in by_task.names:
+        rows = by_task[task]
+        judged = known.filter(is_any(known["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist()))
+        truths = set(judged["truth"].cast(TEXT).to_pylist())
+        strange = truths - set(pc.unique(rows["label"].cast(TEXT)).to_pylist())
+        if strange:
+            found[task] = sorted(map(shorten, strange))
+    return found
 
 
 def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:
-    """Probabilities and truth of a task's items whose truth is one of its classes.
+    """Probabilities and truth of a task's items whose truth is known.
 
     Parameters
     ----------
@@ -79,16 +96,16 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     probabilities
         ``(n_items, n_classes)`` by model; none without an item whose truth is known.
     truth
-        ``(n_items,)`` codes of classes.
+        ``(n_items,)`` codes of classes; `NO_CLASS`: it is none.
     """
     classes = pc.unique(rows["label"]).cast(TEXT)
     k = len(classes)
     names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
     known = items.filter(items["truth"].is_valid())
     place = pc.index_in(names, known["item"].cast(TEXT).combine_chunks())
-    codes = pc.index_in(known["truth"].cast(TEXT).take(place.combine_chunks()), classes)
-    held = codes.is_valid().to_numpy()
-    truth = codes.filter(pa.array(held)).to_numpy().astype(np.int64)
+    held = place.is_valid().to_numpy()
+    named = known["truth"].cast(TEXT).take(place.combine_chunks().drop_null())
+    truth = pc.fill_null(pc.index_in(named, classes), NO_CLASS).to_numpy().astype(np.int64)
     if not truth.size:
         return {}, truth
     raw, calibrated, votes = (
@@ -103,8 +120,10 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
 def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
     n = truth.size
     confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
-    certain = confidence >= CERTAIN
-    loss = -np.log(np.maximum(probabilities[np.arange(n), truth], FLOOR))
+    is_told = model != "calibrated" or probabilities.shape[1] > 1  # as calibrated_certain
+    certain = (confidence >= CERTAIN) & is_told
+    of_truth = np.where(truth == NO_CLASS, 0.0, probabilities[np.arange(n), truth])
+    loss = -np.log(np.maximum(of_truth, FLOOR))
     se = loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
     found = reliability(confidence, right, right)
     yield _share(model, "accuracy", right)

@@ -5,7 +5,7 @@ What experts decided takes no part in the model; it is put in the place of label
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_calibration import Calibration, CalibrationParams
 from annot_pipeline.methods.votes import Votes, count_votes
 from annot_pipeline.steps.adjudicate import adjudicate
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.calibrate_labels import calibrate_labels, evidence_table
 from annot_pipeline.steps.indexing import index_pairs, names_of
 from annot_pipeline.steps.label_tasks import LabelTask, label_tasks
@@ -67,6 +68,12 @@ FITS = pa.schema(
     ]
 )
 """How each task's fit ended; ``trace`` is the log posterior by iteration."""
+
+
+FACTS = (
+    "classes", "converged", "iterations", "items", "items_by_judgments", "certain_share",
+    "calibrations", "judges", "judges_below_chance", "misnamed_classes",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ def infer_labels(
     tables, facts
         ``labels``, ``label_distributions``, ``prevalence``, ``judge_confusion``,
         ``judge_figures``, ``label_fits``, ``label_evidence``; and what gates and people want to
-        know.
+        know, each by task.
     """
     found = label_tasks(judgments, tasks)
 
@@ -152,8 +159,7 @@ def infer_labels(
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments
     )
-    items = tables["labels"].num_rows
-    return tables, facts | decided | {"items": items}
+    return tables, facts | decided
 
 
 def _labels(of: _Labelled) -> dict[str, Any]:
@@ -180,7 +186,7 @@ def _labels(of: _Labelled) -> dict[str, Any]:
         "model_label": label,
         "model_probability": np.minimum(probability, 1.0),
         "calibrated_probability": np.minimum(calibrated, 1.0),
-        "calibrated_certain": calibrated >= CERTAIN,
+        "calibrated_certain": (calibrated >= CERTAIN) & (len(task.classes) > 1),
     }
 
 
@@ -288,37 +294,36 @@ def _facts(
     tables: dict[str, pa.Table],
     results: Sequence[_Labelled],
 ) -> dict[str, Any]:
-    """What gates look at and people want to see."""
-    labels, figures = tables["labels"], tables["judge_figures"]
-    below = pc.less(figures["accuracy"], figures["chance_accuracy"])
-    judged = np.bincount(labels["n_judgments"].to_numpy())
+    """What gates look at and people want to see, by task."""
+    of_judges = ByTask(tables["judge_figures"])
+    by_task = {of.task.name: _facts_of_task(of, of_judges[of.task.name]) for of in results}
+    return {name: {task: found[name] for task, found in by_task.items()} for name in FACTS}
+
+
+def _facts_of_task(of: _Labelled, judges: pa.Table) -> dict[str, Any]:
+    below = pc.less(judges["accuracy"], judges["chance_accuracy"])
+    judged = np.bincount(of.votes.counts.sum(axis=1))
     return {
-        "tasks": len(results),
-        "classes": {of.task.name: of.task.classes for of in results},
-        "unsettled": [of.task.name for of in results if not of.fit.convergence.converged],
-        "iterations": {of.task.name: of.fit.convergence.iterations for of in results},
-        "certain_share": {
-            of.task.name: float((of.fit.posterior.max(axis=1) >= CERTAIN).mean()) for of in results
-        },
-        "calibrations": {of.task.name: _calibration(of) for of in results},
-        "items_by_judgments": [[int(n), int(judged[n])] for n in np.flatnonzero(judged) if n],
-        "judges": figures.num_rows,
-        "judges_below_chance": [
-            f"{row['task']} {row['judge']}" for row in figures.filter(below).to_pylist()
-        ],
-        "misnamed_classes": [
-            f"{of.task.name} {of.task.classes[k]}{where}"
-            for of in results
-            for identity, where in (
-                (of.identity, ""),
-                *([(of.pooled_identity, ", pooled")] if of.calibration.choice.pooling else ()),
-            )
-            for k in np.flatnonzero(
-                (identity.has_mass & ~identity.named)
-                | (identity.has_mass & identity.is_answered & ~identity.names_truth)
-            )
-        ],
+        "classes": of.task.classes,
+        "converged": of.fit.convergence.converged,
+        "iterations": of.fit.convergence.iterations,
+        "items": len(of.task.items),
+        "items_by_judgments": [[int(n), int(judged[n])] for n in np.flatnonzero(judged)],
+        "certain_share": float((of.fit.posterior.max(axis=1) >= CERTAIN).mean()),
+        "calibrations": _calibration(of),
+        "judges": judges.num_rows,
+        "judges_below_chance": judges.filter(below)["judge"].to_pylist(),
+        "misnamed_classes": list(_misnamed(of)),
     }
+
+
+def _misnamed(of: _Labelled) -> Iterator[str]:
+    """Classes that no longer mean their name, in the model or with pooled confusions."""
+    pooled = [(of.pooled_identity, ", pooled")] * bool(of.calibration.choice.pooling)
+    for identity, where in ((of.identity, ""), *pooled):
+        of_another = ~identity.named | (identity.is_answered & ~identity.names_truth)
+        for k in np.flatnonzero(identity.has_mass & of_another):
+            yield f"{of.task.classes[k]}{where}"
 
 
 def _calibration(of: _Labelled) -> dict[str, Any]:
@@ -326,7 +331,7 @@ def _calibration(of: _Labelled) -> dict[str, Any]:
     evidence, posterior = of.calibration.evidence, of.calibration.posterior
     return {
         "chosen_by": of.calibration.choice.chosen_by,
-        "is_left_overconfident": evidence.is_left_overconfident,
-        "is_worse": evidence.is_worse,
+        "is_left_overconfident": evidence.left.is_clear,
+        "is_worse": evidence.loss.is_clear,
         "other_class": int((posterior.argmax(axis=1) != of.identity.inferred).sum()),
     }

@@ -22,6 +22,7 @@ from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
 from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.easl import easl
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.comparing import imply_comparisons as implied
 from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of
 from annot_pipeline.steps.resolve_tasks import scales
@@ -29,6 +30,8 @@ from annot_pipeline.steps.standardize_scores import ORDINARY
 
 NO_SCALE = "no EASL score: the task declares no scale, and its scores tell none"
 NOT_KEPT = "no judgment of judges kept"
+
+FACTS = ("items_by_judgments", "items_scored")
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -64,6 +67,7 @@ def score_items(
     Returns
     -------
     scores, facts
+        The facts are by task.
     """
     rows = standardized.filter(is_any(standardized["control"], ORDINARY))
     task, item = index(rows["task"]), index(rows["item"])
@@ -98,14 +102,19 @@ def score_items(
             "reason": _reasons(n_kept, np.isnan(items.low), no_comparison),
         }
     )
-    alone = pc.is_null(table["system"]).to_numpy() & (n_kept > 0)  # of systems the ranking counts
-    judgments, n_items = np.unique(n_kept[alone], return_counts=True)
-    return table, {
+    by_task = ByTask(table)
+    found_by_task = {name: _facts_of_task(by_task[name]) for name in by_task.names}
+    return table, {name: {of: found[name] for of, found in found_by_task.items()} for name in FACTS}
+
+
+def _facts_of_task(scores: pa.Table) -> dict[str, Any]:
+    """How many items have how many judgments; those of systems the ranking counts."""
+    n = scores["n_judgments"].to_numpy()
+    alone = pc.is_null(scores["system"]).to_numpy() & (n > 0)
+    judgments, n_items = np.unique(n[alone], return_counts=True)
+    return {
         "items_by_judgments": np.column_stack([judgments, n_items]).tolist(),
-        "items_scored": int((n_kept > 0).sum()),
-        "items_without_kept_judgments": int((n_kept == 0).sum()),
-        "items_without_easl": int(((n_kept > 0) & np.isnan(items.low)).sum()),
-        "items_compared": int((no_comparison < 0).sum()),
+        "items_scored": int((n > 0).sum()),
     }
 
 

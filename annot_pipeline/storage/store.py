@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
+import json
 import os
 import shutil
 import time
@@ -24,6 +26,7 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import (
     appearing,
     beside,
+    canonical_json,
     make_private,
     read_json,
     remove_unfinished,
@@ -31,7 +34,7 @@ from annot_pipeline.storage.files import (
     write_json,
 )
 from annot_pipeline.storage.queries import clear_spill
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import TableFile, is_unharmed, read_table
 
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
@@ -60,9 +63,14 @@ class StageResult:
     seconds: float
     reused: bool = False
 
+    @property
+    def is_unharmed(self) -> bool:
+        """Whether the bytes of all tables are those that were written."""
+        return all(map(is_unharmed, self.tables.values()))
+
     def document(self) -> dict[str, Any]:
         """As it is kept beside the tables."""
-        return {
+        told = {
             "stage": self.stage,
             "key": self.key,
             "basis": asdict(self.basis),
@@ -74,6 +82,7 @@ class StageResult:
             "run": self.run,
             "seconds": self.seconds,
         }
+        return told | {"sha256": digest_of(told)}
 
 
 class Store:
@@ -345,7 +354,15 @@ def _note(path: Path) -> _Note | None:
         return None
 
 
+def digest_of(document: Mapping[str, Any]) -> str:
+    """Of a document as it is read again."""
+    read = json.loads(canonical_json(document))
+    return hashlib.sha256(canonical_json(read)).hexdigest()
+
+
 def _result(document: dict[str, Any], folder: Path) -> StageResult:
+    if document.pop("sha256") != digest_of(document):
+        raise ValueError("not as it was written")
     tables = {
         name: TableFile(folder / t["file"], t["sha256"], t["rows"])
         for name, t in document["tables"].items()

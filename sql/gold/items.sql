@@ -1,7 +1,7 @@
 -- One row is an item that was judged or is listed in an item table.
 -- Inputs: controlled, item_rows (item, segment, system, text, source, reference, truth, place).
 -- What an item table says wins over what records say; its first row wins over later ones;
--- a truth on which records differ (other tasks) is null.
+-- a truth on which tasks differ is null.
 WITH judged AS (
     SELECT item, segment, system, truth FROM controlled
     WHERE fate <> 'rejected' AND item IS NOT NULL
@@ -22,7 +22,11 @@ from_records AS (
     GROUP BY item
 ),
 listed AS (
-    SELECT * FROM item_rows
+    SELECT
+        *,
+        count(DISTINCT task) OVER (PARTITION BY item) > 1
+            AND count(DISTINCT truth) OVER (PARTITION BY item) > 1 AS tasks_differ
+    FROM item_rows
     QUALIFY row_number() OVER (PARTITION BY item ORDER BY place) = 1
 )
 SELECT
@@ -32,7 +36,7 @@ SELECT
     l."text",
     l."source",
     l.reference,
-    coalesce(l.truth, r.truth) AS truth
+    CASE WHEN NOT coalesce(l.tasks_differ, false) THEN coalesce(l.truth, r.truth) END AS truth
 FROM from_records AS r
 FULL JOIN listed AS l ON r.item = l.item
 ORDER BY 1

@@ -14,6 +14,7 @@ from annot_pipeline.errors import StoreError
 from annot_pipeline.release_list import list_releases
 from annot_pipeline.retention import list_pins, prune, set_pin
 from annot_pipeline.status import status
+from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.pointer import read_pointer
 from tests.audit.two_releases import EXPORT, build, flip
 
@@ -55,6 +56,17 @@ def test_an_older_copy_of_the_pointer_tells_what_it_knows(campaign):
     shutil.rmtree(campaign / "gold" / "v0002")
     build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
     assert read_pointer(campaign / "gold").version == "v0003"
+
+
+def test_what_a_killed_copy_of_the_pointer_left_is_tidied_by_its_own_campaign(campaign):
+    """Another campaign of the same store may copy its own at this moment."""
+    kept = next((campaign / "store" / "pointers").iterdir())
+    own, other = (kept.parent / f"{TEMPORARY}{name}-1-ab" for name in (kept.name, "other.json"))
+    for left in (own, other):
+        left.write_text("{")
+    build(campaign, {"a.csv": EXPORT, "c.csv": LAST})
+    assert not own.exists()
+    assert other.exists()
 
 
 def test_a_release_that_will_not_come_back_can_be_struck_off(campaign):

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from annot_pipeline.audit.trace.items import trace
 from annot_pipeline.cli import main
-from annot_pipeline.cli.columns import share, signed
+from annot_pipeline.cli.columns import number, share, signed
+from annot_pipeline.cli.trace_text import traces_text
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.releases import Release
 from tests.full_campaign import LABELS, TASK
@@ -49,6 +51,20 @@ def test_a_label_with_a_decision(run):
     assert "without one judge: " in out
     assert "infer_labels" in out
     assert lines[-1].startswith("next: annot trace ")
+
+
+def test_a_label_by_a_calibrated_model_and_by_one_before_calibration(full_release):
+    (found,) = trace(full_release, "item #1: 'x' | `y` *z*")
+    assert not found["label"]["adjudicated"]
+    text = traces_text("c", [found])
+    assert f"  Dawid-Skene alone: {share(found['label']['probability'])}, which the " in text
+    assert f"probability {share(found['label']['calibrated_probability'])}\n" in text
+    new = {"calibrated_probability", "calibrated_certain", "model_probability"}  # since schema 1
+    label = {name: value for name, value in found["label"].items() if name not in new}
+    before = traces_text("c", [found | {"label": label}])
+    assert "Dawid-Skene alone" not in before
+    assert f"probability {share(label['probability'])}\n" in before
+    assert f"Dawid-Skene's entropy {number(label['entropy'])} nats" in before
 
 
 def test_text_of_exports_cannot_move_the_terminal(run):

@@ -19,6 +19,7 @@ from annot_pipeline.cli import main
 from annot_pipeline.pipeline import MAKER
 from annot_pipeline.stages import declared
 from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.store import digest_of
 from annot_pipeline.storage.tables import write_table
 from tests.audit.two_releases import manifest_of, rewrite
 
@@ -53,6 +54,7 @@ def forge_store(campaign: Path, version: str) -> None:
         shutil.copy(path, stage / "labels.parquet")
         document = json.loads((stage / "stage.json").read_bytes())
         document["tables"]["labels"]["sha256"] = file_sha256(path)
+        document["sha256"] = digest_of({n: v for n, v in document.items() if n != "sha256"})
         (stage / "stage.json").write_text(json.dumps(document))
 
 

@@ -67,7 +67,7 @@ def test_a_campaign_that_knows_the_truth(tmp_path):
 
 
 def test_a_campaign_that_does_not(tmp_path):
-    given = campaign(tmp_path, lambda _: "maybe")
+    given = campaign(tmp_path, lambda _: "")
     with pytest.raises(ConfigError, match="a campaign that knows no truth") as error:
         run_experiment("certainty", {}, given, None, tmp_path / "out", silent)
     assert "map truth in items" in str(error.value)

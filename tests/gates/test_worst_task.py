@@ -71,13 +71,14 @@ def test_changes_of_few_items_are_left_aside():
 def test_of_few_judges_who_fail_it_only_warns(judges, level):
     facts = {"judges_in_control": judges, "verdicts": {"failed": judges}}
     assert found("judges_failed", facts)[0] == level
-    below = {"judges": judges, "judges_below_chance": ["j"] * (judges - 1)}
+    names = ["j"] * (judges - 2)
+    below = {"judges": {"t": judges - 1, "u": 1}, "judges_below_chance": {"t": names, "u": ["j"]}}
     assert found("judges_below_chance", below)[0] == level
 
 
 def test_the_minimum_of_items_and_systems_is_a_setting():
     """Of 10 items 2 have one judgment and 5 have two."""
-    facts = {"items_by_judgments": [[1, 2], [2, 5], [3, 3]]}
+    facts = {"items_by_judgments": {"t": [[1, 1], [2, 5]], "u": [[1, 1], [3, 3]]}}
     for name in ("single_judgment_items", "single_judgment_scores"):
         assert found(name, facts)[1].value == 0.2
         assert found(name, facts, minimum=3)[1].value == 0.7

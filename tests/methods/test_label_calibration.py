@@ -50,9 +50,9 @@ def test_where_dawid_skene_is_too_sure_the_log_loss_falls(crowds, kind):
         assert log_loss(of.posterior, truth) < 0.8 * log_loss(fit.posterior, truth)
         right = of.posterior.argmax(axis=1) == truth
         assert right.mean() > (fit.posterior.argmax(axis=1) == truth).mean() - 0.02
-        assert of.evidence.calibrated > of.evidence.pooled - 1e-12 > of.evidence.raw
-        assert of.evidence.calibrated > of.evidence.votes
-        assert of.evidence.is_overconfident
+        assert of.evidence.calibrated.mean > of.evidence.pooled.mean - 1e-12 > of.evidence.raw.mean
+        assert of.evidence.calibrated.mean > of.evidence.votes.mean
+        assert of.evidence.overconfidence.is_clear
 
 
 @pytest.mark.parametrize("kind", CROWDS)
@@ -95,7 +95,7 @@ def test_without_pooling_and_temper_it_is_dawid_skene_to_the_last_bit():
     (fit,), (of,) = calibrated(task, params=CalibrationParams("none", 1))
     assert np.array_equal(of.posterior, fit.posterior)
     assert (of.choice.pooling, of.choice.chosen_by) == (0, "settings")
-    assert of.evidence.raw == of.evidence.pooled == of.evidence.calibrated
+    assert of.evidence.raw.mean == of.evidence.pooled.mean == of.evidence.calibrated.mean
     assert of.evidence.left == of.evidence.overconfidence
 
 
@@ -157,8 +157,8 @@ def test_where_no_two_judges_label_an_item_nothing_is_done():
     assert np.array_equal(of.posterior, fit.posterior)
     assert of.choice == Choice(0.0, 0.0, np.nan, "default")
     assert of.evidence.n_labels == 0
-    assert np.isnan(of.evidence.raw)
-    assert not of.evidence.is_left_overconfident
+    assert np.isnan(of.evidence.raw.mean)
+    assert not of.evidence.left.is_clear
     _, (given,) = calibrated(task, params=CalibrationParams(2.0, 0.5))
     assert (given.choice.pooling, set(given.power.tolist())) == (2.0, {0.5})
 
@@ -236,17 +236,17 @@ def test_repeats_of_a_judge_are_no_judges_more():
 def test_what_is_left_too_sure_is_seen(pooling, temper):
     task, _ = crowd("correlated", 3)
     _, (of,) = calibrated(task, params=CalibrationParams(pooling, temper))
-    assert of.evidence.is_left_overconfident
+    assert of.evidence.left.is_clear
     _, (chosen,) = calibrated(task)
-    assert not chosen.evidence.is_left_overconfident
+    assert not chosen.evidence.left.is_clear
 
 
 def test_what_is_not_sure_enough_is_not_left_too_sure():
     """Higher powers would gain here, lower ones nothing."""
     task, _ = crowd("independent", 1)
     _, (of,) = calibrated(task, params=CalibrationParams("none", 0.1))
-    assert of.evidence.calibrated < of.evidence.pooled
-    assert not of.evidence.is_left_overconfident
+    assert of.evidence.calibrated.mean < of.evidence.pooled.mean
+    assert not of.evidence.left.is_clear
 
 
 def test_given_powers_leave_items_without_labels_alone():
@@ -262,8 +262,8 @@ def test_nothing_and_little():
     none = np.empty(0, np.int64)
     (fit,), (of,) = calibrated(LabelCodes(none, none, none, 3, 2, 2))
     assert of.posterior.tolist() == fit.posterior.tolist() == [[0.5, 0.5]] * 3
-    assert np.isnan(of.evidence.raw)
-    assert not of.evidence.is_overconfident
+    assert np.isnan(of.evidence.raw.mean)
+    assert not of.evidence.overconfidence.is_clear
     one = LabelCodes(np.array([0]), np.array([0]), np.array([1]), 1, 1, 2)
     _, (of,) = calibrated(one)
     assert np.isfinite(of.posterior).all()

@@ -38,6 +38,28 @@ def test_item_tables_add_texts_and_truth(build_campaign, tmp_path):
     assert by_item["i1"]["text"] is None
 
 
+def test_a_truth_on_which_tasks_differ_is_none(build_campaign, tmp_path):
+    """Of one task, or of none, the first row wins."""
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    rows = [
+        "i0,s,yes",
+        "i0,t,no",
+        "i1,s,yes",
+        "i1,t,yes",
+        "i2,s,yes",
+        "i2,s,no",
+        "i3,,yes",
+        "i3,,no",
+    ]
+    (folder / "items.csv").write_text("id,of,gold\n" + "".join(f"{row}\n" for row in rows))
+    fields = {"item": "id", "task": "of", "truth": "gold"}
+    items = [{"path": "items.csv", "format": "csv", "fields": fields}]
+    built = build_campaign({"a.csv": export(ROWS)}, items=items)
+    truths = {r["item"]: r["truth"] for r in built.rows("items")}
+    assert [truths[f"i{n}"] for n in range(4)] == [None, "yes", "yes", "yes"]
+
+
 def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
     folder = tmp_path / "campaign"
     folder.mkdir()

@@ -25,7 +25,7 @@ HELD_OUT, AGREEMENT, TRUTH = (
 )
 
 
-def campaign(folder: Path) -> Built:
+def campaign(folder: Path, **settings: object) -> Built:
     judged, truths = [], []
     for seed, task in enumerate((KNOWN, UNKNOWN)):
         codes, truth = crowd("difficulty", seed, n_items=80)
@@ -44,6 +44,7 @@ def campaign(folder: Path) -> Built:
         "sources": [{"path": "exports/*.csv", "format": "csv", "fields": FIELDS}],
         "items": [{"path": "items.csv", "format": "csv",
                    "fields": {"item": "item", "truth": "truth"}}],
+        **settings,
     }  # fmt: skip
     return build_into(folder, {"a.csv": csv_text(judged)}, document)
 
@@ -93,6 +94,23 @@ def test_held_out_labels_by_task(html, figures):
         assert as_number(row[head.index("labels borrowed")]) == pytest.approx(pooled, rel=1e-3)
         of_judges = figures[task, "calibrated", "dependence"]["value"]
         assert as_number(row[head.index("dependence of judges")]) == pytest.approx(of_judges)
+
+
+@pytest.mark.parametrize(
+    ("settings", "head"),
+    [
+        ({"pooling": "none", "temper": 0.5}, "power that was given"),
+        ({"pooling": 5, "temper": "held_out"}, "dependence of judges"),
+    ],
+)
+def test_numbers_that_are_given_are_shown(tmp_path, settings, head):
+    built = campaign(tmp_path, dawid_skene=settings)
+    heads, *rows = cells(calibration(contents_of(built)), HELD_OUT)
+    borrowed = 0 if settings["pooling"] == "none" else settings["pooling"]
+    for row in rows:
+        assert as_number(row[heads.index("labels borrowed")]) == borrowed
+        if settings["temper"] != "held_out":
+            assert as_number(row[heads.index(head)]) == settings["temper"]
 
 
 def test_agreement_and_what_is_expected(html, figures):

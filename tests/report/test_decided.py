@@ -174,7 +174,8 @@ def test_a_card_without_decisions_tells_of_none(built):
     ("settings", "says"),
     [
         ({"pooling": "held_out", "temper": "held_out"}, "as far as held-out labels tell"),
-        ({"pooling": 3.0, "temper": "held_out"}, "by numbers that the campaign gives"),
+        ({"pooling": 3.0, "temper": "held_out"}, "by a number that the campaign gives, and one"),
+        ({"pooling": 3.0, "temper": 1.0}, "by numbers that the campaign gives"),
         ({"pooling": "none", "temper": 1.0}, "has switched calibration off"),
     ],
 )
@@ -183,3 +184,29 @@ def test_the_card_says_how_far_calibration_goes(built, settings, says):
     manifest["settings"] = manifest["settings"] | {"dawid_skene": settings}
     gold = {name: built.table(name) for name in ("labels", "judges")}
     assert says in "\n".join(known_limits(manifest, gold))
+
+
+@pytest.mark.parametrize(
+    ("calibration", "says"),
+    [
+        ({"chosen_by": "default"}, "Too few labels to tell how sure they can be"),
+        ({"other_class": 3}, "Of 3 items another class than `label` has the higher calibrated"),
+    ],
+)
+def test_the_card_says_what_calibration_did_not_find_out(built, calibration, says):
+    manifest = dict(built.publication.release.manifest)
+    gold = {name: built.table(name) for name in ("labels", "judges")}
+    plain = {"decided": {"chosen_by": "task", "other_class": 0}}
+    for calibrations, told in ((plain, False), ({"decided": plain["decided"] | calibration}, True)):
+        manifest["facts"] = manifest["facts"] | {"calibrations": calibrations}
+        assert (says in "\n".join(known_limits(manifest, gold))) is told
+
+
+def test_the_card_says_that_one_class_tells_nothing(built):
+    manifest = dict(built.publication.release.manifest)
+    gold = {name: built.table(name) for name in ("labels", "judges")}
+    (fit,) = manifest["convergence"]
+    for n_labels, told in ((2, False), (1, True)):
+        manifest["convergence"] = [fit | {"n_labels": n_labels}]
+        lines = "\n".join(known_limits(manifest, gold))
+        assert ("every probability is 1, tells nothing" in lines) is told

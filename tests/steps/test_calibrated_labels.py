@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -9,6 +12,7 @@ from annot_pipeline.contracts import CERTAIN, TEXT, TIME
 from annot_pipeline.gates.run import run_gates
 from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
 from annot_pipeline.methods.label_calibration import CalibrationParams
+from annot_pipeline.steps.check_calibration import check_calibration
 from annot_pipeline.steps.infer_labels import infer_labels
 from tests.methods.crowds import crowd
 
@@ -77,6 +81,32 @@ def test_numbers_that_make_it_worse_are_warned_of():
     assert level(chosen, "worse_calibrated_labels") == ("pass", "")
 
 
+@pytest.mark.parametrize(
+    ("settings", "rows"),
+    [
+        ((3.0, "held_out"), {"pooling": 0, "dependence": TASK.items.size}),
+        (("held_out", 0.5), {"pooling": TASK.items.size, "temper": 0}),
+        (("none", 0.5), {"pooling": 0, "temper": 0}),
+    ],
+)
+def test_what_is_given_is_chosen_by_no_label(settings, rows):
+    tables, _ = infer(*settings)
+    found = {r["statistic"]: r["n"] for r in tables["label_evidence"].to_pylist()}
+    assert {name: found.get(name) for name in rows} == rows
+
+
+def test_a_task_with_one_class_has_no_label_that_is_certain():
+    alike = replace(TASK, labels=np.zeros_like(TASK.labels), n_labels=1)
+    tables, _ = infer("held_out", "held_out", alike)
+    labels = tables["labels"].to_pylist()
+    assert {row["calibrated_probability"] for row in labels} == {1}
+    assert not any(row["calibrated_certain"] for row in labels)
+    items = pa.table({"item": ["i000"], "truth": ["0"]})
+    figures = check_calibration(tables["label_evidence"], tables["label_distributions"], items)
+    of = {r["model"]: r["value"] for r in figures.to_pylist() if r["statistic"] == "certain_share"}
+    assert of == {"raw": 1, "calibrated": 0, "votes": 1}
+
+
 def test_labels_that_are_not_the_class_that_calibration_prefers_are_counted(inferred):
     for tables, facts in inferred.values():
         best = {}
@@ -97,7 +127,7 @@ def test_identity_of_classes_is_that_of_pooled_judges_too(inferred):
         for row in tables["prevalence"].to_pylist():
             assert row["pooled_named"] is True
             assert row["pooled_names_truth"] is True
-        assert facts["misnamed_classes"] == []
+        assert facts["misnamed_classes"] == {"t": []}
 
 
 def test_evidence_is_told(inferred):
@@ -108,6 +138,9 @@ def test_evidence_is_told(inferred):
     assert found["calibrated", "dependence"]["n"] == TASK.items.size  # what it was chosen by
     assert ("calibrated", "temper") not in found
     assert facts["calibrations"]["t"]["chosen_by"] == "task"
+    for model in ("raw", "pooled", "calibrated", "votes"):
+        row = found[model, "held_out_log_likelihood"]
+        assert row["ci_low"] < row["value"] < row["ci_high"]
     of = {model: found[model, "held_out_log_likelihood"]["value"] for model in
           ("raw", "pooled", "calibrated", "votes")}  # fmt: skip
     assert of["calibrated"] > of["pooled"] > of["raw"]

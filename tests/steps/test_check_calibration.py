@@ -9,8 +9,14 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
+from annot_pipeline.gates.run import run_gates
 from annot_pipeline.methods.wilson import wilson_interval
-from annot_pipeline.steps.check_calibration import check_calibration, held_against_truth
+from annot_pipeline.steps.check_calibration import (
+    check_calibration,
+    held_against_truth,
+    truths_of_no_class,
+    wrong_certain_labels,
+)
 
 NO = LABEL_CALIBRATION.empty()
 
@@ -80,14 +86,40 @@ def test_every_figure_by_hand():
     )
 
 
+@pytest.mark.parametrize(("wrong", "told"), [(4, []), (5, ["t 97.5% of 200 right"])])
+def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(wrong, told):
+    """Of 200 certain labels 196 right may be .99 (Wilson: .950 to .992), 195 not (.943 to .989)."""
+    sure = {"n": (0.0, 0.001, 1), "y": (1.0, 0.999, 3)}
+    rows = distributions(t={f"i{n}": sure for n in range(200)}, u={"i199": sure})
+    truth = {f"i{n}": "n" if n < wrong else "y" for n in range(200)}
+    found = wrong_certain_labels(check_calibration(NO, rows, items(**truth)))
+    assert found == told
+    contracts = {"label_calibration": {"broken": [], "doubtful": [], "unchecked": []}}
+    facts = {"wrong_certain_labels": found, "truths_of_no_class": {}, "contracts": contracts}
+    gates = run_gates("check_calibration", ["label_calibration"], facts, {})
+    level, detail = next((g.level, g.detail) for g in gates if g.name == "wrong_certain_labels")
+    assert (level, detail) == ("warn", told[0]) if told else ("pass", "")
+
+
+def test_no_certain_label_is_none_that_is_wrong():
+    assert wrong_certain_labels(check_calibration(NO, ROWS, items(a="n", b="y"))) == []
+
+
 def test_a_truth_that_is_no_class_and_tasks_without_truth():
-    assert found(ROWS, items(a="maybe")) == {}
+    of = found(ROWS, items(a="maybe", b="n"))
+    assert of["raw", "accuracy"]["value"] == 0.5
+    loss = -(math.log(1e-9) + math.log(0.999)) / 2
+    assert of["raw", "log_loss"]["value"] == pytest.approx(loss)
+    assert of["raw", "certain_accuracy"]["value"] == 0.5
+    assert of["votes", "log_loss"]["value"] > -math.log(1e-9) / 2
+    assert truths_of_no_class(ROWS, items(a="maybe", b="n", e="x")) == {"t": ["'maybe'"]}
+    assert truths_of_no_class(ROWS, items(a="y", b="n", e="x")) == {}
     assert found(ROWS, items(x="y")) == {}
     assert found(ROWS, items()) == {}
     assert check_calibration(NO, ROWS.slice(0, 0), items(a="y")).num_rows == 0
     probabilities, truth = held_against_truth(ROWS, items(a="maybe", b="n"))
-    assert probabilities["raw"].tolist() == [[0.999, 0.001]]
-    assert truth.tolist() == [0]
+    assert probabilities["raw"].tolist() == [[0.005, 0.995], [0.999, 0.001]]
+    assert truth.tolist() == [-1, 0]
 
 
 def test_tasks_stand_apart_and_keep_their_evidence():
@@ -100,7 +132,9 @@ def test_tasks_stand_apart_and_keep_their_evidence():
         "ci_low": [None], "ci_high": [None], "n": [4],
     })  # fmt: skip
     table = check_calibration(evidence, rows, items(a="y")).to_pylist()
-    assert {row["task"] for row in table} == {"t"}
-    assert len(table) == 1 + 3 * 5
+    assert {row["task"] for row in table} == {"s", "t"}
+    assert len(table) == 1 + 2 * 3 * 5
+    right = {row["task"]: row["value"] for row in table if row["statistic"] == "accuracy"}
+    assert right == {"s": 0, "t": 1}  # in s the truth is no class
     by_key = sorted((row["task"], row["model"], row["statistic"]) for row in table)
     assert by_key == [(row["task"], row["model"], row["statistic"]) for row in table]

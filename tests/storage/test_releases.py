@@ -196,15 +196,22 @@ def test_load_gold_verifies_checksums(build_campaign):
         load_gold(folder.parent, "labels")
 
 
-def test_a_damaged_table_in_the_store_is_not_published(build_campaign):
-    built = build_campaign({"a.csv": EXPORT})
-    store = built.runs["infer_labels"].result.tables["labels"].path
-    data = bytearray(store.read_bytes())
-    data[len(data) // 2] ^= 1
-    store.write_bytes(data)
-    with pytest.raises(StoreError, match="not the bytes that were written"):
-        build_campaign({"a.csv": EXPORT}, "ranking.alpha=0.2")
-    assert Releases(built.publication.release.folder.parent).versions() == ["v0001"]
+def test_a_table_of_the_store_that_is_damaged_meanwhile_is_not_published(
+    build_campaign, tmp_path, monkeypatch
+):
+    gold = build_campaign({"a.csv": EXPORT}).publication.release.folder.parent
+
+    def flip_labels(*_):
+        for path in (tmp_path / "campaign" / "store" / "stages").rglob("labels.parquet"):
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 1
+            path.write_bytes(data)
+        return {}
+
+    monkeypatch.setattr("annot_pipeline.steps.check_calibration.truths_of_no_class", flip_labels)
+    with pytest.raises(StoreError, match=r"labels\.parquet: not the bytes that were written"):
+        build_campaign({"a.csv": EXPORT + "late,w1,a\n"})
+    assert Releases(gold).versions() == ["v0001"]
 
 
 def _publish_some(gold: Path, count: int) -> None:

@@ -33,6 +33,14 @@ def test_a_result_is_found_by_its_key(tmp_path):
     assert found.tables["t"].path.exists()
 
 
+def test_a_result_whose_facts_are_others_is_none(tmp_path):
+    store = Store(tmp_path)
+    make(store, "k")
+    path = tmp_path / "stages" / "stage" / "k" / "stage.json"
+    path.write_text(path.read_text().replace('"n": 2', '"n": 3'))
+    assert store.result("stage", "k") is None
+
+
 def test_a_failure_leaves_no_result(tmp_path):
     def work(folder):
         (folder / "t.parquet").write_text("half")

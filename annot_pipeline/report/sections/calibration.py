@@ -20,6 +20,8 @@ from annot_pipeline.report.release_figures import reliability_figures
 
 MOST_TASKS = 200
 
+TEMPERED = {"dependence": "dependence of judges", "temper": "power that was given"}
+
 Figures = dict[tuple[str, str], dict[str, Any]]
 """Rows of ``label_calibration`` of a task, by model and statistic."""
 
@@ -41,7 +43,8 @@ def calibration(contents: Contents) -> str:
         table("Held-out labels, mean log likelihood in nats", [
             Column("task"), Column("labels", "count"), Column("Dawid-Skene", "real"),
             Column("pooled", "real"), Column("calibrated", "real"), Column("votes", "real"),
-            Column("labels borrowed", "real"), Column("dependence of judges", "real"),
+            Column("labels borrowed", "real"), Column(TEMPERED[_tempered(shown)], "real"),
+            Column("chosen by labels", "count", says="0: given, or the usual"),
         ], _held_out(shown), sortable=True),
         paragraph(
             "If judges agree more often than the model expects, above all on every label of an "
@@ -60,13 +63,19 @@ def calibration(contents: Contents) -> str:
     ])  # fmt: skip
 
 
+def _tempered(tasks: dict[str, Figures]) -> str:
+    """What tempers posteriors: one setting of the campaign says it for all tasks."""
+    return next(s for of in tasks.values() for m, s in of if m == "calibrated" and s in TEMPERED)
+
+
 def _held_out(tasks: dict[str, Figures]) -> Iterator[list[object]]:
     for task, found in tasks.items():
         statistic = "held_out_log_likelihood"
         yield [
             task, found["raw", statistic]["n"],
             *(found[m, statistic]["value"] for m in ("raw", "pooled", "calibrated", "votes")),
-            found["pooled", "pooling"]["value"], found["calibrated", "dependence"]["value"],
+            found["pooled", "pooling"]["value"], found["calibrated", _tempered(tasks)]["value"],
+            max(found["pooled", "pooling"]["n"], found["calibrated", _tempered(tasks)]["n"]),
         ]  # fmt: skip
 
 

@@ -37,7 +37,10 @@ CERTAIN = (
 HOW = {
     "held_out": "The probability is that of Dawid-Skene, calibrated: judges with few labels borrow "
     "from the others, and where judges repeat each other each counts for less, both by as much as "
-    "best predicts labels that were held out. ",
+    "best predicts labels that were held out, or as is usual where they are too few to tell. ",
+    "partly": "The probability is that of Dawid-Skene, calibrated by a number that the campaign "
+    "gives, see dawid_skene under the settings, and one that best predicts labels that were held "
+    "out. ",
     "given": "The probability is that of Dawid-Skene, calibrated by numbers that the campaign "
     "gives, see dawid_skene under the settings. ",
     "off": "The probability is Dawid-Skene's own: the campaign has switched calibration off. ",
