@@ -7,10 +7,10 @@ from annot_pipeline.pipeline import STAGES, Build, StageRun, failed, stages_for
 from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.store import StageResult
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, read_table
 
 
-def last_build(build: Build, *needed: str, command: str) -> dict[str, TableFile]:
+def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTable]:
     """Tables of the last build, up to those that are needed.
 
     Parameters
@@ -63,7 +63,7 @@ def failing_gates(build: Build) -> list[Problem]:
     if present_key(settings.privacy, build.store.root) is None:
         return []
     runs: list[StageRun] = []
-    tables: dict[str, TableFile] = {}
+    tables: dict[str, StoredTable] = {}
     try:
         for stage in STAGES:
             run = build.recorded(stage)
@@ -81,12 +81,12 @@ def failing_gates(build: Build) -> list[Problem]:
     return list(error.problems) if error else []
 
 
-def _check_exports(build: Build, exports: TableFile, command: str) -> None:
+def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
     n_sources = len(build.campaign.settings.sources)
     before = {
         (row["source_order"] + n_sources * (row["kind"] == "items"), row["source_file"]):
             row["source_sha256"]
-        for row in read_table(exports.path).to_pylist()
+        for row in read_table(exports).to_pylist()
     }  # fmt: skip
     now = {(n, name): sha256 for n, name, sha256 in present_exports(build.campaign)}
     news = {

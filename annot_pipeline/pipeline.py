@@ -26,7 +26,7 @@ from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stag
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import TableFile, groups_unharmed, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -178,24 +178,24 @@ class Build:
         return StageBasis(stage.code_version, digest(document), dict(inputs))
 
     def _make(
-        self, stage: Stage, key: str, basis: StageBasis, inputs: Mapping[str, TableFile]
+        self, stage: Stage, key: str, basis: StageBasis, inputs: Mapping[str, StoredTable]
     ) -> StageResult:
-        def work(folder: Path) -> tuple[dict[str, TableFile], dict[str, Any]]:
+        def work(folder: Path) -> tuple[dict[str, StoredTable], dict[str, Any]]:
             context = StageContext(
                 campaign=self.campaign,
                 folder=folder,
                 store=self.store,
                 judge_key=lambda: self.key,
                 inputs=inputs,
+                columns=stage.inputs,
                 progress=self.progress,
                 read=lambda name, *, tasks=None: read_unharmed(
                     inputs[name], stage.inputs[name], tasks
                 ),
-                parts=lambda name: groups_unharmed(inputs[name], stage.inputs[name]),
                 latest=lambda: self._latest(stage, basis),
             )
             made = self.instead.get(stage.name, stage.work)(context)
-            tables: dict[str, TableFile] = {}
+            tables: dict[str, StoredTable] = {}
             contracts: dict[str, dict[str, Any]] = {}
             for name in stage.outputs:
                 tables[name] = made.write(name, folder / f"{name}.parquet")

@@ -38,7 +38,14 @@ from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.queries import Queries, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
-from annot_pipeline.storage.tables import TableFile, damaged, read_table, write_table
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    damaged,
+    in_one_file,
+    read_table,
+    write_table,
+)
 from annot_pipeline.version import __version__, numeric_packages
 
 
@@ -143,13 +150,15 @@ def _write_catalog(build: Build, releases: Releases) -> None:
 
 def _is_new(
     parent: Release,
-    made: Mapping[str, TableFile],
+    made: Mapping[str, StoredTable],
     settings: str,
     exports: Sequence[Mapping[str, Any]],
 ) -> bool:
-    old = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
+    files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
+    # those that are put together have another hash in the release: that of one file
+    outputs = {n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()}
     content = any(
-        old.get(name) != table.sha256
+        table.sha256 not in (files.get(name), outputs.get(name))
         for name, table in made.items()
         if name in GOLD and name != "lineage"
     )
@@ -157,18 +166,21 @@ def _is_new(
     return content or sources or settings != parent.manifest["settings_hash"]
 
 
-def _place(name: str, table: TableFile | None, folder: Path) -> TableFile:
+def _place(name: str, table: StoredTable | None, folder: Path) -> TableFile:
     """A gold table in the release's folder; one that no stage makes is there, empty."""
     target = folder / f"{name}.parquet"
     if table is None:
         return write_table(target, GOLD[name].empty())
-    shutil.copyfile(table.path, target)
-    if file_sha256(target) != table.sha256:
-        raise damaged(table)
-    return TableFile(target, table.sha256, table.rows)
+    file = in_one_file(table, target)
+    if file.path == target:
+        return file
+    shutil.copyfile(file.path, target)
+    if file_sha256(target) != file.sha256:
+        raise damaged(file)
+    return TableFile(target, file.sha256, file.rows)
 
 
-def _sources(made: Mapping[str, TableFile], runs: Mapping[str, StageRun]) -> list[dict[str, Any]]:
+def _sources(made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]) -> list[dict[str, Any]]:
     """Exports of this build, with what became of their records."""
     facts = {
         (row["source_order"], row["file_order"]): row
@@ -176,10 +188,10 @@ def _sources(made: Mapping[str, TableFile], runs: Mapping[str, StageRun]) -> lis
     }
     ignored = {
         (row["source_order"], row["file_order"]): json.loads(row["ignored"])
-        for row in read_table(made["record_files"].path).to_pylist()
+        for row in read_table(made["record_files"]).to_pylist()
     }
     rows = []
-    for export in read_table(made["exports"].path).to_pylist():
+    for export in read_table(made["exports"]).to_pylist():
         row = {
             "kind": export["kind"],
             "source": export["source_order"],
@@ -207,7 +219,7 @@ def _manifest(
     parent: Release | None,
 ) -> dict[str, Any]:
     campaign = build.campaign.settings
-    fits = read_table(runs["infer_labels"].result.tables["label_fits"].path).drop(["trace"])
+    fits = read_table(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
     return {
         "campaign": campaign.campaign,
         "version": version_,

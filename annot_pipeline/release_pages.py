@@ -21,13 +21,13 @@ from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, read_table
 
 
 def write_pages(
     folder: Path,
     document: Mapping[str, Any],
-    made: Mapping[str, TableFile],
+    made: Mapping[str, StoredTable],
     parent: Release | None,
 ) -> None:
     """Write them into the folder of a release in the making, whose tables are there.
@@ -48,7 +48,7 @@ def write_pages(
         report_html(
             document,
             {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
-            {name: read_table(made[name].path) for name in DRAWN},
+            {name: read_table(made[name]) for name in DRAWN},
             trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
             *_before(parent),
         ),

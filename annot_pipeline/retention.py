@@ -167,7 +167,7 @@ def _of_last_build(store: Store) -> set[str]:
         tables = store.recorded("latest", "archive_exports").tables
     except StoreError:
         return set()
-    return set(read_table(tables["exports"].path, ["source_sha256"])["source_sha256"].to_pylist())
+    return set(read_table(tables["exports"], ["source_sha256"])["source_sha256"].to_pylist())
 
 
 def _is_kept(path: Path) -> bool:

@@ -55,8 +55,8 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
     facts = {**runs["settle_judgments"].result.facts, **runs["control_judges"].result.facts}
-    files = read_table(runs["read_records"].result.tables["record_files"].path).to_pylist()
-    tasks = read_table(runs["settle_judgments"].result.tables["tasks"].path).to_pylist()
+    files = read_table(runs["read_records"].result.tables["record_files"]).to_pylist()
+    tasks = read_table(runs["settle_judgments"].result.tables["tasks"]).to_pylist()
     return {
         "campaign": campaign.settings.campaign,
         "sources": [

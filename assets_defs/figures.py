@@ -38,7 +38,7 @@ def figures_of(run: StageRun, table: str) -> dict[str, Any]:
 
 
 def _read(run: StageRun, table: str) -> pa.Table:
-    return read_table(run.result.tables[table].path)
+    return read_table(run.result.tables[table])
 
 
 FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {

@@ -52,10 +52,10 @@ def table_description(table: str) -> str:
 
 def stage_metadata(run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
     """Metadata of one table of a stage; with figures, if Dagster keeps it to show it."""
-    file, facts = run.result.tables[table], run.result.facts
+    made, facts = run.result.tables[table], run.result.facts
     metadata: dict[str, Any] = {
-        "dagster/row_count": file.rows,
-        "bytes": file.path.stat().st_size,
+        "dagster/row_count": made.rows,
+        "bytes": made.bytes,
         "seconds": run.result.seconds,
         "reused": run.result.reused,
         "made_by_run": run.result.run,
@@ -72,7 +72,7 @@ def stage_metadata(run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
         metadata["certain_share"] = float(
             sum(facts["certain_share"].values()) / len(facts["certain_share"])
         )
-    elif table == "label_fits" and file.rows:
+    elif table == "label_fits" and made.rows:
         metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
     if kept:
         from assets_defs.figures import figures_of

@@ -48,7 +48,7 @@ def build(example: str, folder: Path, *sets: str) -> dict[str, pa.Table]:
     for stage in STAGES:
         run.run_stage(stage)
     return {
-        table: read_table(run.recorded(stage).result.tables[table].path)
+        table: read_table(run.recorded(stage).result.tables[table])
         for table, stage in MAKER.items()
     }
 

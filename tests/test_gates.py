@@ -20,6 +20,7 @@ from annot_pipeline.gates import (
 )  # fmt: skip
 from annot_pipeline.pipeline import STAGES
 from annot_pipeline.steps import trace_lineage
+from annot_pipeline.storage.store import digest_of
 
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 
@@ -125,8 +126,8 @@ def test_a_reader_that_loses_a_row_fails_the_accounting(build_campaign, monkeypa
 def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatch):
     lineage_rows = trace_lineage.lineage_rows
 
-    def careless(records, exports):
-        for part in lineage_rows(records, exports):
+    def careless(records):
+        for part in lineage_rows(records):
             yield part.slice(1)
 
     monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
@@ -138,10 +139,10 @@ def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatc
 def test_facts_of_older_code_are_made_again(build_campaign):
     """A gate that is new since the store was filled must not stop the build."""
     first = build_campaign({"a.csv": EXPORT})
-    path = first.runs["infer_labels"].result.tables["labels"].path.parent / "stage.json"
+    path = first.runs["infer_labels"].result.tables["labels"].paths[0].parent / "stage.json"
     document = json.loads(path.read_text())
-    del document["facts"]["judges_below_chance"]
-    path.write_text(json.dumps(document))
+    del document["facts"]["judges_below_chance"], document["sha256"]
+    path.write_text(json.dumps(document | {"sha256": digest_of(document)}))
     assert not can_measure("infer_labels", ["labels"], document["facts"])
     second = build_campaign({"a.csv": EXPORT})
     assert not second.runs["infer_labels"].result.reused

@@ -215,7 +215,7 @@ def test_a_task_that_grows_out_of_those_that_choose_together_changes_them(
 
 @pytest.mark.parametrize("harm", ["flipped", "gone", "emptied"])
 def test_what_is_harmed_is_measured_anew(campaign, measured, tmp_path, harm):
-    path = build(campaign).tables["agreement"].path
+    (path,) = build(campaign).tables["agreement"].paths
     if harm == "gone":
         path.unlink()
     else:
@@ -233,7 +233,7 @@ def test_what_is_harmed_is_measured_anew(campaign, measured, tmp_path, harm):
 def test_a_task_that_is_gone_leaves_no_row(campaign):
     build(campaign)
     (campaign.parent / "exports" / "labels-02.csv").unlink()
-    tasks = read_table(build(campaign).tables["agreement"].path)["task"].unique().to_pylist()
+    tasks = read_table(build(campaign).tables["agreement"])["task"].unique().to_pylist()
     assert "labels-01" in tasks
     assert "labels-02" not in tasks
 

@@ -28,7 +28,7 @@ from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import KEY_FILE, derive, no_key, present_key
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.store import Store
-from annot_pipeline.storage.tables import TableFile
+from annot_pipeline.storage.tables import StoredTable
 
 SHARED = ("records", "stages")
 """Folders of the store that hold results under the hash of all that went into them."""
@@ -159,12 +159,12 @@ def temporary_build(
         yield Build(loaded, progress=progress, instead=work)
 
 
-def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, TableFile]:
+def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTable]:
     """The tables, and all that they are made of, by name; runs the stages needed.
 
     Gates are measured, but stop nothing: what was published passed them.
     """
-    tables: dict[str, TableFile] = {}
+    tables: dict[str, StoredTable] = {}
     for stage in stages_for(names):
         tables |= build.run_stage(stage).result.tables
     return tables

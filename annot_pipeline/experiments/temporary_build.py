@@ -60,7 +60,6 @@ def _build(
     files = {name: file for run in runs for name, file in run.result.tables.items()}
     failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
     tables = {
-        name: read_table(files[name].path, columns).combine_chunks()
-        for name, columns in wanted.items()
+        name: read_table(files[name], columns).combine_chunks() for name, columns in wanted.items()
     }
     return tables, failed

@@ -137,7 +137,7 @@ def _tables(
         return SCORES.empty(), TASKS.empty_table(), items, {}
     needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
     files = last_build(build, *needed, command="annot hits")
-    tables = {name: read_table(files[name].path) for name in needed}
+    tables = {name: read_table(files[name]) for name in needed}
     tasks, items = tables.pop("tasks"), tables.pop("item_rows")
     scores = tables.pop("scores", SCORES.empty())
     if "label_distributions" in tables:

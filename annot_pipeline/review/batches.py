@@ -15,7 +15,7 @@ from annot_pipeline.pipeline import Build
 from annot_pipeline.steps.read_records import columns_by_field
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, read_table
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def check_sources(campaign: LoadedCampaign) -> None:
         raise ConfigError("a batch without its header", [Problem(where, what, do=do)])
 
 
-def batches_of(build: Build, tables: Mapping[str, TableFile]) -> list[Batch]:
+def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
     """Each batch once, though several sources may map it.
 
     Raises
@@ -69,7 +69,7 @@ def batches_of(build: Build, tables: Mapping[str, TableFile]) -> list[Batch]:
     settings = build.campaign.settings
     exports: dict[str, dict[str, Any]] = {}
     mapped: dict[str, list[Source]] = {}
-    for row in read_table(tables["record_files"].path).to_pylist():
+    for row in read_table(tables["record_files"]).to_pylist():
         source = settings.sources[row["source_order"]]
         if source.format == "mturk":
             exports.setdefault(row["source_file"], row)

@@ -25,7 +25,7 @@ from annot_pipeline.review.found_rows import by_row, found_rows, matching
 from annot_pipeline.review.sheet import FIGURES, SHEET, write_sheet
 from annot_pipeline.review.upload import Judges, Upload
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, replacing, write_json
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, read_table
 
 FOLDER = "review"
 """Where `annot review` writes beside campaign.yaml unless it is told otherwise."""
@@ -67,7 +67,7 @@ def review(
     if edited and not force:
         raise holds_decisions(folder, edited)
     judges = _judges(tables)
-    found = by_row(found_rows(tables, batches))
+    found = by_row(found_rows(tables["controlled"], batches))
     quality = campaign.settings.quality
     folder.mkdir(parents=True, exist_ok=True)
     for left in folder.glob(f"{TEMPORARY}upload-*"):  # what a killed review left
@@ -102,8 +102,8 @@ def review(
     }
 
 
-def _judges(tables: Mapping[str, TableFile]) -> Judges:
+def _judges(tables: Mapping[str, StoredTable]) -> Judges:
     names = ["task", "judge", "verdict", "verdict_reason", "test", "contrast", "p_adjusted"]
     names += ["known_answer_accuracy", *FIGURES]
-    rows = read_table(tables["judges"].path, names).to_pylist()
+    rows = read_table(tables["judges"], names).to_pylist()
     return {(row["task"], row["judge"]): row for row in rows}

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.review.batches import Batch
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, read_groups
 
-BATCH_ROWS = 100_000
 _KEYS = ("batch", "row", "task", "judge_id")
 _SUMS = ("counted", "rejected", "records")
 _NAMES = ("judge", "hit", "native_id", "status", "reason")
@@ -26,36 +24,26 @@ NextRow = Callable[[int], list[dict[str, Any]] | None]
 """Given the number of a batch's next row, what was found of it."""
 
 
-def found_rows(tables: Mapping[str, TableFile], batches: Sequence[Batch]) -> pa.Table:
+def found_rows(controlled: StoredTable, batches: Sequence[Batch]) -> pa.Table:
     """One row is a batch, row, task and judge (null where no judgment counts), in that order."""
-    place = {batch.opening.name: n for n, batch in enumerate(batches)}
-    files = [
-        row
-        for row in read_table(tables["record_files"].path).to_pylist()
-        if row["source_file"] in place
-    ]
-    width = 1 + max(row["file_order"] for row in files)
-    codes = pa.array([row["source_order"] * width + row["file_order"] for row in files], INT)
-    batch_of = pa.array([place[row["source_file"]] for row in files], INT)
-    columns = ["source_order", "file_order", "source_row", "fate", *_KEYS[2:], *_NAMES]
+    names = pa.array([batch.opening.name for batch in batches], TEXT)
+    columns = ["source_file", "source_row", "fate", *_KEYS[2:], *_NAMES]
     whole: pa.Table | None = None
-    with pq.ParquetFile(tables["controlled"].path) as file:
-        for rows in file.iter_batches(BATCH_ROWS, columns=columns):
-            code = pc.add(pc.multiply(rows["source_order"], width), rows["file_order"])
-            at = pc.index_in(pc.if_else(pc.less(rows["file_order"], width), code, None), codes)
-            part = _part(rows, pc.take(batch_of, at)).filter(pc.is_valid(at))
-            whole = _merged([part] if whole is None else [whole, part])
+    for rows in read_groups(controlled, columns, plain=True):
+        at = pc.index_in(rows["source_file"], names)
+        part = _part(rows, at.cast(INT)).filter(pc.is_valid(at))
+        whole = _merged([part] if whole is None else [whole, part])
     if whole is None:
         return pa.table({name: [] for name in (*_KEYS, *_SUMS, *_NAMES)})
     return whole.sort_by([(name, "ascending") for name in _KEYS])
 
 
-def _part(rows: pa.RecordBatch, batch: pa.Array) -> pa.Table:
+def _part(rows: pa.Table, batch: pa.ChunkedArray) -> pa.Table:
     fate = rows["fate"].cast(TEXT)
     counted = pc.is_in(fate, pa.array(["used", "control", "judge_failed"], TEXT))
     rejected = pc.equal(fate, "rejected")
 
-    def where(mask: pa.Array, name: str) -> pa.Array:
+    def where(mask: pa.ChunkedArray, name: str) -> pa.ChunkedArray:
         return pc.if_else(mask, rows[name].cast(TEXT), pa.scalar(None, TEXT))
 
     return pa.table(
@@ -66,7 +54,7 @@ def _part(rows: pa.RecordBatch, batch: pa.Array) -> pa.Table:
             "judge_id": where(counted, "judge_id"),
             "counted": counted.cast(INT),
             "rejected": rejected.cast(INT),
-            "records": pa.repeat(pa.scalar(1, INT), len(rows)),
+            "records": pa.repeat(pa.scalar(1, INT), rows.num_rows),
             **{name: rows[name].cast(TEXT) for name in _NAMES[:-1]},
             "reason": where(rejected, "reason"),
         }

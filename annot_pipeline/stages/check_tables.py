@@ -15,7 +15,7 @@ from annot_pipeline.gates.expectations import hold_to_suite
 from annot_pipeline.gates.parts import hold_by_parts
 from annot_pipeline.gates.rules import Breach, Checked, rules_of
 from annot_pipeline.steps.check_contract import checked_columns, key_text, misshapen, violations
-from annot_pipeline.storage.tables import TableFile, read_groups, read_table
+from annot_pipeline.storage.tables import StoredTable, read_groups, read_table
 
 BY_PARTS = frozenset({"judgments", "lineage"})
 """Tables that grow with the judgments."""
@@ -23,35 +23,35 @@ MANY_ROWS = 100_000
 """Rows from which every other table is held by parts too."""
 
 
-def check_table(contract: Table, file: TableFile) -> Checked:
+def check_table(contract: Table, table: StoredTable) -> Checked:
     """Hold one table to its contract."""
-    found = misshapen(read_schema(file.path), contract)
-    if found or not file.rows:
-        return Checked(broken=tuple(found))
+    found = {what for path in table.paths for what in misshapen(read_schema(path), contract)}
+    if found or not table.rows:
+        return Checked(broken=tuple(sorted(found)))
     rules = rules_of(contract)
     ruled = dict.fromkeys(name for rule in rules for name in rule.columns)
     breaches: Sequence[Breach]
     unchecked: Sequence[str] = ()
-    if contract.name in BY_PARTS or file.rows > MANY_ROWS:
-        breaches = hold_by_parts(rules, read_groups(file.path, list(ruled), plain=True))
+    if contract.name in BY_PARTS or table.rows > MANY_ROWS:
+        breaches = hold_by_parts(rules, read_groups(table, list(ruled), plain=True))
     else:
-        breaches, unchecked = hold_to_suite(contract.name, rules, read_table(file.path))
+        breaches, unchecked = hold_to_suite(contract.name, rules, read_table(table))
 
     def told(severity: str) -> list[str]:
         return [
-            breach.text(keys_of(file, contract, breach.places))
+            breach.text(keys_of(table, contract, breach.places))
             for breach in breaches
             if breach.rule.severity == severity
         ]
 
     broken = [
         *told("critical"),
-        *violations(read_groups(file.path, checked_columns(contract), plain=True), contract),
+        *violations(read_groups(table, checked_columns(contract), plain=True), contract),
     ]
     return Checked(tuple(broken), tuple(told("warning")), tuple(unchecked))
 
 
-def keys_of(file: TableFile, contract: Table, places: Sequence[int]) -> list[str]:
+def keys_of(table: StoredTable, contract: Table, places: Sequence[int]) -> list[str]:
     """The keys of some rows, for people."""
-    rows = read_table(file.path, contract.key).take(list(places))
+    rows = read_table(table, contract.key).take(list(places))
     return [key_text(row, contract.key) for row in rows.to_pylist()]

@@ -30,7 +30,7 @@ def compare_releases(context: StageContext) -> Made:
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
-            {made: context.inputs[made].path, "released": _released(release, released)},
+            {made: context.inputs[made], "released": _released(release, released)},
         )
         for changed, (made, released) in COMPARED.items()
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +15,10 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.store import StageResult, Store
-from annot_pipeline.storage.tables import TableFile, write_table
+from annot_pipeline.storage.tables import StoredTable, TableFile, write_table
 
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
+Opened: TypeAlias = Callable[[], AbstractContextManager[Rows]]
 
 
 class Read(Protocol):
@@ -31,17 +32,17 @@ class Read(Protocol):
 class StageContext:
     """What a stage may use; large tables can be written to ``folder`` straight away.
 
-    ``read`` gives an input table whole, ``parts`` a row group at a time; ``latest`` what the stage
-    made last, if the same code did with the same settings.
+    ``columns`` are those that the stage declares of its ``inputs``; ``read`` gives an input table
+    whole; ``latest`` what the stage made last, if the same code did with the same settings.
     """
 
     campaign: LoadedCampaign
     folder: Path
     store: Store
     judge_key: Callable[[], bytes]
-    inputs: Mapping[str, TableFile]
+    inputs: Mapping[str, StoredTable]
+    columns: Mapping[str, tuple[str, ...]]
     read: Read
-    parts: Callable[[str], Iterator[pa.Table]]
     progress: Callable[[str], None]
     latest: Callable[[], StageResult | None]
 
@@ -61,31 +62,41 @@ class StageContext:
         return Queries(self.campaign.settings.resources, self.campaign.spill)
 
 
-def task_sizes(queries: Queries, judgments: Path) -> dict[str | None, int]:
-    """Rows by task."""
-    rows = queries.table("audit/task_sizes", {"judgments": judgments})
-    return dict(zip(*(column.to_pylist() for column in rows.columns), strict=True))
-
-
 @dataclass
 class Made:
     """What a stage made: tables (or queries that will give them, or files), and facts."""
 
-    tables: Mapping[str, Rows | Callable[[], AbstractContextManager[Rows]] | TableFile]
+    tables: Mapping[str, Rows | Opened | StoredTable]
     facts: dict[str, Any] = field(default_factory=dict)
 
-    def write(self, name: str, path: Path) -> TableFile:
-        """Write a table, with the columns of its contract if it is a gold table."""
+    def write(self, name: str, path: Path) -> StoredTable:
+        """Write a table, if it is not written yet."""
         made = self.tables[name]
-        if isinstance(made, TableFile):
+        if isinstance(made, StoredTable):
             return made
-        try:
-            with made() if callable(made) else nullcontext(made) as rows:
-                return write_table(path, _as_declared(rows, name), published=name in GOLD)
-        except pa.ArrowInvalid:  # a null where none may be: written, so that its gate names the row
-            with made() if callable(made) else nullcontext(made) as rows:
-                declared = _as_declared(rows, name, may_be_null=True)
-                return write_table(path, declared, published=name in GOLD)
+        opened = made if callable(made) else lambda: nullcontext(made)
+        return StoredTable((write_declared(path, name, opened),))
+
+
+def write_declared(path: Path, name: str, opened: Opened) -> TableFile:
+    """Write a table, or a part of one, with the columns of its contract if it is a gold table.
+
+    Parameters
+    ----------
+    path
+        Where.
+    name
+        Of the table.
+    opened
+        Gives the rows, each time anew.
+    """
+    try:
+        with opened() as rows:
+            return write_table(path, _as_declared(rows, name), published=name in GOLD)
+    except pa.ArrowInvalid:  # a null where none may be: written, so that its gate names the row
+        with opened() as rows:
+            declared = _as_declared(rows, name, may_be_null=True)
+            return write_table(path, declared, published=name in GOLD)
 
 
 def _as_declared(rows: Rows, name: str, *, may_be_null: bool = False) -> Rows:

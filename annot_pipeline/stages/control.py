@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from annot_pipeline.contracts import FATES, fates_text
-from annot_pipeline.stages.context import Made, StageContext, task_sizes
-from annot_pipeline.storage.queries import cut
-from annot_pipeline.storage.tables import (
-    TableFile,
-    read_groups,
-    read_table,
-    streamed,
-    write_table,
+from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.parts import (
+    PARTS,
+    Facts,
+    Part,
+    in_parts,
+    input_parts,
+    link_part,
+    write_part,
 )
+from annot_pipeline.steps.hash_values import hash_values
+from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.storage.tables import StoredTable, TableFile, groups_unharmed, read_table
 
 
 def control_judges_of_campaign(context: StageContext) -> Made:
@@ -27,22 +31,17 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     quality, queries = context.campaign.settings.quality, context.queries
     settled = context.inputs["settled"]
     tasks = context.read("tasks")
-    inputs = {"judgments": settled.path, "tasks": tasks}
-    sizes, scalar = task_sizes(queries, settled.path), context.tasks_of("scalar")
-    parts = cut({task: n for task, n in sizes.items() if task in scalar})
-    with queries.run_by_task("control/pairs", inputs, parts=parts, of=("judgments",)) as rows:
-        pairs = rows.read_all()
+    inputs = {"judgments": settled, "tasks": tasks}
     listed = {"item_rows": context.read("item_rows")}
     answers = queries.table("control/known_answers", inputs | listed)
     columns = ["task", "judge_id", "control", "criterion", "score", "fate"]
     tables, facts = control_judges(
-        read_table(settled.path, columns), pairs, answers, tasks, quality=quality
+        read_table(settled, columns), _pairs(context, tasks), answers, tasks, quality=quality
     )
-    tests = tables["judge_tests"]
-    judgments = _final(context, tests, any_dropped=facts["judges_dropped"] > 0)
+    controlled, by_part = with_verdicts(context, tables["judge_tests"])
     accounting = queries.table(
         "audit/accounting",
-        {"judgments": judgments.path, "record_files": context.read("record_files")},
+        {"judgments": controlled["controlled"], "record_files": context.read("record_files")},
     ).to_pylist()
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     if facts["judges_in_control"]:
@@ -56,23 +55,47 @@ def control_judges_of_campaign(context: StageContext) -> Made:
         "files": accounting,
         "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
     }
-    return Made({**tables, "controlled": judgments, "known_answers": answers}, facts)
+    facts[PARTS] = by_part
+    return Made({**tables, **controlled, "known_answers": answers}, facts)
 
 
-def _final(context: StageContext, tests: pa.Table, *, any_dropped: bool) -> TableFile:
-    """The judgments with their final fates; the same file if no judge is dropped."""
-    settled, path = context.inputs["settled"], context.folder / "judgments.parquet"
-    if not any_dropped:
-        shutil.copyfile(settled.path, path)
-        return TableFile(path, settled.sha256, settled.rows)
-    return with_verdicts(settled.path, tests, path)
+def _pairs(context: StageContext, tasks: pa.Table) -> pa.Table:
+    """Controls with the judgments that they are compared with; both are of one task."""
+    scalar = {*context.tasks_of("scalar")}
+    parts = input_parts(context, "settled")
+    inputs = [
+        StoredTable((part.files["settled"],)) for part in parts if scalar.intersection(part.tasks)
+    ] or [StoredTable(context.inputs["settled"].files[:1])]
+    return pa.concat_tables(
+        context.queries.table("control/pairs", {"judgments": of, "tasks": tasks}) for of in inputs
+    )
 
 
-def with_verdicts(settled: Path, tests: pa.Table, path: Path) -> TableFile:
-    """Write settled judgments to ``path`` with the fates that verdicts give them."""
+def with_verdicts(
+    context: StageContext, tests: pa.Table
+) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
+    """The settled judgments as ``controlled``, with the fates that verdicts give them."""
+    dropped = tests.filter(tests["dropped"])
+    parts = []
+    for of in input_parts(context, "settled"):
+        told = dropped.filter(is_any(dropped["task"], of.tasks))
+        made_of = [of.hashes, hash_values([told])]
+        parts.append(Part(made_of, partial(_apply, of.files["settled"], told)))
+    return in_parts(context, parts)
+
+
+def _apply(
+    settled: TableFile, dropped: pa.Table, folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Some tasks' judgments with the fates that verdicts give; the same file if none is dropped."""
     from annot_pipeline.steps.apply_verdicts import apply_verdicts
 
-    return write_table(path, streamed(apply_verdicts(read_groups(settled), tests)))
+    if not dropped.num_rows:
+        return {"controlled": link_part(folder, "controlled", key, settled)}, {}
+    made = write_part(
+        folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(settled), dropped)
+    )
+    return {"controlled": made}, {}
 
 
 def _adds_up(row: Mapping[str, int]) -> bool:

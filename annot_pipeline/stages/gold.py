@@ -7,17 +7,31 @@ nothing new neither.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.storage.tables import read_table, streamed
+from annot_pipeline.stages.parts import PARTS, Facts, Part, in_parts, input_parts, write_part
+from annot_pipeline.steps.hash_values import hash_values
+from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    groups_unharmed,
+    read_table,
+    read_unharmed,
+)
+
+if TYPE_CHECKING:
+    from annot_pipeline.steps.listed_items import ListedItems
 
 
 def infer_label_tables(context: StageContext) -> Made:
@@ -89,15 +103,49 @@ def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
 
 def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
+    tasks, listed, items = _tasks_and_items(context)
+    settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
+    parts = []
+    for of in input_parts(context, "controlled"):
+        told = tasks.filter(is_any(tasks["task"], of.tasks))
+        make = partial(_standardize, of.files["controlled"], columns, told, listed, settings)
+        parts.append(Part([of.hashes, told.to_pylist(), items], make))
+    tables, by_part = in_parts(context, parts)
+    facts: dict[str, Any] = {PARTS: by_part}
+    found = list(by_part.values())
+    for name in ("scalar_judgments", "kept_judgments", "kept_without_z"):
+        facts[name] = sum(of[name] for of in found)
+    facts["judges_without_z"] = [judge for of in found for judge in of["judges_without_z"]]
+    return Made(tables, facts)
+
+
+def _standardize(
+    controlled: TableFile,
+    columns: Sequence[str],
+    tasks: pa.Table,
+    listed: ListedItems,
+    settings: Standardize,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Standardise the scores of some tasks."""
     from annot_pipeline.steps.standardize_scores import standardize_scores
 
-    tables, facts = standardize_scores(
-        context.read("controlled", tasks=context.tasks_of("scalar")),
-        context.read("tasks"),
-        context.read("item_rows"),
-        settings=context.campaign.settings.standardize,
-    )
-    return Made(tables, facts)
+    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
+    judgments = read_unharmed(StoredTable((controlled,)), columns, scalar)
+    tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
+    made = {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+    }
+    return made, facts
+
+
+def _tasks_and_items(context: StageContext) -> tuple[pa.Table, ListedItems, str]:
+    """Tasks; what item tables say of items, looked up once, and the hash of it."""
+    from annot_pipeline.steps.listed_items import ListedItems
+
+    tasks, items = context.read("tasks"), context.read("item_rows")
+    return tasks, ListedItems(items), hash_values([items])
 
 
 def score_items_of_tasks(context: StageContext) -> Made:
@@ -268,49 +316,78 @@ def describe_items(context: StageContext) -> Made:
 
 def list_judgments(context: StageContext) -> Made:
     """What every judge answered, once."""
+    tasks, listed, items = _tasks_and_items(context)
+    pseudonyms = context.campaign.settings.privacy.pseudonymize
+    salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
+    parts = []
+    for of in input_parts(context, "controlled", "standardized"):
+        told = tasks.filter(is_any(tasks["task"], of.tasks))
+        make = partial(_list, of.files, columns, told, listed, salt)
+        parts.append(Part([of.hashes, told.to_pylist(), items], make))
+    tables, by_part = in_parts(context, parts)
+    return Made(tables, {PARTS: by_part})
+
+
+def _list(
+    files: Mapping[str, TableFile],
+    columns: Sequence[str],
+    tasks: pa.Table,
+    listed: ListedItems,
+    salt: str | None,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """List the judgments of some tasks."""
     from annot_pipeline.steps.list_judgments import judgment_rows
 
-    z, tasks, items = map(context.read, ("standardized", "tasks", "item_rows"))
-    pseudonyms = context.campaign.settings.privacy.pseudonymize
-    salt = context.salt if pseudonyms else None
-    return _in_parts(
-        "judgments",
-        lambda: judgment_rows(context.parts("controlled"), z["z"], tasks, items, salt=salt),
-    )
+    z = read_unharmed(StoredTable((files["standardized"],)), ["z"])["z"]
+
+    def rows() -> Iterator[pa.Table]:
+        records = groups_unharmed(files["controlled"], columns)
+        return judgment_rows(records, z, tasks, listed, salt=salt)
+
+    return {"judgments": write_part(folder, "judgments", key, rows)}, {}
 
 
 def add_up_costs(context: StageContext) -> Made:
     """What judgments cost, by task; nothing where no export carries rewards."""
     from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 
-    controlled = read_table(context.inputs["controlled"].path, ["reward"])
+    controlled = read_table(context.inputs["controlled"], ["reward"])
     written = pc.unique(controlled["reward"].cast(TEXT)).to_pylist()
     rewards, unread = read_rewards([reward for reward in written if reward is not None])
     costs = COSTS.empty_table()
     if rewards.num_rows:
-        paths = {name: file.path for name, file in context.inputs.items()}
-        costs = context.queries.table("audit/cost", paths | {"rewards": rewards}).cast(COSTS)
+        inputs = {**context.inputs, "rewards": rewards}
+        costs = context.queries.table("audit/cost", inputs).cast(COSTS)
     return Made({"costs": costs}, {"cost": costs.to_pylist(), "unread_rewards": unread})
 
 
 def trace_lineage(context: StageContext) -> Made:
     """The fate and place of every record."""
+    columns = context.columns["controlled"]
+    parts = [
+        Part(of.hashes, partial(_trace, of.files["controlled"], columns))
+        for of in input_parts(context, "controlled")
+    ]
+    tables, by_part = in_parts(context, parts)
+    return Made(tables, {PARTS: by_part, "records": context.inputs["controlled"].rows})
+
+
+def _trace(
+    controlled: TableFile, columns: Sequence[str], folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Trace the records of some tasks."""
     from annot_pipeline.steps.trace_lineage import lineage_rows
 
-    exports = context.read("exports")
-    made = _in_parts("lineage", lambda: lineage_rows(context.parts("controlled"), exports))
-    made.facts["records"] = context.inputs["controlled"].rows
-    return made
-
-
-def _in_parts(table: str, parts: Callable[[], Iterator[pa.Table]]) -> Made:
-    """A table whose rows are made part by part, as they are written."""
-    return Made({table: lambda: nullcontext(streamed(parts()))})
+    made = write_part(
+        folder, "lineage", key, lambda: lineage_rows(groups_unharmed(controlled, columns))
+    )
+    return {"lineage": made}, {}
 
 
 def _by_query(
     context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
 ) -> Made:
     """A table that a query makes."""
-    paths = {name: file.path for name, file in context.inputs.items()}
-    return Made({table: lambda: context.queries.run(query, paths, parameters)})
+    return Made({table: lambda: context.queries.run(query, context.inputs, parameters)})

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import FATES, TEXT, fates_text
+from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parsed_exports import ANY_RECORD
+from annot_pipeline.stages.parts import PARTS, Facts, Part, cut, in_parts, part_path
+from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym
-from annot_pipeline.storage.queries import Queries, cut
-from annot_pipeline.storage.tables import read_table, write_table
+from annot_pipeline.storage.queries import Queries, Tasks
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_table, write_table
 
 
 def settle_judgments(context: StageContext) -> Made:
@@ -31,34 +36,37 @@ def settle_judgments(context: StageContext) -> Made:
     }
     names = queries.table("ingest/names", inputs)
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
-    inputs |= {"record_files": record_files, "tasks": tasks, "judges": _judges(context, names)}
-    path = context.folder / "settled.parquet"
+    judges = _judges(context, names)
     parameters = {
         "drop_rejected": settings.quality.rejected_assignments == "drop",
         "pseudonymize": settings.privacy.pseudonymize,
         "salt": context.salt,
     }
-    with queries.run_by_task(
-        "ingest/settle_judgments",
-        inputs,
-        parameters,
-        made={"keyed": "ingest/key_records"},
-        parts=cut(_sizes(names)),  # ids name their task: no two parts share one
-        of=("records",),
-    ) as rows:
-        settled = write_table(path, rows)
+    parts = [
+        Part(
+            [asdict(of_part), files.to_pylist(), tasks_of.to_pylist()],
+            partial(
+                _settle, queries, [context.store.records / n for n in _filenames(files)],
+                {"record_files": files, "tasks": tasks_of, "judges": judges}, parameters, of_part,
+            ),
+        )
+        for of_part, files, tasks_of in _parts(queries, inputs, record_files, names, tasks)
+    ]  # fmt: skip
+    tables, by_part = in_parts(context, parts)
+    settled = tables["settled"]
     accounting = queries.table(
-        "audit/accounting", {"judgments": path, "record_files": record_files}
+        "audit/accounting", {"judgments": settled, "record_files": record_files}
     ).to_pylist()
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = settled.rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
     facts = {
+        PARTS: by_part,
         "records": n_records,
         "fates": fates,
         "files": accounting,
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": _rejections(queries, path, record_files),
+        "rejections": _rejections(queries, settled, record_files),
         "ambiguous_tasks": ambiguous,
         "unused_task_settings": unused_settings(tasks, settings.tasks),
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
@@ -68,24 +76,77 @@ def settle_judgments(context: StageContext) -> Made:
             if row["assumed_low"] is not None
         ],
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
-        "look_alikes": _all_look_alikes(queries, path),
+        "look_alikes": _all_look_alikes(queries, settled),
         "superseded_by_order": queries.table(
-            "audit/superseded_by_order", {"judgments": path, "record_files": record_files}
+            "audit/superseded_by_order", {"judgments": settled}
         ).to_pylist()
         if fates["superseded"]
         else [],
         "experts_disagree": [
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
-            for row in queries.table("audit/expert_disagreements", {"judgments": path}).to_pylist()
+            for row in queries.table(
+                "audit/expert_disagreements", {"judgments": settled, "record_files": record_files}
+            ).to_pylist()
         ],
     }
-    return Made({"settled": settled, "tasks": tasks}, facts)
+    return Made({**tables, "tasks": tasks}, facts)
 
 
-def _sizes(names: pa.Table) -> dict[str | None, int]:
-    """Records by task."""
-    rows = names.group_by("task").aggregate([("records", "sum")])
-    return dict(zip(rows["task"].to_pylist(), rows["records_sum"].to_pylist(), strict=True))
+def _parts(
+    queries: Queries,
+    inputs: Mapping[str, Any],
+    record_files: pa.Table,
+    names: pa.Table,
+    tasks: pa.Table,
+) -> Iterator[tuple[Tasks, pa.Table, pa.Table]]:
+    """Tasks that are settled together, the files that hold records of them, and what they are.
+
+    Ids name their task: no two parts share one. Files stand in their order of precedence, without
+    the number, which moves when another file comes between.
+    """
+    rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
+    parts = cut({row["task"]: row["records_sum"] for row in rows if row["task"] is not None})
+    held = queries.table("ingest/files_of_tasks", inputs)
+    ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
+    ordered = ordered.select(["source_order", "source_file", "source_sha256", "filename"])
+    for place, of_part in enumerate(parts, start=1):
+        none = place == len(parts)
+        named = is_any(held["task"], of_part)
+        if none:
+            named = pc.or_(named, held["task"].is_null())
+        files = ordered.filter(is_any(ordered["filename"], held.filter(named)["filename"]))
+        first, last = (of_part[0], of_part[-1]) if of_part else ("", "")
+        told = tasks.filter(is_any(tasks["task"], of_part))
+        yield Tasks(first, last, none=none), files if files.num_rows else ordered, told
+
+
+def _settle(
+    queries: Queries,
+    records: Sequence[Path],
+    inputs: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    tasks: Tasks,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Settle the records of some tasks; files take precedence in their order, the last the most."""
+    path = part_path(folder, "settled", key)
+    files = inputs["record_files"]
+    ordered = files.append_column("file_order", pa.array(range(files.num_rows), INT))
+    with queries.run(
+        "ingest/settle_judgments",
+        {"records": records, "any_record": ANY_RECORD.empty_table(), **inputs}
+        | {"record_files": ordered},
+        parameters,
+        made={"keyed": "ingest/key_records"},
+        tasks=tasks,
+        of=("records",),
+    ) as rows:
+        return {"settled": write_table(path, rows)}, {}
+
+
+def _filenames(files: pa.Table) -> list[str]:
+    return sorted(set(files["filename"].to_pylist()))
 
 
 def _judges(context: StageContext, names: pa.Table) -> pa.Table:
@@ -97,7 +158,9 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
     return pa.table({"judge": pa.array(judges, TEXT), "judge_id": pa.array(public, TEXT)})
 
 
-def _rejections(queries: Queries, judgments: Path, record_files: pa.Table) -> list[dict[str, Any]]:
+def _rejections(
+    queries: Queries, judgments: StoredTable, record_files: pa.Table
+) -> list[dict[str, Any]]:
     """Why records were rejected, with the values that were met, the most frequent first."""
     inputs = {"judgments": judgments, "record_files": record_files}
     rows: list[dict[str, Any]] = queries.table("audit/rejections", inputs).to_pylist()
@@ -117,7 +180,7 @@ def _rejections(queries: Queries, judgments: Path, record_files: pa.Table) -> li
     ]
 
 
-def _all_look_alikes(queries: Queries, judgments: Path) -> list[str]:
+def _all_look_alikes(queries: Queries, judgments: StoredTable) -> list[str]:
     """Look-alike names, by what they name; a judge's own name is not told."""
     names: dict[str, list[str]] = {}
     for row in queries.table("audit/distinct_names", {"judgments": judgments}).to_pylist():

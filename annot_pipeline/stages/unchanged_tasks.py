@@ -19,7 +19,7 @@ from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
-from annot_pipeline.storage.tables import TableFile, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 MADE_OF = "tasks_made_of"
 """The fact that holds the hashes, by task."""
@@ -83,7 +83,7 @@ def task_by_task(
     return made
 
 
-def _with_rows_of(latest: TableFile, tasks: Sequence[str], found: Any) -> pa.Table:
+def _with_rows_of(latest: StoredTable, tasks: Sequence[str], found: Any) -> pa.Table:
     """Rows of a table, and those of some tasks as they were."""
     old, new = ByTask(read_unharmed(latest).cast(found.schema)), ByTask(found)
     rows = {task: old[task] for task in tasks} | {task: new[task] for task in new.names}

@@ -25,7 +25,7 @@ def judgment_rows(
     records: Iterable[pa.Table],
     z: pa.ChunkedArray,
     tasks: pa.Table,
-    items: pa.Table,
+    listed: ListedItems,
     *,
     salt: str | None,
 ) -> Iterator[pa.Table]:
@@ -40,14 +40,12 @@ def judgment_rows(
         Of the scalar judgments that take part in standardisation, in the order of the records.
     tasks
         ``task``, ``kind``.
-    items
-        ``item``, ``segment``, ``system``, ``place`` of the item tables; what the first row says
-        of an item wins over what records say.
+    listed
+        What item tables say, which wins over what records say.
     salt
         Hashed into the names of HITs and rankings, so that nobody without the key can test a
         guess of who judged; None where judges have their own names.
     """
-    listed = ListedItems(items)
     standardized, start = z.to_numpy(), 0  # null is NaN
     for part in records:
         rows = part.filter(is_any(part["fate"], COUNTED_FATES))

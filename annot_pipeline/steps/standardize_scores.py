@@ -43,7 +43,7 @@ JUDGE_SCORES = pa.schema(
 
 
 def standardize_scores(
-    judgments: pa.Table, tasks: pa.Table, items: pa.Table, *, settings: Standardize
+    judgments: pa.Table, tasks: pa.Table, listed: ListedItems, *, settings: Standardize
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Standardise all scalar judgments.
 
@@ -54,9 +54,8 @@ def standardize_scores(
         tells the order in which a judge worked.
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
-    items
-        ``item``, ``segment``, ``system``, ``place`` of the item tables; what the first row says
-        of an item wins over what records say.
+    listed
+        What item tables say, which wins over what records say.
     settings
         Whether controls count for a judge's mean and sd, and how numbers are rounded.
 
@@ -80,7 +79,7 @@ def standardize_scores(
         counts=None if settings.controls == "include" else ordinary,
         arithmetic=settings.arithmetic,
     )
-    standardized = ListedItems(items).describe(rows.select(DESCRIBING))
+    standardized = listed.describe(rows.select(DESCRIBING))
     standardized = standardized.append_column(
         "kept", pc.invert(is_any(rows["fate"], ("judge_failed",)))
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,10 +18,9 @@ import pyarrow as pa
 from annot_pipeline.config import Resources
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.spill import clean_spill, own_spill
+from annot_pipeline.storage.tables import Source, StoredTable
 
 BATCH_ROWS = 250_000
-PART_ROWS = 500_000
-"""Rows of whole tasks that a query takes at once, where it can take tasks one after the other."""
 
 
 def no_glob(path: Path | str) -> str:
@@ -57,7 +56,7 @@ def _in_words(name: str) -> Iterator[None]:
         ) from None
 
 
-Files: TypeAlias = Path | Sequence[Path]
+Files: TypeAlias = Source | Sequence[Path]
 
 
 @dataclass(frozen=True)
@@ -81,45 +80,6 @@ class Tasks:
         """Of SQL; row groups of other tasks are not read."""
         ends = ("'" + task.replace("'", "''") + "'" for task in (self.first, self.last))
         return f"task BETWEEN {' AND '.join(ends)}" + " OR task IS NULL" * self.none
-
-
-def cut(sizes: Mapping[str | None, int]) -> list[Tasks]:
-    """All tasks in parts of `PART_ROWS` rows at most, or of one task.
-
-    Parameters
-    ----------
-    sizes
-        Rows by task.
-    """
-    ends: list[tuple[str, str]] = []
-    rows = 0
-    for task in sorted(task for task in sizes if task is not None):
-        if ends and rows + sizes[task] <= PART_ROWS:
-            ends[-1] = (ends[-1][0], task)
-        else:
-            ends.append((task, task))
-            rows = 0
-        rows += sizes[task]
-    ends = ends or [("", "")]
-    return [Tasks(*of, none=place == len(ends)) for place, of in enumerate(ends, start=1)]
-
-
-@contextmanager
-def in_turn(
-    readers: Sequence[Callable[[], AbstractContextManager[pa.RecordBatchReader]]],
-) -> Iterator[pa.RecordBatchReader]:
-    """The rows of several readers of one schema, each opened in its turn."""
-    with ExitStack() as stack:
-        first = stack.enter_context(readers[0]())
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            yield from first
-            stack.close()
-            for later in readers[1:]:
-                with later() as rows:
-                    yield from rows
-
-        yield pa.RecordBatchReader.from_batches(first.schema, batches())
 
 
 class Queries:
@@ -147,8 +107,8 @@ class Queries:
         name
             File under ``sql/`` without its ending.
         inputs
-            Names in the query to Arrow tables or Parquet files; a list of files is read as
-            one table by column name, with the file's path in ``filename``.
+            Names in the query to Arrow tables, Parquet files, or tables of the store; a list of
+            files is read as one table by column name, with the file's path in ``filename``.
         parameters
             Values of ``$name`` in the query.
         made
@@ -176,22 +136,6 @@ class Queries:
         """The rows of one SELECT, whole."""
         with self.run(name, inputs, parameters) as reader:
             return reader.read_all()
-
-    @contextmanager
-    def run_by_task(
-        self,
-        name: str,
-        inputs: Mapping[str, pa.Table | Files],
-        parameters: Mapping[str, Any] | None = None,
-        *,
-        made: Mapping[str, str] | None = None,
-        parts: Sequence[Tasks],
-        of: Collection[str],
-    ) -> Iterator[pa.RecordBatchReader]:
-        """As `run`, part by part: for queries whose rows are of one task each, and in its order."""
-        run = partial(self.run, name, inputs, parameters, made=made, of=of)
-        with in_turn([partial(run, tasks=tasks) for tasks in parts]) as rows:
-            yield rows
 
     @contextmanager
     def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -240,11 +184,12 @@ def clear_spill(spill: Path) -> None:
 
 def _view(name: str, source: Files, tasks: Tasks | None) -> str:
     """The statement that names files; views take no parameters."""
-    paths, options = (
-        ([source], "")
-        if isinstance(source, Path)
-        else (source, ", union_by_name = true, filename = true")
-    )
+    if isinstance(source, Path):
+        paths, options = [source], ""
+    elif isinstance(source, StoredTable):
+        paths, options = source.paths, ""
+    else:
+        paths, options = list(source), ", union_by_name = true, filename = true"
     listed = ", ".join("'" + no_glob(path).replace("'", "''") + "'" for path in paths)
     where = f" WHERE {tasks.condition}" if tasks else ""
     return f'CREATE TEMP VIEW "{name}" AS SELECT * FROM read_parquet([{listed}]{options}){where}'  # noqa: S608

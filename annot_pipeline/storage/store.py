@@ -34,7 +34,7 @@ from annot_pipeline.storage.files import (
     write_json,
 )
 from annot_pipeline.storage.queries import clear_spill
-from annot_pipeline.storage.tables import TableFile, is_unharmed, read_table
+from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed, read_table
 
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
@@ -57,7 +57,7 @@ class StageResult:
     stage: str
     key: str
     basis: StageBasis
-    tables: Mapping[str, TableFile]
+    tables: Mapping[str, StoredTable]
     facts: Mapping[str, Any]
     run: str
     seconds: float
@@ -66,7 +66,7 @@ class StageResult:
     @property
     def is_unharmed(self) -> bool:
         """Whether the bytes of all tables are those that were written."""
-        return all(map(is_unharmed, self.tables.values()))
+        return all(is_unharmed(file) for table in self.tables.values() for file in table.files)
 
     def document(self) -> dict[str, Any]:
         """As it is kept beside the tables."""
@@ -75,8 +75,11 @@ class StageResult:
             "key": self.key,
             "basis": asdict(self.basis),
             "tables": {
-                name: {"file": t.path.name, "sha256": t.sha256, "rows": t.rows}
-                for name, t in self.tables.items()
+                name: [
+                    {"file": file.path.name, "sha256": file.sha256, "rows": file.rows}
+                    for file in table.files
+                ]
+                for name, table in self.tables.items()
             },
             "facts": dict(self.facts),
             "run": self.run,
@@ -142,7 +145,8 @@ class Store:
             result = _result(document, folder)
         except (OSError, ValueError, KeyError, TypeError):  # none, damaged, or of older code
             return None
-        return result if all(t.path.exists() for t in result.tables.values()) else None
+        paths = [path for table in result.tables.values() for path in table.paths]
+        return result if all(path.exists() for path in paths) else None
 
     def make(
         self,
@@ -150,7 +154,7 @@ class Store:
         key: str,
         basis: StageBasis,
         run: str,
-        work: Callable[[Path], tuple[Mapping[str, TableFile], Mapping[str, Any]]],
+        work: Callable[[Path], tuple[Mapping[str, StoredTable], Mapping[str, Any]]],
     ) -> StageResult:
         """Let ``work`` fill a folder; the result appears in one step or not at all."""
         started = time.monotonic()
@@ -364,8 +368,10 @@ def _result(document: dict[str, Any], folder: Path) -> StageResult:
     if document.pop("sha256") != digest_of(document):
         raise ValueError("not as it was written")
     tables = {
-        name: TableFile(folder / t["file"], t["sha256"], t["rows"])
-        for name, t in document["tables"].items()
+        name: StoredTable(
+            tuple(TableFile(folder / of["file"], of["sha256"], of["rows"]) for of in files)
+        )
+        for name, files in document["tables"].items()
     }
     return StageResult(
         document["stage"],

@@ -1,15 +1,18 @@
-"""Parquet files: one file a table, the same bytes for the same rows."""
+"""Parquet files: a table in one, or in several of whole tasks; the same bytes for the same rows."""
 
 from __future__ import annotations
 
 import bisect
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError
@@ -28,11 +31,43 @@ UNIQUE = frozenset({"judgment_id", "public_id"})
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table on disk: its file, the SHA-256 of its bytes (its data version), its size."""
+    """A table on disk, or a part of one: its file, the SHA-256 of its bytes, its size."""
 
     path: Path
     sha256: str
     rows: int
+
+
+@dataclass(frozen=True)
+class StoredTable:
+    """A table in the store: one file or several of whole tasks, whose rows follow each other."""
+
+    files: tuple[TableFile, ...]
+
+    @property
+    def sha256(self) -> str:
+        """Its data version: the hash of its file, or of the hashes of its files."""
+        if len(self.files) == 1:
+            return self.files[0].sha256
+        return hashlib.sha256("\n".join(file.sha256 for file in self.files).encode()).hexdigest()
+
+    @property
+    def rows(self) -> int:
+        """Of all files."""
+        return sum(file.rows for file in self.files)
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return sum(path.stat().st_size for path in self.paths)
+
+    @property
+    def paths(self) -> list[Path]:
+        """Of all files."""
+        return [file.path for file in self.files]
+
+
+Source: TypeAlias = Path | StoredTable
 
 
 def write_table(
@@ -85,8 +120,22 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
+def in_one_file(table: StoredTable, path: Path) -> TableFile:
+    """The file of a published table; written to ``path`` if it lies in several.
+
+    Raises
+    ------
+    StoreError
+        The bytes of a file are not those that were written.
+    """
+    if len(table.files) == 1:
+        return table.files[0]
+    parts = (part for file in table.files for part in read_groups(_checked(file), plain=True))
+    return write_table(path, streamed(parts), published=True)
+
+
 def read_table(
-    path: Path, columns: Sequence[str] | None = None, tasks: Collection[str] | None = None
+    source: Source, columns: Sequence[str] | None = None, tasks: Collection[str] | None = None
 ) -> pa.Table:
     """Read Parquet, names and labels dictionary-encoded as they lie in the file.
 
@@ -97,13 +146,30 @@ def read_table(
     tasks
         Read no row groups that hold none of these tasks; rows of others may come along.
     """
+    tables = [_read_file(path, columns, tasks) for path in _paths(source)]
+    # each row group has a dictionary of its own, and Arrow groups by no column of several
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _paths(source: Source) -> list[Path]:
+    return [source] if isinstance(source, Path) else source.paths
+
+
+def _read_file(
+    path: Path, columns: Sequence[str] | None, tasks: Collection[str] | None
+) -> pa.Table:
     with pq.ParquetFile(path) as file:
         metadata, schema = file.metadata, file.schema_arrow
     wanted = schema.names if columns is None else list(columns)
     groups = None if tasks is None else _groups_of(metadata, tasks)
-    return _read(path, path.stat().st_size, metadata, _encoded(schema), wanted, groups).select(
-        wanted
-    )
+    size = path.stat().st_size
+    return _read(path, size, metadata, _encoded(schema), wanted, groups).select(wanted)
+
+
+def tasks_in(path: Path) -> list[str]:
+    """The tasks that rows of a file name, in order."""
+    named = read_table(path, ["task"])["task"]
+    return sorted(name for name in pc.unique(named).to_pylist() if name is not None)
 
 
 def _groups_of(metadata: pq.FileMetaData, tasks: Collection[str]) -> list[int]:
@@ -123,7 +189,7 @@ def _groups_of(metadata: pq.FileMetaData, tasks: Collection[str]) -> list[int]:
 
 def parse_table(data: bytes) -> pa.Table:
     """Read Parquet that is in memory, plain."""
-    return _read(pa.BufferReader(data), len(data))
+    return _read(pa.BufferReader(data), len(data)).unify_dictionaries()
 
 
 def _read(
@@ -139,27 +205,25 @@ def _read(
         source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
     ) as file:
         if groups is None:
-            table = file.read(columns, use_threads=threads)
-        else:
-            table = file.read_row_groups(groups, columns, use_threads=threads)
-    # each row group has a dictionary of its own, and Arrow groups by no column of several
-    return table.unify_dictionaries()
+            return file.read(columns, use_threads=threads)
+        return file.read_row_groups(groups, columns, use_threads=threads)
 
 
 def read_groups(
-    path: Path, columns: Sequence[str] | None = None, *, plain: bool = False
+    source: Source, columns: Sequence[str] | None = None, *, plain: bool = False
 ) -> Iterator[pa.Table]:
     """Read some columns of Parquet, or all, row group by row group; texts encoded, or plain.
 
     Where there are no rows, one table without any tells the columns.
     """
-    with pq.ParquetFile(path) as file:
-        texts = [] if plain else _encoded(file.schema_arrow)
-    with pq.ParquetFile(path, read_dictionary=texts) as file:
-        if not file.num_row_groups:
-            yield file.read(columns)
-        for group in range(file.num_row_groups):
-            yield file.read_row_group(group, columns)
+    for path in _paths(source):
+        with pq.ParquetFile(path) as file:
+            texts = [] if plain else _encoded(file.schema_arrow)
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            if not file.num_row_groups:
+                yield file.read(columns)
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns)
 
 
 def _encoded(schema: pa.Schema) -> list[str]:
@@ -175,7 +239,7 @@ def streamed(parts: Iterator[pa.Table]) -> pa.RecordBatchReader:
 
 
 def read_unharmed(
-    file: TableFile, columns: Sequence[str] = (), tasks: Collection[str] | None = None
+    table: StoredTable, columns: Sequence[str] = (), tasks: Collection[str] | None = None
 ) -> pa.Table:
     """Read a table of the store; some columns, or all; see `read_table`.
 
@@ -184,11 +248,13 @@ def read_unharmed(
     StoreError
         The bytes are not those that were written.
     """
-    return read_table(_checked(file), columns or None, tasks)
+    for file in table.files:
+        _checked(file)
+    return read_table(table, columns or None, tasks)
 
 
 def groups_unharmed(file: TableFile, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
-    """Read a table of the store row group by row group; see `read_groups`.
+    """Read a file of the store row group by row group; see `read_groups`.
 
     Raises
     ------

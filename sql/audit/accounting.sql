@@ -2,7 +2,7 @@
 -- Inputs: judgments, record_files (source_order, file_order, source_file, rows, records).
 WITH fates AS (
     SELECT
-        source_order, file_order,
+        source_order, source_file,
         count(*) AS records,
         count(DISTINCT source_row) AS rows,
         count(*) FILTER (fate = 'rejected') AS rejected,
@@ -15,7 +15,7 @@ WITH fates AS (
         count(*) FILTER (fate = 'adjudication') AS adjudication,
         count(*) FILTER (fate = 'used') AS used
     FROM judgments
-    GROUP BY source_order, file_order
+    GROUP BY source_order, source_file
 )
 SELECT
     f.source_order, f.file_order, f.source_file,
@@ -32,5 +32,5 @@ SELECT
     coalesce(t.adjudication, 0) AS adjudication,
     coalesce(t.used, 0) AS used
 FROM record_files AS f
-LEFT JOIN fates AS t ON f.source_order = t.source_order AND f.file_order = t.file_order
+LEFT JOIN fates AS t ON f.source_order = t.source_order AND f.source_file = t.source_file
 ORDER BY f.source_order, f.file_order

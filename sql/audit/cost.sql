@@ -1,5 +1,6 @@
 -- One row is a task and currency: what its judgments cost, as far as exports tell.
--- Inputs: controlled, rewards (reward, amount, currency), labels, scores, segment_ranks (task).
+-- Inputs: controlled, record_files (source_order, file_order, source_file), rewards (reward, amount,
+-- currency), labels, scores, segment_ranks (task).
 --
 -- A reward is for an assignment, one judge's work on a HIT, however many judgments that holds; a
 -- native id that repeats within a HIT tells two apart, and where neither is known a raw row is
@@ -23,6 +24,7 @@ WITH worked AS (
         regexp_full_match(status, '\s*rejected\s*', 'i') AS is_refused,
         r.amount, r.currency
     FROM controlled AS c
+    LEFT JOIN record_files USING (source_order, source_file)
     LEFT JOIN rewards AS r ON c.reward = r.reward
     WHERE c.fate NOT IN ('duplicate', 'superseded') AND task IS NOT NULL AND judge IS NOT NULL
     WINDOW native AS (PARTITION BY judge, hit, native_id)

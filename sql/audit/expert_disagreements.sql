@@ -1,9 +1,10 @@
 -- One row is an item on which experts decided differently, each by their latest decision, or one
 -- expert twice with nothing to tell which decision is the later one.
--- Inputs: judgments.
+-- Inputs: judgments, record_files (source_order, file_order, source_file).
 WITH latest AS (
     SELECT task, item, label
     FROM judgments
+    JOIN record_files USING (source_order, source_file)
     WHERE control = 'adjudication' AND fate <> 'rejected'
     QUALIFY rank() OVER (
         PARTITION BY task, item, judge

@@ -6,7 +6,7 @@ SELECT
     min_by(reason, (source_order, file_order, source_row)) AS reason,
     min_by(source_file || ' row ' || source_row, (source_order, file_order, source_row)) AS example
 FROM judgments
-JOIN record_files USING (source_order, file_order)
+JOIN record_files USING (source_order, source_file)
 WHERE fate = 'rejected'
 GROUP BY kind
 ORDER BY records DESC, kind

@@ -1,20 +1,14 @@
 -- One row is a judgment that counts in one of two releases and not alike in both; decisions of
 -- experts first, then what was corrected, withdrawn, new, restated.
--- Inputs: old, new (as settle_judgments.sql gives them), old_exports, new_exports (their files),
--- old_lineage, new_lineage (of the releases: published names and fates).
+-- Inputs: old, new (as settle_judgments.sql gives them), old_lineage, new_lineage (of the releases:
+-- published names and fates).
 -- change: new, withdrawn: in one alone; corrected: in both, with another answer; restated: with the
 -- same answer, but other particulars. Where a judgment stands in its export, and what it was paid,
 -- is none of them. particulars: which.
 WITH counting AS (
-    SELECT 'old' AS age, j.*, e.source_file
-    FROM old AS j
-    JOIN old_exports AS e ON j.source_order = e.source_order AND j.file_order = e.file_order
-    WHERE e.kind = 'judgments' AND j.fate IN ('used', 'control', 'adjudication')
+    SELECT 'old' AS age, * FROM old WHERE fate IN ('used', 'control', 'adjudication')
     UNION ALL BY NAME
-    SELECT 'new' AS age, j.*, e.source_file
-    FROM new AS j
-    JOIN new_exports AS e ON j.source_order = e.source_order AND j.file_order = e.file_order
-    WHERE e.kind = 'judgments' AND j.fate IN ('used', 'control', 'adjudication')
+    SELECT 'new' AS age, * FROM new WHERE fate IN ('used', 'control', 'adjudication')
 ),
 answered AS (
     SELECT

@@ -47,8 +47,8 @@ def test_rows_out_of_order_are_not_published(build_campaign, monkeypatch):
 def test_lineage_is_held_by_parts(build_campaign, monkeypatch):
     lineage_rows = trace_lineage.lineage_rows
 
-    def careless(records, exports):
-        for part in lineage_rows(records, exports):
+    def careless(records):
+        for part in lineage_rows(records):
             rows = pc.subtract(part["source_row"], 1)
             yield part.set_column(part.schema.get_field_index("source_row"), "source_row", rows)
 

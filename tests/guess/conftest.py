@@ -70,7 +70,7 @@ def guess(tmp_path: Path) -> Callable[..., Guess]:
         assert facts["fates"]["rejected"] == rejected, facts["rejections"]
         for file in facts["files"]:
             assert (file["rows"], file["records"]) == (file["rows_read"], file["records_read"])
-        judgments = read_table(runs[-1].result.tables["settled"].path)
+        judgments = read_table(runs[-1].result.tables["settled"])
         return Guess(text, campaign.settings, facts, judgments)
 
     return run

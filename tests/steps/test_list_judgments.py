@@ -10,6 +10,7 @@ import pytest
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.pipeline import STAGES, Build
 from annot_pipeline.steps.list_judgments import judgment_rows
+from annot_pipeline.steps.listed_items import ListedItems
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.tables import read_table
@@ -78,16 +79,15 @@ def test_ids_hits_and_rankings_are_hashed_with_the_salt(built):
 
 def test_every_record_with_its_file_and_row(built):
     _, made = built
-    files = {(e["source_order"], e["file_order"]): e for e in made["exports"]}
+    hashes = {e["source_file"]: e["source_sha256"] for e in made["exports"]}
 
     def key(row):
         return tuple("" if cell is None else str(cell) for cell in row)
 
     expected = sorted(
         key((r["public_id"], r["task"], shown(r), r["judge_id"], r["fate"], r["reason"],
-             file["source_sha256"], file["source_file"], r["source_row"], r["cell"]))
+             hashes[r["source_file"]], r["source_file"], r["source_row"], r["cell"]))
         for r in made["controlled"]
-        for file in [files[r["source_order"], r["file_order"]]]
     )  # fmt: skip
     assert sorted(key(row.values()) for row in made["lineage"]) == expected
     assert {"rejected", "used"} <= {row["fate"] for row in made["lineage"]}
@@ -99,7 +99,7 @@ def test_scores_of_other_judgments_are_refused():
     part = pa.table({name: pa.array([value], pa.string()) for name, value in row.items()})
     tasks = pa.table({"task": ["x"], "kind": ["scalar"]})
     no_items = pa.schema([(n, pa.string()) for n in ("item", "segment", "system", "place")])
-    one = {"tasks": tasks, "items": no_items.empty_table(), "salt": None}
+    one = {"tasks": tasks, "listed": ListedItems(no_items.empty_table()), "salt": None}
     (listed,) = judgment_rows([part], pa.chunked_array([[0.5]]), **one)
     assert listed["z"].to_pylist() == [0.5]
     with pytest.raises(ValueError, match="2 z-scores, 1 judgments"):

@@ -10,7 +10,7 @@ import pytest
 
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, StageBasis, Store
-from annot_pipeline.storage.tables import write_table
+from annot_pipeline.storage.tables import StoredTable, write_table
 
 BASIS = StageBasis("1", "settings", {})
 
@@ -18,7 +18,7 @@ BASIS = StageBasis("1", "settings", {})
 def make(store: Store, key: str, run: str = "r1"):
     def work(folder):
         table = write_table(folder / "t.parquet", pa.table({"a": [1, 2]}))
-        return {"t": table}, {"n": 2}
+        return {"t": StoredTable((table,))}, {"n": 2}
 
     return store.make("stage", key, BASIS, run, work)
 
@@ -30,7 +30,7 @@ def test_a_result_is_found_by_its_key(tmp_path):
     found = store.result("stage", "k")
     assert found.tables["t"].sha256 == made.tables["t"].sha256
     assert found.facts == {"n": 2}
-    assert found.tables["t"].path.exists()
+    assert found.tables["t"].paths[0].exists()
 
 
 def test_a_result_whose_facts_are_others_is_none(tmp_path):
@@ -56,9 +56,9 @@ def test_a_failure_leaves_no_result(tmp_path):
 
 def test_a_result_whose_file_is_gone_is_made_again(tmp_path):
     store = Store(tmp_path)
-    make(store, "k").tables["t"].path.unlink()
+    make(store, "k").tables["t"].paths[0].unlink()
     assert store.result("stage", "k") is None
-    assert make(store, "k").tables["t"].path.exists()
+    assert make(store, "k").tables["t"].paths[0].exists()
 
 
 def test_a_run_sees_its_own_results_first(tmp_path):

@@ -32,7 +32,7 @@ def test_what_another_build_made_in_its_place_is_not_forgotten(tmp_path):
 @pytest.mark.parametrize(("module", "act"), [(shutil, "rmtree"), (fcntl, "flock")])
 def test_a_damaged_result_that_another_build_made_again_stays(tmp_path, monkeypatch, module, act):
     store, again = Store(tmp_path), []
-    make(store, "k").tables["t"].path.unlink()
+    make(store, "k").tables["t"].paths[0].unlink()
     plain = getattr(module, act)
 
     def acts(*args, **options):
@@ -44,5 +44,5 @@ def test_a_damaged_result_that_another_build_made_again_stays(tmp_path, monkeypa
     monkeypatch.setattr(module, act, acts)
     mine = make(store, "k", run="r1")
     assert again == [mine]
-    assert mine.tables["t"].path.exists()
+    assert mine.tables["t"].paths[0].exists()
     assert [path.name for path in (tmp_path / "stages/stage").iterdir()] == ["k"]

@@ -52,7 +52,7 @@ def is_built(export: Export, folder: Path, *, whole: bool) -> bool:
     except AnnotError as error:
         check_words(error)
         return False
-    lineage = read_table(runs["trace_lineage"].tables["lineage"].path).to_pylist()
+    lineage = read_table(runs["trace_lineage"].tables["lineage"]).to_pylist()
     (file,) = runs["control_judges"].facts["files"]
     assert sum(runs["control_judges"].facts["fates"].values()) == len(lineage)
     assert file["records_read"] == len(lineage)

@@ -5,7 +5,6 @@ What does not belong here: which states there are (states), how they are built (
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,8 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.control import control_judges_of_campaign, with_verdicts
-from annot_pipeline.storage.tables import TableFile
+from annot_pipeline.stages.parts import PARTS
+from annot_pipeline.storage.tables import StoredTable
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
 ADJUDICATIONS = "adjudications"
@@ -30,7 +30,7 @@ Work = Callable[[StageContext], Made]
 class Settled:
     """What the stage ``settle_judgments`` made of the exports of a release."""
 
-    judgments: TableFile
+    judgments: StoredTable
     tasks: pa.Table
     facts: Mapping[str, Any]
 
@@ -57,7 +57,7 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
         tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
 
     def work(context: StageContext) -> Made:
-        inputs = {"old": old.judgments.path, "new": new.judgments.path}
+        inputs = {"old": old.judgments, "new": new.judgments}
         run = context.queries.run
         return Made(
             {"settled": lambda: run("diff/settled", inputs, changes), "tasks": tasks},
@@ -108,8 +108,7 @@ def control_with(held: HeldVerdicts) -> Work:
         tests: Any = made.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
-        settled, held_file = context.inputs["settled"].path, context.folder / "held.parquet"
-        controlled = with_verdicts(settled, applied, held_file)
-        return dataclasses.replace(made, tables={**made.tables, "controlled": controlled})
+        controlled, by_part = with_verdicts(context, applied)
+        return Made({**made.tables, **controlled}, {**made.facts, PARTS: by_part})
 
     return work

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 
 import pyarrow as pa
 
 from annot_pipeline.contracts import FLAG, INT, TEXT
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import StoredTable
 
 JUDGMENTS = pa.schema(
     [("change", TEXT), ("is_adjudication", FLAG), ("task", TEXT), ("item", TEXT), ("judge", TEXT)]
@@ -28,8 +28,7 @@ RESTATED_DECISION = "corrected"
 def changed_judgments(
     queries: Queries,
     releases: tuple[Release, Release],
-    settled: tuple[Path, Path],
-    exports: tuple[pa.Table, pa.Table],
+    settled: tuple[StoredTable, StoredTable],
 ) -> pa.Table:
     """The judgments that differ, as `JUDGMENTS` says; judges by their published names.
 
@@ -39,14 +38,14 @@ def changed_judgments(
         SQL.
     releases
         The older and the newer: what is published of each judgment.
-    settled, exports
-        What the stage ``settle_judgments`` made of each, and their exports.
+    settled
+        What the stage ``settle_judgments`` made of each.
     """
-    inputs: dict[str, pa.Table | Path] = {}
-    for age, release, path, files in zip(("old", "new"), releases, settled, exports, strict=True):
+    inputs: dict[str, pa.Table | StoredTable] = {}
+    for age, release, judgments in zip(("old", "new"), releases, settled, strict=True):
         columns = ["source_file", "source_row", "cell", "fate", "judge"]
         lineage = release.table("lineage").select(columns)
-        inputs |= {age: path, f"{age}_exports": files, f"{age}_lineage": lineage}
+        inputs |= {age: judgments, f"{age}_lineage": lineage}
     return queries.table("diff/judgments", inputs).cast(JUDGMENTS)
 
 

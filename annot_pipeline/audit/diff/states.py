@@ -40,7 +40,7 @@ from annot_pipeline.pipeline import MAKER, Build, Progress
 from annot_pipeline.steps.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import TableFile, read_table
+from annot_pipeline.storage.tables import StoredTable, read_table
 
 OF_JUDGMENTS = ("settled", "tasks", "item_rows", "judge_tests")
 """What tells how judgments, item tables and verdicts differ."""
@@ -64,10 +64,10 @@ class Recomputed:
     name: str
     build: Build
     progress: Progress
-    files: dict[str, TableFile] = field(default_factory=dict)
+    files: dict[str, StoredTable] = field(default_factory=dict)
     asked: dict[str, None] = field(default_factory=dict)
 
-    def make(self, names: Sequence[str]) -> Mapping[str, TableFile]:
+    def make(self, names: Sequence[str]) -> Mapping[str, StoredTable]:
         """Tables, and all that they are made of."""
         if not set(names) <= self.files.keys():
             self.progress(f"recomputing {self.name}")
@@ -78,13 +78,13 @@ class Recomputed:
 
     def table(self, name: str) -> pa.Table:
         """A table."""
-        return read_table(self.make([name])[name].path)
+        return read_table(self.make([name])[name])
 
     def settled(self) -> Settled:
         """Its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         facts = self.build.recorded(MAKER["settled"]).result.facts
-        return Settled(files["settled"], read_table(files["tasks"].path).cast(TASKS), facts)
+        return Settled(files["settled"], read_table(files["tasks"]).cast(TASKS), facts)
 
 
 State = Published | Recomputed
@@ -228,8 +228,7 @@ class Between:
         self.judgments = changed_judgments(
             self.queries,
             (self.old.release, self.new.release),
-            (old.judgments.path, new.judgments.path),
-            (self.old.exports, self.exports),
+            (old.judgments, new.judgments),
         )
         counts = counts_of(self.judgments)
         found = {

@@ -18,6 +18,7 @@ from annot_pipeline.errors import AnnotError, first_of, shorten
 from annot_pipeline.pipeline import MAKER, stages_for
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import in_one_file
 from annot_pipeline.version import __version__, numeric_packages
 
 
@@ -57,10 +58,11 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
             made = recomputed_tables(build, tables)
             for name, table in tables.items():
                 result["tables"] += 1
-                if made[name].sha256 == table["sha256"]:
+                rebuilt = in_one_file(made[name], build.store.root / f"{name}.parquet")
+                if rebuilt.sha256 == table["sha256"]:
                     result["equal"] += 1
                     continue
-                found = _compare(release.file(table["file"]), made[name].path, table)
+                found = _compare(release.file(table["file"]), rebuilt.path, table)
                 result["differences"].append({"table": name, **asdict(found)})
                 place = f"{release.place}/{table['file']}"
                 checked.find(place, _words(name, found), _cause(release, name, other))

@@ -1,0 +1,161 @@
+"""Tables that are made in parts of whole tasks, each made anew only if what it is made of changed.
+
+A part is a file. What it is made of gives its name, so that a stage finds in its latest result
+(of the same code and settings) which parts it has; those are linked, not made. Where parts end
+follows from the tasks themselves: one that grows, comes or goes moves the ends near it alone.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from annot_pipeline.signature import digest
+from annot_pipeline.stages.context import StageContext, write_declared
+from annot_pipeline.storage.tables import StoredTable, TableFile, streamed, tasks_in
+
+PART_ROWS = 500_000
+"""Rows of a part at most, unless it is one task."""
+LEAST_ROWS = 1 << 16
+"""Rows from which a part may end."""
+ENDS = 4
+"""One task in so many, by its name, ends a part that may end."""
+
+PARTS = "parts"
+"""The fact that holds the facts of each part, by its key."""
+
+Facts: TypeAlias = dict[str, Any]
+Make: TypeAlias = Callable[[Path, str], tuple[Mapping[str, TableFile], Facts]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a stage's tables that can be made by itself.
+
+    Parameters
+    ----------
+    made_of
+        All that its rows and facts follow from, but code and settings.
+    make
+        Given a folder and the part's key, writes the files of `part_path`; returns them by table,
+        and facts that can be told in JSON. Takes nothing of the process that it was made in.
+    """
+
+    made_of: Any
+    make: Make
+
+    @cached_property
+    def key(self) -> str:
+        """Its name."""
+        return digest(self.made_of)[:32]
+
+
+@dataclass(frozen=True)
+class InputPart:
+    """Some whole tasks of the tables that a stage reads: of each, a file that holds them alone.
+
+    Parameters
+    ----------
+    files
+        By table.
+    tasks
+        Those that the first table names, in order.
+    """
+
+    files: Mapping[str, TableFile]
+    tasks: Sequence[str]
+
+    @property
+    def hashes(self) -> list[str]:
+        """Of the bytes of all files."""
+        return [file.sha256 for file in self.files.values()]
+
+
+def cut(sizes: Mapping[str, int]) -> list[list[str]]:
+    """Names of tasks, in order, in parts; at least one part, which may be empty.
+
+    Parameters
+    ----------
+    sizes
+        Rows by task.
+    """
+    parts: list[list[str]] = [[]]
+    rows = 0
+    for task in sorted(sizes):
+        if parts[-1] and rows + sizes[task] > PART_ROWS:
+            parts.append([])
+            rows = 0
+        parts[-1].append(task)
+        rows += sizes[task]
+        if rows >= LEAST_ROWS and zlib.crc32(task.encode()) % ENDS == 0:
+            parts.append([])
+            rows = 0
+    return parts if parts[-1] or len(parts) == 1 else parts[:-1]
+
+
+def input_parts(context: StageContext, *names: str) -> list[InputPart]:
+    """The parts of tables that were made by the same parts."""
+    tables = [context.inputs[name].files for name in names]
+    return [
+        InputPart(dict(zip(names, files, strict=True)), tasks_in(files[0].path))
+        for files in zip(*tables, strict=True)
+    ]
+
+
+def part_path(folder: Path, table: str, key: str) -> Path:
+    """Where a part of a table is written."""
+    return folder / f"{table}-{key}.parquet"
+
+
+def write_part(
+    folder: Path, table: str, key: str, rows: Callable[[], Iterator[pa.Table]]
+) -> TableFile:
+    """Write a part whose rows come in tables, one after the other, each time anew."""
+    path = part_path(folder, table, key)
+    return write_declared(path, table, lambda: nullcontext(streamed(rows())))
+
+
+def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
+    """A part that is a file of the store, byte for byte."""
+    path = part_path(folder, table, key)
+    try:
+        os.link(file.path, path)
+    except OSError:  # a disk without links
+        shutil.copyfile(file.path, path)
+    return TableFile(path, file.sha256, file.rows)
+
+
+def in_parts(
+    context: StageContext, parts: Sequence[Part]
+) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
+    """The tables of a stage that consist of parts; facts by part, which are the fact `PARTS`."""
+    latest = context.latest()
+    known: Mapping[str, Facts] = latest.facts.get(PARTS, {}) if latest else {}
+    files: dict[str, dict[str, TableFile]] = {}
+    for table, stored in latest.tables.items() if latest else ():
+        for file in stored.files:
+            files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
+
+    def made(part: Part) -> tuple[Mapping[str, TableFile], Facts]:
+        if part.key not in known:
+            return part.make(context.folder, part.key)
+        linked = {
+            table: link_part(context.folder, table, part.key, file)
+            for table, file in files[part.key].items()
+        }
+        return linked, known[part.key]
+
+    with ThreadPoolExecutor(context.campaign.settings.resources.workers) as pool:
+        done = list(pool.map(made, parts))
+    tables = {table: StoredTable(tuple(found[table] for found, _ in done)) for table in done[0][0]}
+    return tables, {part.key: facts for part, (_, facts) in zip(parts, done, strict=True)}

@@ -1,0 +1,237 @@
+"""Tables that are made in parts: the same bytes as whole; what did not change is not made again."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline import pipeline
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.pipeline import Build, stages_for
+from annot_pipeline.stages import parts
+from annot_pipeline.stages.parts import PARTS, cut
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    in_one_file,
+    read_groups,
+    read_table,
+    write_table,
+)
+from benchmarks.exports import Shape, write_campaign
+
+TASKS = ["a", "a b", "it's", "o'b'", "'; DROP TABLE x; --", "%", "Ü", "ä", "日本", "🙂", "\\"]
+MADE_IN_PARTS = ("settled", "controlled", "standardized", "judgments", "lineage")
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Parts of some ten rows."""
+
+    def set_size(most, least=1, ends=1):
+        monkeypatch.setattr(parts, "PART_ROWS", most)
+        monkeypatch.setattr(parts, "LEAST_ROWS", least)
+        monkeypatch.setattr(parts, "ENDS", ends)
+
+    return set_size
+
+
+def test_parts_are_of_whole_tasks_in_order(small_parts):
+    small_parts(10, least=10)
+    sizes = {"b": 4, "a": 3, "d": 20, "c": 4, "e": 1, "f": 9, "g": 1}
+    assert cut(sizes) == [["a", "b"], ["c"], ["d"], ["e", "f"], ["g"]]
+    assert cut({}) == [[]]
+
+
+def test_a_task_that_grows_or_comes_moves_no_far_end(small_parts):
+    small_parts(10_000, least=100, ends=4)
+    sizes = {f"task {n:03}": 30 for n in range(200)}
+    before = cut(sizes)
+    grown = cut({**sizes, "task 100": 250})
+    come = cut({**sizes, "task 100a": 30})
+    assert len(before) > 15
+    for after in (grown, come):
+        assert before[0] == after[0]
+        assert before[-1] == after[-1]
+        assert len([part for part in after if part not in before]) < 6
+
+
+def rows():
+    found = [f"{task},i{i},w{j},{(i * j + n) % 2}" for n, task in enumerate(TASKS)
+             for i in range(4) for j in range(3)]  # fmt: skip
+    nameless = [",i1,w1,1", ",i2,w2,0"]
+    return "task,item,judge,label\n" + "".join(
+        f"{row}\n" for row in [*found, *nameless, *found[:5]]
+    )
+
+
+@pytest.mark.parametrize("size", [1, 12, 30])
+def test_a_build_in_parts_gives_the_same_bytes(
+    build_campaign, monkeypatch, tmp_path, small_parts, size
+):
+    mapping = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": mapping}]
+    exports = {"a.csv": rows(), "b.csv": rows()[:400].rsplit("\n", 1)[0] + "\n"}
+    gates = {"rejected_share": {"error": 1}}
+    whole = build_campaign(exports, sources=sources, gates=gates)
+    assert len(whole.runs["trace_lineage"].result.tables["lineage"].files) == 1
+    small_parts(size)
+    monkeypatch.setattr(pipeline, "MANY_ROWS", size)  # memory is given back
+    places = (f"store={tmp_path}/other", f"gold={tmp_path}/other-gold")
+    in_parts = build_campaign(exports, *places, sources=sources, gates=gates)
+    assert len(in_parts.runs["trace_lineage"].result.tables["lineage"].files) == len(TASKS)
+    assert in_parts.hashes() == whole.hashes()
+    fates = whole.facts("control_judges")["fates"]
+    assert fates["rejected"] == 2
+    assert fates["duplicate"] > 0
+    assert fates["used"] > 100
+
+
+SHAPE = Shape(labels=360, scores=540, comparisons=360, tasks=3, judges=8)
+
+
+@pytest.fixture
+def campaign(tmp_path, small_parts):
+    small_parts(100)
+    return write_campaign(tmp_path / "campaign", SHAPE)
+
+
+def made_in_parts(path, *sets):
+    built = Build(load_campaign(path, sets=sets))
+    runs = [built.run_stage(stage) for stage in stages_for(MADE_IN_PARTS)]
+    results = {run.result.stage: run.result for run in runs}
+    tables = {n: t for of in results.values() for n, t in of.tables.items() if n in MADE_IN_PARTS}
+    return tables, {name: of.facts for name, of in results.items()}
+
+
+def inodes(table):
+    return {os.stat(path).st_ino for path in table.paths}
+
+
+def add(path, name, text):
+    (path.parent / "exports" / name).write_text(text)
+
+
+LATE = "task,item,judge,label,truth,at\nlabels-02,late,judge-1,class-1,,2026-01-01T00:00:00Z\n"
+
+
+# one file sorts before all others, one after them: what takes precedence is named, not numbered
+@pytest.mark.parametrize("name", ["labels-00-late.csv", "labels-zz-late.csv"])
+def test_parts_without_news_are_linked(campaign, tmp_path, name):
+    before, _ = made_in_parts(campaign)
+    add(campaign, name, LATE)
+    after, facts = made_in_parts(campaign)
+    for table in MADE_IN_PARTS:
+        fresh = inodes(after[table]) - inodes(before[table])
+        assert len(after[table].files) == 9
+        assert len(fresh) == 1, table
+    at_once, facts_at_once = made_in_parts(campaign, f"store={tmp_path}/other")
+    assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
+    for stage in ("settle_judgments", "control_judges", "standardize_scores"):
+        assert facts[stage] == facts_at_once[stage], stage
+    assert len(facts["standardize_scores"][PARTS]) == len(after["standardized"].files)
+
+
+def test_a_correction_reaches_the_parts_of_its_task_alone(campaign, tmp_path):
+    """Another file answers for a judgment that is there: both get another fate."""
+    path = sorted((campaign.parent / "exports").glob("scores-*"))[0]
+    head, first = path.read_text().replace('"', "").splitlines()[:2]
+    before, _ = made_in_parts(campaign)
+    cells = dict(zip(head.split(","), first.split(","), strict=True))
+    cells |= {"score": str(100 - float(cells["score"])), "at": "2031-01-01T00:00:00Z"}
+    add(campaign, path.name.replace("scores-", "scores-zz-"),
+        f"{head}\n{','.join(cells.values())}\n")  # fmt: skip
+    after, _ = made_in_parts(campaign)
+    assert len(inodes(after["settled"]) - inodes(before["settled"])) == 1
+    fates = read_table(after["settled"], ["task", "fate"]).to_pylist()
+    assert [row["task"] for row in fates if row["fate"] == "superseded"] == [cells["task"]]
+    at_once, _ = made_in_parts(campaign, f"store={tmp_path}/other")
+    assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
+
+
+@pytest.mark.parametrize("kind", ["flipped", "gone"])
+def test_a_part_that_is_harmed_is_made_again(campaign, kind):
+    before, _ = made_in_parts(campaign)
+    path = before["judgments"].paths[3]
+    if kind == "gone":
+        path.unlink()
+    else:
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    add(campaign, "labels-zz.csv", LATE)
+    after, _ = made_in_parts(campaign)
+    assert after["judgments"].rows == before["judgments"].rows + 1
+    read_table(after["judgments"])
+
+
+def test_other_settings_make_all_parts_again(campaign):
+    before, _ = made_in_parts(campaign)
+    after, _ = made_in_parts(campaign, "standardize.controls=exclude")
+    assert not inodes(after["standardized"]) & inodes(before["standardized"])
+
+
+def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypatch):
+    """They can be pickled, made elsewhere, and give the same files."""
+    plain, _ = made_in_parts(campaign)
+
+    class Elsewhere:
+        def __init__(self, part):
+            self.key, self._pickled = part.key, pickle.dumps(part)
+
+        def make(self, folder, key):
+            return pickle.loads(self._pickled).make(folder, key)
+
+    from annot_pipeline.stages import control, gold, judgments
+
+    in_parts = parts.in_parts
+    for module in (control, gold, judgments):
+        monkeypatch.setattr(
+            module, "in_parts", lambda context, of: in_parts(context, list(map(Elsewhere, of)))
+        )
+    elsewhere, _ = made_in_parts(campaign, f"store={campaign.parent}/other")
+    assert {n: t.sha256 for n, t in plain.items()} == {n: t.sha256 for n, t in elsewhere.items()}
+
+
+def test_a_disk_without_links_holds_copies(campaign, monkeypatch):
+    before, _ = made_in_parts(campaign)
+
+    def no_link(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", no_link)
+    add(campaign, "labels-zz.csv", LATE)
+    after, _ = made_in_parts(campaign)
+    assert not inodes(after["lineage"]) & inodes(before["lineage"])
+    assert len({f.sha256 for f in after["lineage"].files}
+               - {f.sha256 for f in before["lineage"].files}) == 1  # fmt: skip
+
+
+def test_several_files_become_one_with_the_same_bytes(tmp_path):
+    whole = pa.table({"task": ["a", "a", "b", "c"], "n": [1, 2, 3, None]})
+    once = write_table(tmp_path / "once.parquet", whole, published=True)
+    files = [
+        write_table(tmp_path / f"{at}.parquet", whole.slice(at, n), published=True)
+        for at, n in ((0, 2), (2, 2))
+    ]
+    table = StoredTable(tuple(files))
+    assert in_one_file(table, tmp_path / "whole.parquet").sha256 == once.sha256
+    assert table.rows == 4
+    assert table.bytes == sum(path.stat().st_size for path in table.paths)
+    assert table.sha256 not in {once.sha256, *(file.sha256 for file in files)}
+    assert in_one_file(StoredTable((once,)), tmp_path / "unused.parquet") == once
+
+
+def test_groups_of_other_tasks_are_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("annot_pipeline.storage.tables.ROW_GROUP", 4)
+    names = sorted(TASKS * 4)
+
+    path = tmp_path / "t.parquet"
+    write_table(path, pa.table({"task": names, "n": list(range(len(names)))}))
+    assert len(list(read_groups(path))) == len(TASKS)
+    for tasks in (["it's"], ["Ü", "a"], ["none"], [], TASKS):
+        read = read_table(path, ["n", "task"], tasks)
+        assert read.schema.names == ["n", "task"]
+        assert read["task"].to_pylist() == [n for n in names if n in tasks]
