@@ -114,7 +114,7 @@ class Built:
 
     def table(self, name: str) -> pa.Table:
         made = {n: t for run in self.runs.values() for n, t in run.result.tables.items()}
-        return read_table(made[name].path)
+        return read_table(made[name])
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.table(name).to_pylist()

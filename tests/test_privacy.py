@@ -109,7 +109,7 @@ def test_the_campaign_holds_what_is_looked_for(session):
     exports = b"".join(p.read_bytes() for p in (session.folder / "exports").iterdir())
     settings = (session.folder / "campaign.yaml").read_bytes()
     assert told(exports + settings) == {*NAMES}
-    stages = list((session.folder / "store").rglob("settled.parquet"))
+    stages = list((session.folder / "store").rglob("settled-*.parquet"))
     assert len(told(b"".join(map(values_of, stages)))) >= len(NAMES) - 3  # of broken rows
 
 

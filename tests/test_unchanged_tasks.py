@@ -123,7 +123,7 @@ def test_a_task_with_new_rows_is_measured_alone(campaign, measured, tmp_path):
     at_once = build(campaign, f"store={tmp_path / 'other'}")
     table, whole = (result.tables["agreement"] for result in (second, at_once))
     assert table.sha256 == whole.sha256
-    assert read_table(table.path).num_rows > 100
+    assert read_table(table).num_rows > 100
     assert second.facts == at_once.facts
 
 

@@ -130,6 +130,8 @@ def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
     path = part_path(folder, table, key)
     try:
         os.link(file.path, path)
+    except FileExistsError:  # that part was made already
+        pass
     except OSError:  # a disk without links
         shutil.copyfile(file.path, path)
     return TableFile(path, file.sha256, file.rows)

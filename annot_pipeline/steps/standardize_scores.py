@@ -92,7 +92,7 @@ def standardize_scores(
             "judge": rows["judge_id"].cast(TEXT).take(pa.array(first_rows)),
             **_means(rows, judges.codes, oriented.score, z, n_judges),
             "share_at_ends": _share_at_ends(judges.codes, oriented, n_judges),
-            "longest_constant_run": _runs(rows, judges.codes, n_judges),
+            "longest_constant_run": _runs(rows, task.codes, judges.codes, judges.first),
             "no_z_reason": _reasons(z, settings),
         },
         schema=JUDGE_SCORES,
@@ -165,10 +165,17 @@ def _share_at_ends(
     return pa.array(share, mask=~scaled)
 
 
-def _runs(rows: pa.Table, judges: npt.NDArray[np.int64], n_judges: int) -> pa.Array:
-    """Longest constant runs; null where nothing tells the order of a judge's work."""
-    if rows["position"].null_count == rows.num_rows == rows["submitted_at"].null_count:
+def _runs(
+    rows: pa.Table, tasks: npt.NDArray[np.int64], judges: npt.NDArray[np.int64],
+    task_of: npt.NDArray[np.int64],
+) -> pa.Array:  # fmt: skip
+    """Longest constant runs; null in tasks of which nothing tells the order of work."""
+    n_judges = task_of.size
+    told = pc.or_(rows["position"].is_valid(), rows["submitted_at"].is_valid()).to_numpy()
+    if not told.any():
         return pa.nulls(n_judges, INT)
+    has_order = np.zeros(tasks.max() + 1, np.bool_)
+    has_order[tasks[told]] = True
     time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), 0).to_numpy()
     names = ("hit", "native_id", "position", "criterion")
     order = [time, *(_ordinals(rows[name]) for name in names)]
@@ -176,7 +183,7 @@ def _runs(rows: pa.Table, judges: npt.NDArray[np.int64], n_judges: int) -> pa.Ar
     sittings = np.where(timed, -1, order[1])  # nothing tells the order of HITs without a time
     given = rows["score"].to_numpy(zero_copy_only=False)
     runs = longest_constant_runs(judges, sittings, order, given, n_judges=n_judges)
-    return pa.array(runs, INT, mask=runs < 0)
+    return pa.array(runs, INT, mask=(runs < 0) | ~has_order[task_of])
 
 
 def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:

@@ -53,7 +53,7 @@ def forge_store(campaign: Path, version: str) -> None:
     for stage in (campaign / "store" / "stages" / MAKER["labels"].name).iterdir():
         shutil.copy(path, stage / "labels.parquet")
         document = json.loads((stage / "stage.json").read_bytes())
-        document["tables"]["labels"]["sha256"] = file_sha256(path)
+        document["tables"]["labels"][0]["sha256"] = file_sha256(path)
         document["sha256"] = digest_of({n: v for n, v in document.items() if n != "sha256"})
         (stage / "stage.json").write_text(json.dumps(document))
 

@@ -13,7 +13,7 @@ from annot_pipeline.gates.rules import Rule, rules_of
 from annot_pipeline.stages import check_tables
 from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.steps.check_contract import misshapen, violations
-from annot_pipeline.storage.tables import write_table
+from annot_pipeline.storage.tables import StoredTable, write_table
 from tests.gates.broken_tables import broken_rows, good_rows, table_of
 
 NAMES = sorted(GOLD)
@@ -104,7 +104,7 @@ def test_rows_that_break_a_rule_are_named_by_key(contract, tmp_path):
         rows[3]["probability"] = 1.5
         rows[4]["label"] = None
     file = write_table(tmp_path / "t.parquet", table_of(rows, contract))
-    broken = check_table(contract, file).broken
+    broken = check_table(contract, StoredTable((file,))).broken
     if contract is LABELS:
         assert "probability is below 0 or above 1 in 1 row: 'task003' / 'item003'" in broken
         assert "label is null in 1 row: 'task004' / 'item004'" in broken
@@ -173,10 +173,11 @@ def test_other_columns_and_types():
 def test_a_table_of_other_columns_is_not_looked_into(tmp_path, monkeypatch):
     monkeypatch.setattr(check_tables, "hold_to_suite", None)
     table = table_of(good_rows(LABELS, 2), LABELS).drop(["label"])
-    checked = check_table(LABELS, write_table(tmp_path / "t.parquet", table))
+    file = write_table(tmp_path / "t.parquet", table)
+    checked = check_table(LABELS, StoredTable((file,)))
     assert len(checked.broken) == 1
     empty = write_table(tmp_path / "t.parquet", LABELS.empty())
-    assert check_table(LABELS, empty) == check_tables.Checked()
+    assert check_table(LABELS, StoredTable((empty,))) == check_tables.Checked()
 
 
 @pytest.mark.expectations
@@ -210,7 +211,7 @@ def test_seconds_below_0_are_doubtful(tmp_path):
     rows = good_rows(JUDGMENTS, 3)
     rows[1]["seconds"] = -4.0
     file = write_table(tmp_path / "t.parquet", table_of(rows, JUDGMENTS))
-    checked = check_table(JUDGMENTS, file)
+    checked = check_table(JUDGMENTS, StoredTable((file,)))
     assert (checked.broken, checked.unchecked) == ((), ())
     assert checked.doubtful == (
         "seconds is below 0 in 1 row: 'task001' / 'item001' / 'judge001' / 'judgment_id001'",
@@ -228,7 +229,8 @@ def test_tables_of_many_rows_are_not_held_by_great_expectations(tmp_path, monkey
     monkeypatch.setattr(check_tables, "MANY_ROWS", 1)
     rows = good_rows(LABELS, 3)
     file = write_table(tmp_path / "labels.parquet", table_of(rows, LABELS))
-    assert check_table(LABELS, file) == check_tables.Checked()
+    assert check_table(LABELS, StoredTable((file,))) == check_tables.Checked()
     rows[1]["label"] = None
     file = write_table(tmp_path / "labels.parquet", table_of(rows, LABELS))
-    assert check_table(LABELS, file).broken == ("label is null in 1 row: 'task001' / 'item001'",)
+    broken = check_table(LABELS, StoredTable((file,))).broken
+    assert broken == ("label is null in 1 row: 'task001' / 'item001'",)

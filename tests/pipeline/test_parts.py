@@ -6,13 +6,17 @@ import os
 import pickle
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from annot_pipeline import pipeline
 from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
+from annot_pipeline.errors import GateError
 from annot_pipeline.pipeline import Build, stages_for
 from annot_pipeline.stages import parts
 from annot_pipeline.stages.parts import PARTS, cut
+from annot_pipeline.steps import trace_lineage
 from annot_pipeline.storage.tables import (
     StoredTable,
     in_one_file,
@@ -83,10 +87,33 @@ def test_a_build_in_parts_gives_the_same_bytes(
     in_parts = build_campaign(exports, *places, sources=sources, gates=gates)
     assert len(in_parts.runs["trace_lineage"].result.tables["lineage"].files) == len(TASKS)
     assert in_parts.hashes() == whole.hashes()
+    again = build_campaign(exports, *places, sources=sources, gates=gates)
+    assert not again.publication.published, "tables put together have other hashes than their parts"
+    command = ["verify", str(tmp_path / "campaign"), "--rebuild"]
+    assert main([*command, *(word for place in places for word in ("--set", place))]) == 0
     fates = whole.facts("control_judges")["fates"]
     assert fates["rejected"] == 2
     assert fates["duplicate"] > 0
     assert fates["used"] > 100
+
+
+def test_a_null_in_one_part_is_named(build_campaign, small_parts, monkeypatch):
+    """Its file is written with other columns than those of the other parts."""
+    small_parts(30)
+    lineage_rows = trace_lineage.lineage_rows
+
+    def careless(records):
+        for part in lineage_rows(records):
+            is_holed = pc.fill_null(pc.equal(part["task"].cast(pa.string()), "it's"), False)
+            files = pc.if_else(is_holed, None, part["source_file"].cast(pa.string()))
+            yield part.set_column(part.schema.get_field_index("source_file"), "source_file", files)
+
+    monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
+    mapping = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": mapping}]
+    gates = {"rejected_share": {"error": 1}}
+    with pytest.raises(GateError, match=r"source_file is null in 12 rows: \"it's\""):
+        build_campaign({"a.csv": rows()}, sources=sources, gates=gates)
 
 
 SHAPE = Shape(labels=360, scores=540, comparisons=360, tasks=3, judges=8)

@@ -55,9 +55,7 @@ def test_records_of_one_cell_in_two_sources_have_one_order(tmp_path):
         table = runs["settle_judgments"].result.tables["settled"]
         settled.append(table.sha256)
     assert settled[0] == settled[1]
-    records = read_table(
-        table.path, ["public_id", "source_row", "fate", "source_order"]
-    ).to_pylist()
+    records = read_table(table, ["public_id", "source_row", "fate", "source_order"]).to_pylist()
     pairs = [(a, b) for a, b in pairwise(records) if (a | b) == (a | {"source_order": 1})]
     assert len(pairs) > 20_000
     assert all(a["source_order"] < b["source_order"] for a, b in pairs)

@@ -33,7 +33,7 @@ def built(tmp_path_factory):
         build_file(folder)
     build = Build(load_campaign(folder))
     return derive(build.key, "judgment"), {
-        name: read_table(table.path).to_pylist()
+        name: read_table(table).to_pylist()
         for stage in STAGES
         for name, table in build.recorded(stage).result.tables.items()
     }
