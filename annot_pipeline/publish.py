@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,12 +32,13 @@ from annot_pipeline.pipeline import (
 from annot_pipeline.published_settings import published_settings
 from annot_pipeline.signature import digest, settings_hash, signature
 from annot_pipeline.stages.parent import refuse_overtaken
+from annot_pipeline.stages.parts import cut
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
 from annot_pipeline.storage.manifest_changes import export_changes
-from annot_pipeline.storage.queries import Queries, sql_digest
+from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import (
@@ -115,7 +118,9 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     def fill(folder: Path) -> dict[str, Any]:
         from annot_pipeline.release_pages import write_pages
 
-        tables = {name: _place(name, made.get(name), folder) for name in GOLD}
+        with ThreadPoolExecutor(build.campaign.settings.resources.workers) as pool:
+            placed = pool.map(lambda name: _place(name, made.get(name), folder), GOLD)
+            tables = dict(zip(GOLD, placed, strict=True))
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = _changes(build, folder, document, parent)
         write_pages(folder, document, made, parent)
@@ -307,11 +312,27 @@ def _changes(
         inputs[f"new_{table}"] = folder / f"{table}.parquet"
     named_alike = same_names(parent.manifest["settings"], document["settings"])
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-    rows = queries.table("audit/changes", inputs, {"same_names": named_alike}).to_pylist()
+    counts: dict[str, int | None] = {}
+    parts = cut(_task_sizes(parent.path("lineage"), folder / "lineage.parquet"))
+    for place, names in enumerate(parts, start=1):  # ids name their task: counts add up
+        tasks = Tasks.of(names, none=place == len(parts))
+        told = {"same_names": named_alike}
+        with queries.run("audit/changes", inputs, told, tasks=tasks, of=inputs) as rows:
+            for name, n in rows.read_all().to_pylist()[0].items():
+                counts[name] = None if n is None else n + (counts.get(name) or 0)
     exports = export_changes(parent.manifest, document)
     return {
-        **rows[0],
+        **counts,
         **{f"{how}_exports": len(rows) for how, rows in exports.items()},
         "settings_changed": document["settings_hash"] != parent.manifest["settings_hash"],
         "judges_have_other_names": not named_alike,
     }
+
+
+def _task_sizes(*tables: Path) -> Counter[str]:
+    """Rows by task, of all tables."""
+    sizes: Counter[str] = Counter()
+    for path in tables:
+        counts = read_table(path, ["task"])["task"].value_counts().to_pylist()
+        sizes.update({row["values"]: row["counts"] for row in counts if row["values"] is not None})
+    return sizes

@@ -94,3 +94,25 @@ def test_only_the_owner_opens_the_store(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT})
     mode = stat.S_IMODE((tmp_path / "campaign" / "store").stat().st_mode)
     assert mode == 0o700
+
+
+@pytest.mark.parametrize("rows", [1, 500_000])
+def test_changes_of_several_tasks_add_up(build_campaign, monkeypatch, rows):
+    """Whether tasks are compared one by one or together; one comes, one goes."""
+    monkeypatch.setattr("annot_pipeline.stages.parts.PART_ROWS", rows)
+
+    def lines(task, answers):
+        return "".join(f"{task},i{n},w{j},{a}\n" for n, of in enumerate(answers)
+                       for j, a in enumerate(of))  # fmt: skip
+
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": {"task": "task", **JUDGED}}]
+    head = "task,item,judge,label\n"
+    old = lines("gone", ["aa", "bb"]) + lines("same", ["aab", "bba"]) + lines("more", ["aab"])
+    new = lines("come", ["ab"]) + lines("same", ["aab", "baa"]) + lines("more", ["aab", "bba"])
+    build_campaign({"a.csv": head + old}, sources=sources)
+    found = build_campaign({"a.csv": head + new}, sources=sources).publication.release.manifest
+    counts = {name: n for name, n in found["changes"].items() if n and "exports" not in name}
+    assert counts == {
+        "new_judgments": 5, "corrected_judgments": 1, "withdrawn_judgments": 4,
+        "new_labels": 2, "changed_labels": 1, "removed_labels": 2,
+    }  # fmt: skip

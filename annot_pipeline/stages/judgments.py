@@ -115,9 +115,8 @@ def _parts(
         if none:
             named = pc.or_(named, held["task"].is_null())
         files = ordered.filter(is_any(ordered["filename"], held.filter(named)["filename"]))
-        first, last = (of_part[0], of_part[-1]) if of_part else ("", "")
         told = tasks.filter(is_any(tasks["task"], of_part))
-        yield Tasks(first, last, none=none), files if files.num_rows else ordered, told
+        yield Tasks.of(of_part, none=none), files if files.num_rows else ordered, told
 
 
 def _settle(

@@ -75,6 +75,11 @@ class Tasks:
     last: str
     none: bool
 
+    @classmethod
+    def of(cls, names: Sequence[str], *, none: bool) -> Tasks:
+        """Those of some names in order; of no name, none."""
+        return cls(names[0], names[-1], none) if names else cls("", "", none)
+
     @property
     def condition(self) -> str:
         """Of SQL; row groups of other tasks are not read."""
