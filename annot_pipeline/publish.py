@@ -51,6 +51,9 @@ from annot_pipeline.storage.tables import (
 )
 from annot_pipeline.version import __version__, numeric_packages
 
+COMPARED_ROWS = 4_000_000
+"""Of lineage, before and now, that are compared at once; 10 million would need 4 GB."""
+
 
 @dataclass(frozen=True)
 class Publication:
@@ -313,7 +316,8 @@ def _changes(
     named_alike = same_names(parent.manifest["settings"], document["settings"])
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
     counts: dict[str, int | None] = {}
-    parts = cut(_task_sizes(parent.path("lineage"), folder / "lineage.parquet"))
+    sizes = _task_sizes(parent.path("lineage"), folder / "lineage.parquet")
+    parts = cut(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
     for place, names in enumerate(parts, start=1):  # ids name their task: counts add up
         tasks = Tasks.of(names, none=place == len(parts))
         told = {"same_names": named_alike}

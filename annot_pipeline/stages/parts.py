@@ -81,23 +81,29 @@ class InputPart:
         return [file.sha256 for file in self.files.values()]
 
 
-def cut(sizes: Mapping[str, int]) -> list[list[str]]:
+def cut(
+    sizes: Mapping[str, int], *, most: int | None = None, least: int | None = None
+) -> list[list[str]]:
     """Names of tasks, in order, in parts; at least one part, which may be empty.
 
     Parameters
     ----------
     sizes
         Rows by task.
+    most, least
+        Rows of a part at most, unless it is one task, and from which it may end; `PART_ROWS`
+        and `LEAST_ROWS`.
     """
+    most, least = most or PART_ROWS, least or LEAST_ROWS
     parts: list[list[str]] = [[]]
     rows = 0
     for task in sorted(sizes):
-        if parts[-1] and rows + sizes[task] > PART_ROWS:
+        if parts[-1] and rows + sizes[task] > most:
             parts.append([])
             rows = 0
         parts[-1].append(task)
         rows += sizes[task]
-        if rows >= LEAST_ROWS and zlib.crc32(task.encode()) % ENDS == 0:
+        if rows >= least and zlib.crc32(task.encode()) % ENDS == 0:
             parts.append([])
             rows = 0
     return parts if parts[-1] or len(parts) == 1 else parts[:-1]

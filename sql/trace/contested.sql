@@ -34,7 +34,7 @@ ranges AS (
     FROM used
     WHERE z IS NOT NULL
     GROUP BY task, item, criterion
-    HAVING count(DISTINCT judge) > 1
+    HAVING min(judge) <> max(judge)
 ),
 found AS (
     SELECT
@@ -58,7 +58,7 @@ found AS (
     FROM used
     WHERE rank IS NOT NULL AND item_a IS NULL
     GROUP BY task, item
-    HAVING count(DISTINCT judge) > 1
+    HAVING min(judge) <> max(judge)
 )
 SELECT kind, task, item, coalesce(overruled, false) AS overruled, CAST(degree AS DOUBLE) AS degree
 FROM found
