@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import platform
 import shutil
+import tempfile
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -132,7 +133,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
 
     if parent:
         refuse_other_key(build.campaign.settings.privacy, build.campaign.store, parent.manifest)
-    if parent and not _is_new(parent, made, settings, exports):
+    if parent and not _is_new(build.store.root, parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
@@ -157,21 +158,28 @@ def _write_catalog(build: Build, releases: Releases) -> None:
 
 
 def _is_new(
+    store: Path,
     parent: Release,
     made: Mapping[str, StoredTable],
     settings: str,
     exports: Sequence[Mapping[str, Any]],
 ) -> bool:
+    sources = {s["sha256"] for s in exports} != {s["sha256"] for s in parent.manifest["sources"]}
+    if sources or settings != parent.manifest["settings_hash"]:
+        return True
     files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
-    # those that are put together have another hash in the release: that of one file
     outputs = {n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()}
-    content = any(
-        table.sha256 not in (files.get(name), outputs.get(name))
+    others = {
+        name: table
         for name, table in made.items()
         if name in GOLD and name != "lineage"
-    )
-    sources = {s["sha256"] for s in exports} != {s["sha256"] for s in parent.manifest["sources"]}
-    return content or sources or settings != parent.manifest["settings_hash"]
+        if table.sha256 not in (files.get(name), outputs.get(name))
+    }
+    if any(len(table.files) == 1 for table in others.values()):
+        return True
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=store) as folder:  # parts ended elsewhere?
+        whole = (in_one_file(table, Path(folder, name)) for name, table in others.items())
+        return any(file.sha256 != files.get(name) for name, file in zip(others, whole, strict=True))
 
 
 def _place(name: str, table: StoredTable | None, folder: Path) -> TableFile:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parts import (
     PARTS,
     Facts,
+    InputPart,
     Part,
     in_parts,
     input_parts,
@@ -35,10 +36,11 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     listed = {"item_rows": context.read("item_rows")}
     answers = queries.table("control/known_answers", inputs | listed)
     columns = ["task", "judge_id", "control", "criterion", "score", "fate"]
+    parts = input_parts(context, "settled")
     tables, facts = control_judges(
-        read_table(settled, columns), _pairs(context, tasks), answers, tasks, quality=quality
+        read_table(settled, columns), _pairs(context, parts, tasks), answers, tasks, quality=quality
     )
-    controlled, by_part = with_verdicts(context, tables["judge_tests"])
+    controlled, by_part = with_verdicts(context, parts, tables["judge_tests"])
     accounting = queries.table(
         "audit/accounting",
         {"judgments": controlled["controlled"], "record_files": context.read("record_files")},
@@ -59,25 +61,24 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     return Made({**tables, **controlled, "known_answers": answers}, facts)
 
 
-def _pairs(context: StageContext, tasks: pa.Table) -> pa.Table:
+def _pairs(context: StageContext, parts: Sequence[InputPart], tasks: pa.Table) -> pa.Table:
     """Controls with the judgments that they are compared with; both are of one task."""
     scalar = {*context.tasks_of("scalar")}
-    parts = input_parts(context, "settled")
     inputs = [
         StoredTable((part.files["settled"],)) for part in parts if scalar.intersection(part.tasks)
-    ] or [StoredTable(context.inputs["settled"].files[:1])]
+    ] or [StoredTable((parts[0].files["settled"],))]
     return pa.concat_tables(
         context.queries.table("control/pairs", {"judgments": of, "tasks": tasks}) for of in inputs
     )
 
 
 def with_verdicts(
-    context: StageContext, tests: pa.Table
+    context: StageContext, settled: Sequence[InputPart], tests: pa.Table
 ) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
     """The settled judgments as ``controlled``, with the fates that verdicts give them."""
     dropped = tests.filter(tests["dropped"])
     parts = []
-    for of in input_parts(context, "settled"):
+    for of in settled:
         told = dropped.filter(is_any(dropped["task"], of.tasks))
         made_of = [of.hashes, hash_values([told])]
         parts.append(Part(made_of, partial(_apply, of.files["settled"], told)))

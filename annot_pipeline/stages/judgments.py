@@ -52,7 +52,9 @@ def settle_judgments(context: StageContext) -> Made:
         )
         for of_part, files, tasks_of in _parts(queries, inputs, record_files, names, tasks)
     ]  # fmt: skip
-    tables, by_part = in_parts(context, parts)
+    # a query works on all cores; two write one part while they sort another, in twice the memory
+    at_once = 1 if settings.resources.memory_limit else 2
+    tables, by_part = in_parts(context, parts, at_once=at_once)
     settled = tables["settled"]
     accounting = queries.table(
         "audit/accounting", {"judgments": settled, "record_files": record_files}
@@ -116,7 +118,8 @@ def _parts(
             named = pc.or_(named, held["task"].is_null())
         files = ordered.filter(is_any(ordered["filename"], held.filter(named)["filename"]))
         told = tasks.filter(is_any(tasks["task"], of_part))
-        yield Tasks.of(of_part, none=none), files if files.num_rows else ordered, told
+        read = files if files.num_rows else ordered  # no record at all: any file tells the columns
+        yield Tasks.of(of_part, none=none), read, told
 
 
 def _settle(

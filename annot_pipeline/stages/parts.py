@@ -22,7 +22,14 @@ import pyarrow as pa
 
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext, write_declared
-from annot_pipeline.storage.tables import StoredTable, TableFile, streamed, tasks_in
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    damaged,
+    is_unharmed,
+    streamed,
+    tasks_in,
+)
 
 PART_ROWS = 500_000
 """Rows of a part at most, unless it is one task."""
@@ -132,38 +139,56 @@ def write_part(
 
 
 def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
-    """A part that is a file of the store, byte for byte."""
+    """A part that is a file of the store, byte for byte.
+
+    Raises
+    ------
+    StoreError
+        Its bytes are not those that were written.
+    """
     path = part_path(folder, table, key)
+    linked = TableFile(path, file.sha256, file.rows)
     try:
         os.link(file.path, path)
     except FileExistsError:  # that part was made already
         pass
     except OSError:  # a disk without links
         shutil.copyfile(file.path, path)
-    return TableFile(path, file.sha256, file.rows)
+        if not is_unharmed(linked):
+            raise damaged(file) from None
+    return linked
 
 
 def in_parts(
-    context: StageContext, parts: Sequence[Part]
+    context: StageContext, parts: Sequence[Part], *, at_once: int | None = None
 ) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
-    """The tables of a stage that consist of parts; facts by part, which are the fact `PARTS`."""
+    """The tables of a stage that consist of parts; facts by part, which are the fact `PARTS`.
+
+    Parameters
+    ----------
+    parts
+        In the order of their rows.
+    at_once
+        How many are made side by side; as many as there are workers.
+    """
     latest = context.latest()
-    known: Mapping[str, Facts] = latest.facts.get(PARTS, {}) if latest else {}
+    facts: Mapping[str, Facts] = latest.facts.get(PARTS, {}) if latest else {}
     files: dict[str, dict[str, TableFile]] = {}
     for table, stored in latest.tables.items() if latest else ():
         for file in stored.files:
             files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
 
     def made(part: Part) -> tuple[Mapping[str, TableFile], Facts]:
-        if part.key not in known:
-            return part.make(context.folder, part.key)
+        key = part.key
+        if key not in facts or key not in files:
+            return part.make(context.folder, key)
         linked = {
-            table: link_part(context.folder, table, part.key, file)
-            for table, file in files[part.key].items()
+            table: link_part(context.folder, table, key, file) for table, file in files[key].items()
         }
-        return linked, known[part.key]
+        return linked, facts[key]
 
-    with ThreadPoolExecutor(context.campaign.settings.resources.workers) as pool:
+    workers = context.campaign.settings.resources.workers
+    with ThreadPoolExecutor(min(at_once or workers, workers)) as pool:
         done = list(pool.map(made, parts))
     tables = {table: StoredTable(tuple(found[table] for found, _ in done)) for table in done[0][0]}
     return tables, {part.key: facts for part, (_, facts) in zip(parts, done, strict=True)}

@@ -50,10 +50,9 @@ def _in_words(name: str) -> Iterator[None]:
     try:
         yield
     except duckdb.OutOfMemoryException as error:
-        raise StoreError(
-            f"not enough memory for {name}",
-            [Problem("", str(error).split("\n")[0], do="raise resources.memory_limit")],
-        ) from None
+        do = "raise resources.memory_limit, or set fewer resources.threads"
+        problem = Problem("", str(error).split("\n")[0], do=do)
+        raise StoreError(f"not enough memory for {name}", [problem]) from None
 
 
 Files: TypeAlias = Source | Sequence[Path]

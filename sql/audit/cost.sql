@@ -18,7 +18,7 @@ WITH worked AS (
         task, judge, hit, fate, control = 'adjudication' AS is_decision,
         CASE WHEN hit IS NULL OR count(*) OVER native > 1 THEN native_id END AS assignment,
         CASE WHEN hit IS NULL AND native_id IS NULL
-            THEN struct_pack(source_order, file_order, source_row) END AS lone_row,
+            THEN struct_pack(source_order, source_file, source_row) END AS lone_row,
         fate IN ('judge_failed', 'control', 'adjudication', 'used') AS is_answer,
         struct_pack(source_order, file_order, source_row) AS place,
         regexp_full_match(status, '\s*rejected\s*', 'i') AS is_refused,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,7 +13,7 @@ import pytest
 from annot_pipeline import pipeline
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
-from annot_pipeline.errors import GateError
+from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.pipeline import Build, stages_for
 from annot_pipeline.stages import parts
 from annot_pipeline.stages.parts import PARTS, cut
@@ -22,6 +23,7 @@ from annot_pipeline.storage.tables import (
     in_one_file,
     read_groups,
     read_table,
+    read_unharmed,
     write_table,
 )
 from benchmarks.exports import Shape, write_campaign
@@ -89,6 +91,10 @@ def test_a_build_in_parts_gives_the_same_bytes(
     assert in_parts.hashes() == whole.hashes()
     again = build_campaign(exports, *places, sources=sources, gates=gates)
     assert not again.publication.published, "tables put together have other hashes than their parts"
+    small_parts(size + 20)
+    shutil.rmtree(tmp_path / "other" / "stages")
+    cut_otherwise = build_campaign(exports, *places, sources=sources, gates=gates)
+    assert not cut_otherwise.publication.published
     command = ["verify", str(tmp_path / "campaign"), "--rebuild"]
     assert main([*command, *(word for place in places for word in ("--set", place))]) == 0
     fates = whole.facts("control_judges")["fates"]
@@ -194,6 +200,35 @@ def test_a_part_that_is_harmed_is_made_again(campaign, kind):
     read_table(after["judgments"])
 
 
+def test_harm_to_a_file_that_several_results_share(campaign, tmp_path):
+    """Settled judgments are those after judge control, where nobody fails: one file, linked."""
+    before, _ = made_in_parts(campaign, "quality.test=none")
+    assert inodes(before["settled"]) == inodes(before["controlled"])
+    path = before["settled"].paths[2]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    add(campaign, "labels-zz.csv", LATE)
+    after, _ = made_in_parts(campaign, "quality.test=none")
+    at_once, _ = made_in_parts(campaign, "quality.test=none", f"store={tmp_path}/other")
+    assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
+    for table in after.values():
+        read_unharmed(table)
+
+
+def test_a_copy_that_is_not_the_file_is_refused(campaign, monkeypatch):
+    made_in_parts(campaign)
+
+    def no_link(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", no_link)
+    monkeypatch.setattr(shutil, "copyfile", lambda _, path: path.write_bytes(b"half"))
+    add(campaign, "labels-zz.csv", LATE)
+    with pytest.raises(StoreError, match="not the bytes that were written"):
+        made_in_parts(campaign)
+
+
 def test_other_settings_make_all_parts_again(campaign):
     before, _ = made_in_parts(campaign)
     after, _ = made_in_parts(campaign, "standardize.controls=exclude")
@@ -216,7 +251,7 @@ def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypat
     in_parts = parts.in_parts
     for module in (control, gold, judgments):
         monkeypatch.setattr(
-            module, "in_parts", lambda context, of: in_parts(context, list(map(Elsewhere, of)))
+            module, "in_parts", lambda context, of, **_: in_parts(context, list(map(Elsewhere, of)))
         )
     elsewhere, _ = made_in_parts(campaign, f"store={campaign.parent}/other")
     assert {n: t.sha256 for n, t in plain.items()} == {n: t.sha256 for n, t in elsewhere.items()}

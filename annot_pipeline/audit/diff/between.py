@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.control import control_judges_of_campaign, with_verdicts
-from annot_pipeline.stages.parts import PARTS
+from annot_pipeline.stages.parts import PARTS, input_parts
 from annot_pipeline.storage.tables import StoredTable
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
@@ -61,7 +61,7 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
         run = context.queries.run
         return Made(
             {"settled": lambda: run("diff/settled", inputs, changes), "tasks": tasks},
-            dict(new.facts),
+            {name: fact for name, fact in new.facts.items() if name != PARTS},
         )
 
     return work
@@ -108,7 +108,8 @@ def control_with(held: HeldVerdicts) -> Work:
         tests: Any = made.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
-        controlled, by_part = with_verdicts(context, applied)
+        parts = input_parts(context, "settled")
+        controlled, by_part = with_verdicts(context, parts, applied)
         return Made({**made.tables, **controlled}, {**made.facts, PARTS: by_part})
 
     return work
