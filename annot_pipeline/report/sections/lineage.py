@@ -20,8 +20,9 @@ def lineage(contents: Contents) -> str:
     graph = stage_graph_svg([_node(run, gold) for run in runs])
     words = (
         "Each stage reads tables and makes others; a data version is the SHA-256 of a table's "
-        "file, or of those of its parts. Gold tables are named in the boxes. Arrows that a chain of "
-        "others implies are left out; the table has all of them. Each stage is a link to its row."
+        "file, or of those of its parts. Gold tables are named in the boxes. Arrows that a chain "
+        "of others implies are left out; the table has all of them. Each stage is a link to its "
+        "row."
     )
     columns = [
         Column("stage"), Column("code version"), Column("run", choose=True), Column("reads"),
