@@ -116,29 +116,39 @@ def test_an_unknown_name_is_told(monkeypatch, capsys):
 
 
 def test_results_are_put_between_the_marks():
-    page = "a\n<!-- results -->\nold\n<!-- end of results -->\nb\n"
-    assert with_results(page, "new\n") == page.replace("old", "new")
+    page = "a\n<!-- results -->\n<!-- end of results -->\nb\n"
+    found = "m\n\n**new.** Of new.\n"
+    marks = "<!-- results -->\n<!-- machine -->\n", "<!-- end of results -->"
+    assert with_results(page, found) == f"a\n{found.join(marks)}\nb\n"
     with pytest.raises(ValueError, match="no <!-- results -->"):
         with_results("a\n", "new\n")
 
 
-def test_what_was_not_measured_again_stays_where_the_machine_is_the_same():
+def test_what_was_not_measured_again_stays_with_its_machine():
     def told(machine, **results):
         parts = [machine, *(f"**{name}.** Of {name}.\n\n{of}" for name, of in results.items())]
         return "\n\n".join(parts) + "\n"
 
-    page = f"a\n<!-- results -->\n{told('m', one='1', two='2')}<!-- end of results -->\nb\n"
+    def placed(*blocks):
+        marked = "\n".join(f"<!-- machine -->\n{block}" for block in blocks)
+        return f"a\n<!-- results -->\n{marked}<!-- end of results -->\nb\n"
+
+    page = placed(told("m", one="1", two="2"))
     again = with_results(page, told("m", two="22", three="3"))
     assert again == page.replace(
         told("m", one="1", two="2"), told("m", one="1", two="22", three="3")
     )
     assert with_results(again, told("m", two="22")) == again
     other = told("another", two="2")
-    assert with_results(page, other) == page.replace(told("m", one="1", two="2"), other)
+    moved = placed(told("m", one="1"), other)
+    assert with_results(page, other) == moved
+    assert with_results(moved, told("another", one="11")) == placed(
+        told("another", two="2", one="11")
+    )
 
 
 def test_the_page_names_every_comparison_and_has_the_place():
     page = PAGE.read_text()
-    assert with_results(page, "") != page
+    assert with_results(page, "m\n\n**new.** Of new.\n") != page
     for name in COMPARISONS:
         assert f"`{name}`" in page
