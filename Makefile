@@ -4,7 +4,7 @@ BIN := .venv/bin
 export DAGSTER_DISABLE_TELEMETRY := yes
 INSTALL := bash .ci/install $(BIN)/python
 
-.PHONY: build test check bench bench-quick soak clean help
+.PHONY: build test check bench bench-quick soak spark clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
@@ -12,7 +12,8 @@ help:
 	@echo "make check   tests, and ruff, format, types, layers"
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
-	@echo "make soak    the long counts"
+	@echo "make soak    the long counts, and make spark"
+	@echo "make spark   tests with Apache Spark, in .venv-spark; they need Java 17"
 
 .venv/installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit("annot-pipeline needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else 0'
@@ -48,6 +49,13 @@ bench-quick: .venv/peers
 
 soak: .venv/installed
 	@SOAK=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
+	@$(MAKE) spark
+
+# apart: Great Expectations imports pyspark wherever it is installed
+spark:
+	@test -x .venv-spark/bin/python || $(PYTHON) -m venv .venv-spark
+	@bash .ci/install .venv-spark/bin/python -e '.[web,dg,s3,spark,dev]'
+	@.venv-spark/bin/python -m pytest -q tests/spark tests/engines
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv .venv-spark build dist

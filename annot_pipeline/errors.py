@@ -115,6 +115,10 @@ class StoreError(AnnotError):
     """Working state or a release that cannot be read or written."""
 
 
+class EngineError(AnnotError):
+    """The engine that was asked for does not run; nothing was published."""
+
+
 def printable(text: object) -> str:
     """Text from exports as a terminal may show it: one line, no control characters."""
     whole = str(text)

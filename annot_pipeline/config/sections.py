@@ -287,9 +287,20 @@ class Resources(Section):
 
 
 class Engine(Section):
-    """Where the heavy steps run."""
+    """Where the parts of heavy steps are made.
 
-    kind: Literal["local"] = "local"
+    ``master`` and ``config`` are Spark's own: where it runs, and its settings by name.
+    """
+
+    kind: Literal["local", "spark"] = "local"
+    master: str | None = None
+    config: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _spark_alone_has_a_master(self) -> Self:
+        if self.kind == "local" and (self.master or self.config):
+            raise ValueError("master and config belong to kind: spark")
+        return self
 
 
 class Threshold(Section):

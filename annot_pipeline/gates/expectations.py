@@ -6,6 +6,7 @@ looked at. What does not belong here: rules (rules), levels (run).
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,9 @@ RESULT = {"result_format": "SUMMARY", "partial_unexpected_count": SHOWN_VALUES}
 
 def suite_of(name: str, rules: Sequence[Rule]) -> ExpectationSuite:
     """The suite of a table; each expectation carries the place of its rule in ``meta``."""
-    import great_expectations as gx
+    with warnings.catch_warnings():  # it imports pyspark where that is, which knows no pandas 3
+        warnings.simplefilter("ignore", FutureWarning)
+        import great_expectations as gx
 
     expectations = [_expectation(rule, place) for place, rule in enumerate(rules)]
     return gx.ExpectationSuite(name=name, expectations=expectations)

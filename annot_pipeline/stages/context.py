@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.engines import Engine, engine_of
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.store import StageResult, Store
@@ -57,9 +58,22 @@ class StageContext:
         return derive(self.judge_key(), "judgment")
 
     @property
+    def engine(self) -> Engine:
+        """Where the parts of the work are done."""
+        return engine_of(self.campaign.settings, self.store.root)
+
+    @property
     def queries(self) -> Queries:
         """SQL with the campaign's limits."""
         return Queries(self.campaign.settings.resources, self.campaign.spill)
+
+    @property
+    def part_queries(self) -> Queries:
+        """SQL of a part: on Spark one thread, for each core there has a job of its own."""
+        resources = self.campaign.settings.resources
+        if self.campaign.settings.engine.kind == "spark":
+            resources = resources.model_copy(update={"threads": 1})
+        return Queries(resources, self.campaign.spill)
 
 
 @dataclass

@@ -15,7 +15,7 @@ from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parsed_exports import ANY_RECORD
-from annot_pipeline.stages.parts import PARTS, Facts, Part, cut, in_parts, part_path
+from annot_pipeline.stages.parts import PARTS, Facts, Part, cut, in_parts, placed_part
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
@@ -46,7 +46,8 @@ def settle_judgments(context: StageContext) -> Made:
         Part(
             [asdict(of_part), files.to_pylist(), tasks_of.to_pylist()],
             partial(
-                _settle, queries, [context.store.records / n for n in _filenames(files)],
+                _settle, context.part_queries,
+                [context.store.records / name for name in _filenames(files)],
                 {"record_files": files, "tasks": tasks_of, "judges": judges}, parameters, of_part,
             ),
         )
@@ -132,7 +133,6 @@ def _settle(
     key: str,
 ) -> tuple[Mapping[str, TableFile], Facts]:
     """Settle the records of some tasks; files take precedence in their order, the last the most."""
-    path = part_path(folder, "settled", key)
     files = inputs["record_files"]
     ordered = files.append_column("file_order", pa.array(range(files.num_rows), INT))
     with queries.run(
@@ -144,7 +144,8 @@ def _settle(
         tasks=tasks,
         of=("records",),
     ) as rows:
-        return {"settled": write_table(path, rows)}, {}
+        settled = placed_part(folder, "settled", key, lambda path: write_table(path, rows))
+    return {"settled": settled}, {}
 
 
 def _filenames(files: pa.Table) -> list[str]:

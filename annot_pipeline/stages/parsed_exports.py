@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import CANONICAL_FIELDS, Source
 from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.errors import counted
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
@@ -149,16 +150,12 @@ def parse_all(
     for parsing in parsings:
         if known[parsing.target] is None:
             new.setdefault(parsing.target, parsing)
-    with ThreadPoolExecutor(settings.resources.workers) as pool:
-        found = pool.map(lambda parsing: parsing.parse(settings.campaign), new.values())
-        try:
-            for n, (parsing, parsed) in enumerate(zip(new.values(), found, strict=True), start=1):
-                known[parsing.target] = parsed
-                if n % 10 == 0:
-                    context.progress(f"read {parsing.name}")
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    if new:
+        found = context.engine.run(
+            [partial(parsing.parse, settings.campaign) for parsing in new.values()],
+            done=lambda n: context.progress(f"read {n:,} of {counted(len(new), 'export')}"),
+        )
+        known |= zip(new, found, strict=True)
     return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new)
 
 

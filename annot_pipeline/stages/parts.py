@@ -11,10 +11,9 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ import pyarrow as pa
 
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext, write_declared
+from annot_pipeline.storage.files import beside, remove_unfinished
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -126,16 +126,31 @@ def input_parts(context: StageContext, *names: str) -> list[InputPart]:
 
 
 def part_path(folder: Path, table: str, key: str) -> Path:
-    """Where a part of a table is written."""
+    """Where a part of a table lies."""
     return folder / f"{table}-{key}.parquet"
+
+
+def placed_part(
+    folder: Path, table: str, key: str, write: Callable[[Path], TableFile]
+) -> TableFile:
+    """A part that is written, and appears whole: two machines may make the same one."""
+    path = part_path(folder, table, key)
+    temporary = beside(path)
+    file = write(temporary)
+    os.replace(temporary, path)
+    return TableFile(path, file.sha256, file.rows)
 
 
 def write_part(
     folder: Path, table: str, key: str, rows: Callable[[], Iterator[pa.Table]]
 ) -> TableFile:
     """Write a part whose rows come in tables, one after the other, each time anew."""
-    path = part_path(folder, table, key)
-    return write_declared(path, table, lambda: nullcontext(streamed(rows())))
+    return placed_part(
+        folder,
+        table,
+        key,
+        lambda path: write_declared(path, table, lambda: nullcontext(streamed(rows()))),
+    )
 
 
 def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
@@ -169,7 +184,7 @@ def in_parts(
     parts
         In the order of their rows.
     at_once
-        How many are made side by side; as many as there are workers.
+        How many are made side by side on one machine; as many as there are workers.
     """
     latest = context.latest()
     facts: Mapping[str, Facts] = latest.facts.get(PARTS, {}) if latest else {}
@@ -178,17 +193,19 @@ def in_parts(
         for file in stored.files:
             files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
 
-    def made(part: Part) -> tuple[Mapping[str, TableFile], Facts]:
-        key = part.key
-        if key not in facts or key not in files:
-            return part.make(context.folder, key)
+    known = {part.key for part in parts if part.key in facts and part.key in files}
+    new = [part for part in parts if part.key not in known]
+    jobs = [partial(part.make, context.folder, part.key) for part in new]
+    done = dict(zip((part.key for part in new), context.engine.run(jobs, at_once), strict=True))
+    remove_unfinished(context.folder)  # of machines that were lost
+    for key in known:
         linked = {
             table: link_part(context.folder, table, key, file) for table, file in files[key].items()
         }
-        return linked, facts[key]
-
-    workers = context.campaign.settings.resources.workers
-    with ThreadPoolExecutor(min(at_once or workers, workers)) as pool:
-        done = list(pool.map(made, parts))
-    tables = {table: StoredTable(tuple(found[table] for found, _ in done)) for table in done[0][0]}
-    return tables, {part.key: facts for part, (_, facts) in zip(parts, done, strict=True)}
+        done[key] = linked, facts[key]
+    in_order = {part.key: done[part.key] for part in parts}
+    tables = {
+        table: StoredTable(tuple(found[table] for found, _ in in_order.values()))
+        for table in in_order[parts[0].key][0]
+    }
+    return tables, {key: facts for key, (_, facts) in in_order.items()}

@@ -1,0 +1,102 @@
+"""Apache Spark: a job is a task of one Spark stage, its result a row.
+
+Jobs are put into the store, pickled, where executors find them; so nothing large passes through the
+driver, and any way to reach a cluster will do. Spark gives a lost executor's jobs to others.
+"""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+
+from annot_pipeline.config import Engine as EngineSettings
+from annot_pipeline.engines.spark_session import in_words, spark_session
+from annot_pipeline.engines.spark_workers import check_workers
+from annot_pipeline.errors import AnnotError, EngineError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+T = TypeVar("T")
+
+RESULT = "place long, pickled binary"
+
+
+@dataclass(frozen=True)
+class SparkEngine:
+    """Jobs on the executors of a Spark cluster that share a folder with this machine.
+
+    Parameters
+    ----------
+    settings
+        ``master`` and ``config``.
+    store
+        The folder.
+    """
+
+    settings: EngineSettings
+    store: Path
+
+    def run(
+        self,
+        jobs: Sequence[Callable[[], T]],
+        at_once: int | None = None,  # noqa: ARG002 - Spark has its own cores a task
+        done: Callable[[int], None] = lambda _: None,  # noqa: ARG002 - Spark tells it itself
+    ) -> list[T]:
+        """What the jobs return, in their order; see `Engine`."""
+        if not jobs:
+            return []
+        session = spark_session(self.settings.master, tuple(sorted(self.settings.config.items())))
+        try:
+            check_workers(session, self.store)
+            return _run(session, self.store, jobs)
+        except EngineError:
+            spark_session.cache_clear()  # it may be of no use any more
+            raise
+
+
+def _run(session: SparkSession, store: Path, jobs: Sequence[Callable[[], T]]) -> list[T]:
+    with _handed_over(store, jobs) as folder, in_words("the jobs of a stage"):
+        places = session.range(0, len(jobs), 1, len(jobs))
+        rows = places.mapInArrow(partial(_made, str(folder)), RESULT).collect()
+    found: dict[int, Any] = {row["place"]: pickle.loads(row["pickled"]) for row in rows}  # noqa: S301
+    for result in (found[place] for place in range(len(jobs))):
+        if isinstance(result, AnnotError):
+            raise result
+    return [found[place] for place in range(len(jobs))]
+
+
+@contextmanager
+def _handed_over(store: Path, jobs: Sequence[Callable[[], Any]]) -> Iterator[Path]:
+    """A folder with the jobs, by place."""
+    folder = store / f".tmp-jobs-{uuid.uuid4().hex}"
+    folder.mkdir()
+    try:
+        for place, job in enumerate(jobs):
+            (folder / str(place)).write_bytes(pickle.dumps(job))
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _made(folder: str, places: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """On an executor: run jobs; errors meant for the user are results, others are tried again."""
+    for batch in places:
+        for place in batch.column(0).to_pylist():
+            job = pickle.loads((Path(folder) / str(place)).read_bytes())  # noqa: S301
+            try:
+                result = job()
+            except AnnotError as error:
+                result = error
+            yield pa.record_batch(
+                {"place": [place], "pickled": pa.array([pickle.dumps(result)], pa.binary())}
+            )

@@ -1,0 +1,129 @@
+"""Whether executors can do what they will be asked: before any job, in words that help."""
+
+from __future__ import annotations
+
+import json
+import platform
+import threading
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from annot_pipeline.engines.spark_session import in_words
+from annot_pipeline.errors import ConfigError, EngineError, Problem
+from annot_pipeline.version import __version__, numeric_packages
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SECONDS = 120.0
+"""That the first executor may take to start."""
+LOOKS = 16
+"""Looks at executors: as many jobs as will meet most of a small cluster."""
+
+_checked: weakref.WeakKeyDictionary[Any, set[Path]] = weakref.WeakKeyDictionary()
+
+
+def check_workers(session: SparkSession, store: Path) -> None:
+    """See that executors have the packages of this machine, and the store; once a session.
+
+    Raises
+    ------
+    ConfigError
+        Their Python or packages are others, or they do not see the store.
+    EngineError
+        No executor starts.
+    """
+    if store in _checked.setdefault(session, set()):
+        return
+    token = store / f".tmp-token-{uuid.uuid4().hex}"
+    token.write_text(token.name)
+    try:
+        told = _asked(session, _look(str(token), [*numeric_packages(), "annot-pipeline"]))
+    finally:
+        token.unlink(missing_ok=True)
+    here = numeric_packages() | {"annot-pipeline": __version__, "python": platform.python_version()}
+    problems = {str(p): p for found in told for p in _wrong(found, here, store)}
+    if problems:
+        title = "executors cannot make what this machine would: nothing was built"
+        raise ConfigError(title, list(problems.values()))
+    _checked[session].add(store)
+
+
+def _look(
+    token: str, packages: list[str]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What executors are asked; goes there whole, as they may lack this module."""
+
+    def look(batches: Iterable[Any]) -> Iterator[Any]:
+        import json
+        import pathlib
+        import platform
+        import socket
+        import uuid
+        from importlib import metadata
+
+        import pyarrow as pa
+
+        found: dict[str, Any] = {"host": socket.gethostname(), "python": platform.python_version()}
+        for name in packages:
+            try:
+                found[name] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                found[name] = None
+        try:
+            found["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
+            probe = pathlib.Path(f"{token}-{uuid.uuid4().hex}")
+            probe.write_text("")
+            probe.unlink()
+        except OSError as error:
+            found["store"] = str(error)
+        for batch in batches:
+            yield pa.record_batch({"told": [json.dumps(found)] * batch.num_rows})
+
+    return look
+
+
+def _asked(session: SparkSession, look: Callable[..., Any]) -> list[dict[str, Any]]:
+    """What executors answer; an error if none starts in time."""
+    answers: list[list[Any]] = []
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            with in_words("executors were asked what they have"):
+                rows = session.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string").collect()
+            answers.append(rows)
+        except BaseException as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(SECONDS)
+    if errors:
+        raise errors[0]
+    if not answers:
+        do = "look whether workers are registered and have the memory and cores asked for"
+        problem = Problem("engine", f"no executor answered in {SECONDS:.0f} s", do=do)
+        raise EngineError("Spark runs nothing", [problem], may_pass=True)
+    return [json.loads(row["told"]) for row in answers[0]]
+
+
+def _wrong(found: dict[str, Any], here: dict[str, str], store: Path) -> Iterator[Problem]:
+    host = found["host"]
+    if found["store"] is not True:
+        what = f"the store cannot be read and written there: {found['store'] or 'another folder'}"
+        do = "set store to a folder that the driver and all executors share, by the same path"
+        yield Problem(f"executor on {host}", what, allowed=str(store), do=do)
+    for name, version in here.items():
+        if found[name] is None:
+            do = f"install {name}=={version} where executors run, or ship it: docs/spark.md"
+            yield Problem(f"executor on {host}", f"{name} is not installed", do=do)
+        elif found[name] != version:
+            do = "give them the same: other versions can give other bytes (docs/spark.md)"
+            what = f"{name} {found[name]}"
+            yield Problem(f"executor on {host}", what, allowed=f"{version}, as here", do=do)

@@ -1,0 +1,125 @@
+"""Gold of Spark is gold of this machine, byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from benchmarks.exports import Shape, write_campaign
+
+SHAPE = Shape(labels=40_000, scores=300_000, comparisons=3_000, tasks=6, judges=60)
+SMALL = ("ranking.bootstrap=20", "ranking.online_rounds=2", "agreement.bootstrap=20")
+
+
+def command(path: Path, name: str, *sets: str) -> list[str]:
+    places = (f"store={path.parent}/{name}/store", f"gold={path.parent}/{name}/gold")
+    options = [word for one in (*places, *SMALL, *sets) for word in ("--set", one)]
+    return [sys.executable, "-m", "annot_pipeline.cli", "build", str(path), *options]
+
+
+def gold_of(path: Path, name: str) -> dict[str, str]:
+    (release,) = (path.parent / name / "gold").glob("v*")
+    return {
+        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in release.glob("*.parquet")
+    }
+
+
+def build(path: Path, name: str, *sets: str) -> dict[str, str]:
+    found = subprocess.run(command(path, name, *sets), capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stderr[-3000:]
+    return gold_of(path, name)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    return write_campaign(tmp_path_factory.mktemp("campaign") / "c", SHAPE)
+
+
+@pytest.fixture(scope="module")
+def local(campaign):
+    os.environ.setdefault("ANNOT_KEY", "0" * 64)
+    return build(campaign, "local")
+
+
+def test_local_mode(campaign, local):
+    assert build(campaign, "two", "engine.kind=spark", "engine.master=local[2]") == local
+
+
+def test_a_master_with_two_workers(campaign, local, standalone):
+    found = build(campaign, "cluster", "engine.kind=spark", f"engine.master={standalone.url}")
+    assert found == local
+
+
+def executors() -> list[int]:
+    """Processes of Python that run tasks, and their Java."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (place / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"CoarseGrainedExecutorBackend" in words:
+            found.append(int(place.name))
+    return found
+
+
+def test_an_executor_that_is_killed_costs_a_retry(campaign, local, standalone):
+    spark = ("engine.kind=spark", f"engine.master={standalone.url}")
+    with subprocess.Popen(
+        command(campaign, "killed", *spark), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as running:
+        stages = campaign.parent / "killed" / "store" / "stages"
+        killed = 0
+        while running.poll() is None and killed < 3:
+            time.sleep(0.2)
+            if list(stages.glob("settle_judgments/.tmp-*/settled-*.parquet")) and executors():
+                os.kill(executors()[0], signal.SIGKILL)
+                killed += 1
+                time.sleep(2)
+        _, errors = running.communicate(timeout=300)
+        assert running.returncode == 0, errors.decode()[-3000:]
+    assert killed
+    assert gold_of(campaign, "killed") == local
+
+
+def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):
+    """An error meant for the user comes back from an executor with all its words."""
+    path = tmp_path / "campaign.yaml"
+    (tmp_path / "a.csv").write_text("item,judge\ni1,w1\n")
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "*.csv", "format": "csv", "fields": fields}
+    path.write_text(json.dumps({"campaign": "c", "sources": [source]}))
+    told = []
+    for sets in ((), ("engine.kind=spark", "engine.master=local[1]")):
+        words = command(path, "there" if sets else "here", *sets)
+        found = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert found.returncode == 2
+        told.append(found.stderr[found.stderr.index("annot: ") :])
+    assert told[0] == told[1]
+    assert "no such column" in told[0]
+
+
+def test_workers_that_see_another_disk(campaign, monkeypatch):
+    """The store is looked for on executors before any work."""
+    from annot_pipeline.engines import spark_workers
+    from annot_pipeline.engines.spark_session import spark_session
+    from annot_pipeline.errors import ConfigError
+
+    session = spark_session("local[1]", ())
+    look = spark_workers._look
+    monkeypatch.setattr(
+        spark_workers, "_look", lambda token, names: look(f"/nowhere{token}", [*names, "no-such"])
+    )
+    with pytest.raises(ConfigError, match="executors cannot make") as error:
+        spark_workers.check_workers(session, campaign.parent)
+    assert "No such file or directory" in str(error.value)
+    assert "set store to a folder that the driver and all executors share" in str(error.value)
