@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zoneinfo
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -296,11 +296,29 @@ class Engine(Section):
     master: str | None = None
     config: dict[str, str] = Field(default_factory=dict)
 
+    @field_validator("config", mode="before")
+    @classmethod
+    def _by_dotted_names(cls, config: object) -> object:
+        return _dotted(config) if isinstance(config, dict) else config
+
     @model_validator(mode="after")
     def _spark_alone_has_a_master(self) -> Self:
         if self.kind == "local" and (self.master or self.config):
             raise ValueError("master and config belong to kind: spark")
         return self
+
+
+def _dotted(nested: dict[str, Any]) -> dict[str, Any]:
+    """Spark's names have dots, at which YAML and ``--set`` may nest; its values are texts."""
+    flat: dict[str, Any] = {}
+    for name, value in nested.items():
+        if isinstance(value, dict):
+            flat |= {f"{name}.{inner}": found for inner, found in _dotted(value).items()}
+        elif isinstance(value, bool | int | float):
+            flat[name] = str(value).lower()
+        else:
+            flat[name] = value
+    return flat
 
 
 class Threshold(Section):
