@@ -175,8 +175,8 @@ def _is_new(
         if name in GOLD and name != "lineage"
         if table.sha256 not in (files.get(name), outputs.get(name))
     }
-    if any(len(table.files) == 1 for table in others.values()):
-        return True
+    if not others or any(len(table.files) == 1 for table in others.values()):
+        return bool(others)
     with tempfile.TemporaryDirectory(prefix=".tmp-", dir=store) as folder:  # parts ended elsewhere?
         whole = (in_one_file(table, Path(folder, name)) for name, table in others.items())
         return any(file.sha256 != files.get(name) for name, file in zip(others, whole, strict=True))

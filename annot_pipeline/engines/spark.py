@@ -68,11 +68,12 @@ def _run(session: SparkSession, store: Path, jobs: Sequence[Callable[[], T]]) ->
     with _handed_over(store, jobs) as folder, in_words("the jobs of a stage"):
         places = session.range(0, len(jobs), 1, len(jobs))
         rows = places.mapInArrow(partial(_made, str(folder)), RESULT).collect()
-    found: dict[int, Any] = {row["place"]: pickle.loads(row["pickled"]) for row in rows}  # noqa: S301
-    for result in (found[place] for place in range(len(jobs))):
+    rows.sort(key=lambda row: row["place"])
+    results = [pickle.loads(row["pickled"]) for row in rows]  # noqa: S301 - of our own jobs
+    for result in results:
         if isinstance(result, AnnotError):
             raise result
-    return [found[place] for place in range(len(jobs))]
+    return results
 
 
 @contextmanager
@@ -92,7 +93,7 @@ def _made(folder: str, places: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBa
     """On an executor: run jobs; errors meant for the user are results, others are tried again."""
     for batch in places:
         for place in batch.column(0).to_pylist():
-            job = pickle.loads((Path(folder) / str(place)).read_bytes())  # noqa: S301
+            job = pickle.loads((Path(folder) / str(place)).read_bytes())  # noqa: S301 - our own
             try:
                 result = job()
             except AnnotError as error:

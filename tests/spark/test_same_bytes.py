@@ -106,20 +106,3 @@ def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):
         told.append(found.stderr[found.stderr.index("annot: ") :])
     assert told[0] == told[1]
     assert "no such column" in told[0]
-
-
-def test_workers_that_see_another_disk(campaign, monkeypatch):
-    """The store is looked for on executors before any work."""
-    from annot_pipeline.engines import spark_workers
-    from annot_pipeline.engines.spark_session import spark_session
-    from annot_pipeline.errors import ConfigError
-
-    session = spark_session("local[1]", ())
-    look = spark_workers._look
-    monkeypatch.setattr(
-        spark_workers, "_look", lambda token, names: look(f"/nowhere{token}", [*names, "no-such"])
-    )
-    with pytest.raises(ConfigError, match="executors cannot make") as error:
-        spark_workers.check_workers(session, campaign.parent)
-    assert "No such file or directory" in str(error.value)
-    assert "set store to a folder that the driver and all executors share" in str(error.value)

@@ -1,0 +1,93 @@
+"""What goes wrong on executors is said in words; each of these was a trace of a hundred lines."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+
+from annot_pipeline.config import Engine
+from annot_pipeline.engines import spark_workers
+from annot_pipeline.engines.spark import SparkEngine
+from annot_pipeline.engines.spark_session import spark_session
+from annot_pipeline.errors import ConfigError, EngineError, InputError
+
+MASTER = "local[1]"
+# said once a process by the session, which outlives the first of these tests
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
+
+
+@pytest.fixture
+def engine(tmp_path):
+    return SparkEngine(Engine(kind="spark", master=MASTER), tmp_path)
+
+
+@pytest.fixture
+def session():
+    return spark_session(MASTER, ())
+
+
+def fails(error):
+    raise error
+
+
+def test_results_stand_in_the_order_of_the_jobs(engine, tmp_path):
+    assert engine.run([partial(divmod, n, 3) for n in range(12)]) == [
+        divmod(n, 3) for n in range(12)
+    ]
+    assert engine.run([]) == []
+    assert not list(tmp_path.iterdir()), "no job is left behind"
+
+
+def test_a_job_that_is_broken_is_named(engine, tmp_path):
+    with pytest.raises(EngineError, match="Spark gave up") as error:
+        engine.run([partial(int, "no number")])
+    assert "ValueError: invalid literal for int() with base 10: 'no number'" in str(error.value)
+    assert error.value.may_pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_first_error_for_the_user_is_raised_as_it_is(engine):
+    errors = [InputError(f"export {n} cannot be read", may_pass=True) for n in range(2)]
+    with pytest.raises(InputError, match="export 0 cannot be read") as error:
+        engine.run([partial(divmod, 7, 2), *(partial(fails, of) for of in errors)])
+    assert error.value.may_pass
+
+
+def test_workers_that_see_another_disk(session, tmp_path, monkeypatch):
+    look = spark_workers._look
+    monkeypatch.setattr(
+        spark_workers, "_look", lambda token, names: look(f"/nowhere{token}", names)
+    )
+    with pytest.raises(ConfigError, match="executors cannot make") as error:
+        spark_workers.check_workers(session, tmp_path)
+    assert "No such file or directory" in str(error.value)
+    assert "set store to a folder that the driver and all executors share" in str(error.value)
+    assert len(error.value.problems) == 1, "sixteen executors of one machine say it once"
+
+
+def test_workers_with_other_packages(session, tmp_path, monkeypatch):
+    here = spark_workers.numeric_packages() | {"numpy": "1.0", "no-such-package": "2.0"}
+    monkeypatch.setattr(spark_workers, "numeric_packages", lambda: here)
+    with pytest.raises(ConfigError) as error:
+        spark_workers.check_workers(session, tmp_path)
+    told = str(error.value)
+    assert "allowed: 1.0, as here" in told
+    assert "no-such-package is not installed" in told
+    assert "install no-such-package==2.0 where executors run" in told
+
+
+def test_executors_that_do_not_start(session, tmp_path, monkeypatch):
+    def never(_token, _names):
+        def look(batches):
+            time.sleep(3)
+            yield from batches
+
+        return look
+
+    monkeypatch.setattr(spark_workers, "_look", never)
+    monkeypatch.setattr(spark_workers, "SECONDS", 0.5)
+    with pytest.raises(EngineError, match="Spark runs nothing") as error:
+        spark_workers.check_workers(session, tmp_path)
+    assert "look whether workers are registered" in str(error.value)
