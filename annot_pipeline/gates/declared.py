@@ -18,6 +18,7 @@ from annot_pipeline.gates.measures import (
     segments_in_parts,
     superseded_by_order,
     thin_systems,
+    total,
     unpaired_controls,
     worst_task,
 )
@@ -189,26 +190,26 @@ GATES: tuple[Gate, ...] = (
         "tasks_without_comparisons", "break_into_comparisons", "comparisons",
         "number of tasks of kind pairwise or ranking without any comparison",
         "look at set_aside: rankings of one output; map ranking, or hit, and segment",
-        lambda f: named(f["without_comparisons"]), warn=0,
+        lambda f: named([task for task, so in f["without_comparisons"].items() if so]), warn=0,
     ),
     Gate(
         "not_compared", "break_into_comparisons", "comparisons",
         "share of the ranked outputs that are in no comparison",
         "look at set_aside; map what was ranked at once: ranking, or hit, and segment",
-        lambda f: Finding(f["left_out"] / max(f["ranked"], 1)), warn=0.05,
+        lambda f: Finding(total(f["left_out"]) / max(total(f["ranked"]), 1)), warn=0.05,
     ),
     Gate(
         "unplaced_comparisons", "break_into_comparisons", "comparisons",
         "share of the comparing judgments without a segment or a system, where others have one",
         "they are left out of segment_ranks or system_rankings, see set_aside; map segment and "
         "system, or list all items",
-        lambda f: Finding(f["unplaced"] / max(f["compared"], 1)), warn=0.01,
+        lambda f: Finding(total(f["unplaced"]) / max(total(f["compared"]), 1)), warn=0.01,
     ),
     Gate(
         "repeated_outputs", "break_into_comparisons", "comparisons",
         "number of outputs that stand twice in a ranking with different ranks",
         "their mean counts; map ranking, so that two rankings of one segment stay apart",
-        lambda f: named(f["repeated_outputs"]), warn=0,
+        lambda f: named_by_task(f["repeated_outputs"]), warn=0,
     ),
     Gate(
         "contradictions", "describe_comparisons", "judge_contradictions",

@@ -19,6 +19,11 @@ def named_by_task(names: Mapping[str, Sequence[str]]) -> Finding:
     return named([f"{task} {name}" for task in sorted(names) for name in names[task]])
 
 
+def total(counts: Mapping[str, int]) -> int:
+    """The sum of counts by task."""
+    return sum(counts.values())
+
+
 REJECTED_ASSIGNMENT = "assignment was rejected"
 """Rows that whoever paid for them rejected are no defect of an export or a mapping."""
 

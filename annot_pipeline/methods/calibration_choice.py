@@ -96,6 +96,7 @@ def choose(
     pooling: float | None,
     temper: float | None,
     params: DawidSkeneParams,
+    together: Sequence[Choice | None] | None = None,
 ) -> list[Choice]:
     """Choose for every task.
 
@@ -107,38 +108,90 @@ def choose(
         Those that are given; None for what is to be chosen.
     params
         Of the fits that are compared.
+    together
+        Of each task what it chose with others, those that are not here among them; None for one
+        that chooses for itself. Where it is missing, these tasks are all there are.
     """
     power = np.nan if temper is None else temper
     if pooling is not None and temper is not None:
         return [Choice(pooling, np.nan, power, "settings", is_pooling_given=True)] * len(tasks)
-    candidates = POOLING if pooling is None else (pooling,)
+    candidates = _candidates(pooling)
     sizes = np.array([n_predictable(task) for task in tasks])
-    large, others = _large_and_others(sizes)
-    found: dict[int, Choice] = {}
-    if large:
-        held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in large]
+    if together is None:
+        alone, others = large_and_others(sizes)
+        shared = None
+        if others:
+            by = by_whom([sizes[t] for t in others])
+            shared = choose_together(
+                [tasks[others[t]] for t in by], [seeds[others[t]] for t in by],
+                pooling=pooling, temper=temper, params=params,
+            )  # fmt: skip
+        found = dict.fromkeys(others, shared)
+    else:
+        found = {t: choice for t, choice in enumerate(together) if choice}
+        alone = [t for t, size in enumerate(sizes) if size and t not in found]
+    if alone:
+        held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in alone]
         curves = _curves(held_out, candidates, params, power)
-        for t, of, curve in zip(large, held_out, curves, strict=True):
+        for t, of, curve in zip(alone, held_out, curves, strict=True):
             found[t] = _best([curve], candidates, power, "task", of.n_labels)
-    if others:
-        together = _together([tasks[t] for t in others], [seeds[t] for t in others],
-                             sizes[others], candidates, power, params)  # fmt: skip
-        found |= dict.fromkeys(others, together)
     unknown = Choice(pooling or 0.0, 0.0 if temper is None else np.nan, power, "default")
-    choices = (found.get(t, unknown) for t in range(len(tasks)))
+    choices = (found.get(t) or unknown for t in range(len(tasks)))
     return [replace(choice, is_pooling_given=pooling is not None) for choice in choices]
 
 
-def chosen_together(tasks: Sequence[LabelCodes]) -> list[int]:
-    """Places of the tasks whose choice may depend on that of the others among them."""
-    sizes = np.array([n_predictable(task) for task in tasks], dtype=np.int64)
-    _, others = _large_and_others(sizes)
-    too_many = any(sizes[t] >= ENOUGH for t in others)  # so who is large depends on all
-    return list(range(len(tasks))) if too_many else others
+def _candidates(pooling: float | None) -> tuple[float, ...]:
+    return POOLING if pooling is None else (pooling,)
 
 
-def _large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
-    """Places of tasks that choose for themselves, and together, the largest first."""
+def by_whom(sizes: Sequence[int]) -> list[int]:
+    """Places of the tasks by which those that choose together do, as many as there is room for.
+
+    Parameters
+    ----------
+    sizes
+        Predictable labels of each, the largest first.
+    """
+    if sum(sizes) < ENOUGH:
+        return []
+    return np.flatnonzero(np.cumsum(np.minimum(sizes, ENOUGH)) <= MOST_TOGETHER).tolist()
+
+
+def choose_together(
+    tasks: Sequence[LabelCodes],
+    seeds: Sequence[Sequence[int]],
+    *,
+    pooling: float | None,
+    temper: float | None,
+    params: DawidSkeneParams,
+) -> Choice:
+    """One choice for several tasks, by those that `by_whom` names; as usual if it names none.
+
+    Parameters
+    ----------
+    tasks, seeds, pooling, temper, params
+        As `choose` takes them.
+    """
+    power = np.nan if temper is None else temper
+    candidates = _candidates(pooling)
+    if not tasks:
+        usual = USUAL_POOLING if pooling is None else pooling
+        dependence = USUAL_DEPENDENCE if temper is None else np.nan
+        return Choice(usual, dependence, power, "default")
+    held_out = [draw(*of, "choice", ENOUGH) for of in zip(tasks, seeds, strict=True)]
+    n_labels = sum(of.n_labels for of in held_out)
+    curves = _curves(held_out, candidates, params, power)
+    return _best(curves, candidates, power, "tasks", n_labels)
+
+
+def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
+    """Places of tasks that choose for themselves, and together, the largest first.
+
+    Parameters
+    ----------
+    sizes
+        Predictable labels of every task of a campaign; what has none is in neither.
+    """
     order = np.argsort(-sizes, kind="stable")
     order = order[sizes[order] > 0]
     left = np.cumsum(np.minimum(sizes[order], MOST_LABELS)) <= MOST_CHOSEN_BY
@@ -150,25 +203,6 @@ def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> Held
     """Labels that are held out; each purpose has a stream of its own."""
     stream = [*seed, int.from_bytes(purpose.encode(), "big")]
     return HeldOutLabels.draw(task, np.random.default_rng(stream), most=most)
-
-
-def _together(
-    tasks: Sequence[LabelCodes],
-    seeds: Sequence[Sequence[int]],
-    sizes: Codes,
-    pooling: Sequence[float],
-    temper: float,
-    params: DawidSkeneParams,
-) -> Choice:
-    """One choice for several tasks, the largest first: by as many as there is room for."""
-    if sizes.sum() < ENOUGH:
-        usual = USUAL_POOLING if len(pooling) > 1 else pooling[0]
-        dependence = USUAL_DEPENDENCE if np.isnan(temper) else np.nan
-        return Choice(usual, dependence, temper, "default")
-    some = np.flatnonzero(np.cumsum(np.minimum(sizes, ENOUGH)) <= MOST_TOGETHER).tolist()
-    held_out = [draw(tasks[t], seeds[t], "choice", ENOUGH) for t in some]
-    n_labels = sum(of.n_labels for of in held_out)
-    return _best(_curves(held_out, pooling, params, temper), pooling, temper, "tasks", n_labels)
 
 
 def shared_confusions(tasks: Sequence[LabelCodes], params: DawidSkeneParams) -> list[Floats]:

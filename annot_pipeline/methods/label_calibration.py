@@ -176,6 +176,7 @@ def calibrate_batch(
     *,
     params: CalibrationParams | None = None,
     seeds: Sequence[Sequence[int]],
+    together: Sequence[Choice | None] | None = None,
 ) -> list[Calibration]:
     """Calibrate Dawid-Skene of every task.
 
@@ -189,6 +190,8 @@ def calibrate_batch(
         Settings; default `CalibrationParams`.
     seeds
         Of each task: which labels are held out together.
+    together
+        What tasks chose with others, as `choose` takes it.
 
     Raises
     ------
@@ -199,10 +202,11 @@ def calibrate_batch(
     if not tasks:
         return []
     model = fits[0].params
-    early = replace(model, tolerance=max(model.tolerance, EARLY))
+    early = early_fits(model)
     choices = choose(
-        tasks, seeds, pooling=params.given_pooling, temper=params.given_temper, params=early
-    )
+        tasks, seeds, pooling=params.given_pooling, temper=params.given_temper, params=early,
+        together=together,
+    )  # fmt: skip
     held_out = [
         draw(task, seed, "evidence", MOST_LABELS) for task, seed in zip(tasks, seeds, strict=True)
     ]
@@ -221,6 +225,11 @@ def calibrate_batch(
             )
         )
     return found
+
+
+def early_fits(model: DawidSkeneParams) -> DawidSkeneParams:
+    """Settings of fits that are compared, which end early."""
+    return replace(model, tolerance=max(model.tolerance, EARLY))
 
 
 def _pooled(

@@ -63,6 +63,11 @@ class StageContext:
         return engine_of(self.campaign.settings, self.store.root)
 
     @property
+    def is_here(self) -> bool:
+        """Whether the engine is this machine."""
+        return self.campaign.settings.engine.kind == "local"
+
+    @property
     def queries(self) -> Queries:
         """SQL with the campaign's limits."""
         return Queries(self.campaign.settings.resources, self.campaign.spill)
@@ -71,7 +76,7 @@ class StageContext:
     def part_queries(self) -> Queries:
         """SQL of a part: on Spark one thread, for each core there has a job of its own."""
         resources = self.campaign.settings.resources
-        if self.campaign.settings.engine.kind == "spark":
+        if not self.is_here:
             resources = resources.model_copy(update={"threads": 1})
         return Queries(resources, self.campaign.spill)
 

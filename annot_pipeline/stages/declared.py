@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from annot_pipeline.contracts import DESCRIBING, GOLD
 from annot_pipeline.stages import compare, control, exports, gold, judgments, parsed_exports
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.unchanged_tasks import task_by_task
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,8 @@ STAGES: tuple[Stage, ...] = (
             "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
             "easl.trueskill_sd",
         ),
-        code_version="4",  # its facts are by task
-        work=task_by_task(gold.score_items_of_tasks),
+        code_version="5",  # in parts
+        work=gold.score_items_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -150,7 +149,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("comparisons", "not_compared"),
         settings=("easl.margin",),
-        code_version="3",
+        code_version="4",  # in parts, its facts by task
         work=gold.compare_outputs,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -170,12 +169,8 @@ STAGES: tuple[Stage, ...] = (
             "label_fits", "label_evidence",
         ),
         settings=("dawid_skene", "seed"),
-        code_version="9",  # a single class is never certain
-        work=task_by_task(
-            gold.infer_label_tables,
-            kinds={"controlled": ("categorical",)},
-            together=gold.calibrated_together,
-        ),
+        code_version="10",  # in parts
+        work=gold.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -228,8 +223,8 @@ STAGES: tuple[Stage, ...] = (
             "ranking", "standardize", "seed", "easl.gamma", "easl.epsilon", "easl.trueskill_mean",
             "easl.trueskill_sd",
         ),
-        code_version="2.3",  # its facts are by task
-        work=task_by_task(gold.rank_systems_of_tasks),
+        code_version="3",  # in parts
+        work=gold.rank_systems_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -246,10 +241,8 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="3",
-        work=task_by_task(
-            gold.measure_agreement_of_tasks, kinds={"controlled": ("categorical",)}
-        ),
+        code_version="4",  # in parts
+        work=gold.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -260,7 +253,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("judge_contradictions", "segment_contradictions", "comparison_times"),
         settings=(),
-        code_version="2",
+        code_version="3",  # in parts
         work=gold.describe_comparisons_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -18,8 +18,10 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
 from annot_pipeline.errors import counted
+from annot_pipeline.stages.calibration import chosen_together
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parts import PARTS, Facts, Part, in_parts, input_parts, write_part
+from annot_pipeline.stages.task_parts import TaskRows, of_tasks
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import (
@@ -36,16 +38,11 @@ if TYPE_CHECKING:
 
 def infer_label_tables(context: StageContext) -> Made:
     """Labels of all categorical tasks."""
-    from annot_pipeline.steps.infer_labels import infer_labels
-
-    tables, facts = infer_labels(
-        context.read("controlled", tasks=context.tasks_of("categorical")),
-        context.read("tasks"),
-        params=context.campaign.settings.dawid_skene_params,
-        calibration=context.campaign.settings.calibration_params,
-        seed=context.campaign.settings.seed,
-        progress=_now_and_then(context.progress),
+    choices, told = chosen_together(context)
+    made = of_tasks(
+        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices
     )
+    facts = made.facts | told
     if facts["items"]:
         n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
         context.progress(
@@ -58,16 +55,21 @@ def infer_label_tables(context: StageContext) -> Made:
             sum(row[name] for row in adjudications) for name in ("decided", "overridden")
         )
         context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
-    return Made(tables, facts)
+    return Made(made.tables, facts)
 
 
-def calibrated_together(inputs: Mapping[str, pa.Table]) -> list[str]:
-    """Tasks whose calibration rests on labels of the others among them."""
-    from annot_pipeline.methods.calibration_choice import chosen_together
-    from annot_pipeline.steps.label_tasks import label_tasks
+def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.steps.infer_labels import infer_labels
 
-    tasks = label_tasks(inputs["controlled"], inputs["tasks"])
-    return [tasks[place].name for place in chosen_together([task.codes for task in tasks])]
+    return infer_labels(
+        of["controlled"],
+        of["tasks"],
+        params=of.settings.dawid_skene_params,
+        calibration=of.settings.calibration_params,
+        seed=of.settings.seed,
+        together=of.given,
+        progress=_now_and_then(of.progress),
+    )
 
 
 def check_label_calibration(context: StageContext) -> Made:
@@ -150,32 +152,37 @@ def _tasks_and_items(context: StageContext) -> tuple[pa.Table, ListedItems, str]
 
 def score_items_of_tasks(context: StageContext) -> Made:
     """Scores of the items of all scalar tasks."""
-    from annot_pipeline.steps.score_items import score_items
-
-    table, facts = score_items(
-        context.read("standardized"),
-        context.read("tasks"),
-        settings=context.campaign.settings.easl,
-    )
-    n_scored = sum(facts["items_scored"].values())
+    made = of_tasks(context, _score_items, "standardized")
+    n_scored = sum(made.facts["items_scored"].values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")
-    return Made({"scores": table}, facts)
+    return made
+
+
+def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.steps.score_items import score_items
+
+    table, facts = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
+    return {"scores": table}, facts
 
 
 def compare_outputs(context: StageContext) -> Made:
     """Comparisons of all tasks that hold any."""
+    made = of_tasks(
+        context, _compare_outputs, "controlled", "standardized",
+        kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
+    )  # fmt: skip
+    n, ties = (sum(made.facts[name].values()) for name in ("comparisons", "ties"))
+    if n:
+        context.progress(f"{n:,} comparisons, {ties:,} of them ties")
+    return made
+
+
+def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
 
-    tables, facts = break_into_comparisons(
-        context.read("controlled", tasks=context.tasks_of("pairwise", "ranking")),
-        *map(context.read, ("standardized", "tasks", "item_rows")),
-        margin=context.campaign.settings.easl.margin,
-    )
-    if facts["comparisons"]:
-        n, ties = (sum(facts[name].values()) for name in ("comparisons", "ties"))
-        context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return Made(tables, facts)
+    names = ("controlled", "standardized", "tasks", "item_rows")
+    return break_into_comparisons(*map(of.__getitem__, names), margin=of.settings.easl.margin)
 
 
 def rank_outputs(context: StageContext) -> Made:
@@ -214,27 +221,32 @@ def plan_next_hits(context: StageContext) -> Made:
 
 def rank_systems_of_tasks(context: StageContext) -> Made:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
+    made = of_tasks(context, _rank_systems, "standardized", "comparisons")
+    return Made(made.tables, made.facts | {"alpha": context.campaign.settings.ranking.alpha})
+
+
+def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
     from annot_pipeline.steps.judgments_of_systems import judgments_of_systems
     from annot_pipeline.steps.rank_systems import rank_systems
 
-    settings = context.campaign.settings
+    settings = of.settings
     tables, facts = rank_systems(
-        context.read("standardized"),
-        context.read("tasks"),
+        of["standardized"],
+        of["tasks"],
         ranking=settings.ranking,
         standardize=settings.standardize,
         seed=settings.seed,
-        workers=settings.resources.workers,
-        progress=_now_and_then(context.progress),
+        workers=of.workers,
+        progress=_now_and_then(of.progress),
     )
     compared, compared_facts = rank_by_comparisons(
-        context.read("comparisons"),
+        of["comparisons"],
         ranking=settings.ranking,
         easl=settings.easl,
         seed=settings.seed,
-        segment_ranks=context.read("segment_ranks"),
-        progress=_now_and_then(context.progress),
+        segment_ranks=of["segment_ranks"],
+        progress=_now_and_then(of.progress),
     )
     whole = {
         name: pa.concat_tables([table, compared[name]]).sort_by(
@@ -243,38 +255,45 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
         for name, table in tables.items()
     }
     systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
-    return Made(whole, facts | compared_facts | systems | {"alpha": settings.ranking.alpha})
+    return whole, facts | compared_facts | systems
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
     """Agreement of the judges of all tasks."""
+    return of_tasks(
+        context, _measure_agreement, "controlled", "standardized", "judge_scores", "comparisons",
+        kinds={"controlled": ("categorical",)},
+    )  # fmt: skip
+
+
+def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     from annot_pipeline.steps.comparing.measure_preference_agreement import (
         measure_preference_agreement,
     )
     from annot_pipeline.steps.measure_agreement import measure_agreement
 
-    settings = context.campaign.settings
-    names = ("standardized", "control_pairs", "judge_tests", "judge_scores", "tasks")
-    labelled = context.read("controlled", tasks=context.tasks_of("categorical"))
+    settings = of.settings
+    names = (
+        "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
+    )  # fmt: skip
     table, facts = measure_agreement(
-        labelled,
-        *map(context.read, names),
+        *map(of.__getitem__, names),
         arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
-        workers=settings.resources.workers,
-        progress=_now_and_then(context.progress),
+        workers=of.workers,
+        progress=_now_and_then(of.progress),
     )
     rows, preference_facts = measure_preference_agreement(
-        context.read("comparisons"),
+        of["comparisons"],
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
-        progress=_now_and_then(context.progress),
+        progress=_now_and_then(of.progress),
     )
     of_preferences = AGREEMENT.of({n: [row[n] for row in rows] for n in AGREEMENT.schema.names})
     whole = pa.concat_tables([table, of_preferences])
     ordered = whole.sort_by([(name, "ascending") for name in AGREEMENT.key])
-    return Made({"agreement": ordered}, facts | preference_facts)
+    return {"agreement": ordered}, facts | preference_facts
 
 
 def set_judgments_aside(context: StageContext) -> Made:
@@ -290,9 +309,13 @@ def set_judgments_aside(context: StageContext) -> Made:
 
 def describe_comparisons_of_tasks(context: StageContext) -> Made:
     """Contradictions and times of all tasks that have comparisons."""
+    return of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+
+
+def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
 
-    return Made(*describe_comparisons(context.read("comparisons"), context.read("item_rows")))
+    return describe_comparisons(of["comparisons"], of["item_rows"])
 
 
 def describe_judges(context: StageContext) -> Made:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext, write_declared
 from annot_pipeline.storage.files import beside, remove_unfinished
+from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -76,7 +77,7 @@ class InputPart:
     files
         By table.
     tasks
-        Those that the first table names, in order.
+        Those that the tables name, in order.
     """
 
     files: Mapping[str, TableFile]
@@ -120,7 +121,10 @@ def input_parts(context: StageContext, *names: str) -> list[InputPart]:
     """The parts of tables that were made by the same parts."""
     tables = [context.inputs[name].files for name in names]
     return [
-        InputPart(dict(zip(names, files, strict=True)), tasks_in(files[0].path))
+        InputPart(
+            dict(zip(names, files, strict=True)),
+            sorted({task for file in files for task in tasks_in(file.path)}),
+        )
         for files in zip(*tables, strict=True)
     ]
 
@@ -174,6 +178,25 @@ def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
     return linked
 
 
+@dataclass(frozen=True)
+class KnownPart:
+    """A part that a result of the stage has: its files by table, and its facts."""
+
+    key: str
+    files: Mapping[str, TableFile]
+    facts: Facts
+
+
+def known_parts(result: StageResult | None) -> list[KnownPart]:
+    """The parts of a result, if there is one."""
+    files: dict[str, dict[str, TableFile]] = {}
+    for table, stored in result.tables.items() if result else ():
+        for file in stored.files:
+            files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
+    facts = result.facts.get(PARTS, {}) if result else {}
+    return [KnownPart(key, files[key], of) for key, of in facts.items() if key in files]
+
+
 def in_parts(
     context: StageContext, parts: Sequence[Part], *, at_once: int | None = None
 ) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
@@ -186,23 +209,17 @@ def in_parts(
     at_once
         How many are made side by side on one machine; as many as there are workers.
     """
-    latest = context.latest()
-    facts: Mapping[str, Facts] = latest.facts.get(PARTS, {}) if latest else {}
-    files: dict[str, dict[str, TableFile]] = {}
-    for table, stored in latest.tables.items() if latest else ():
-        for file in stored.files:
-            files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
-
-    known = {part.key for part in parts if part.key in facts and part.key in files}
+    latest = {part.key: part for part in known_parts(context.latest())}
+    known = {part.key: latest[part.key] for part in parts if part.key in latest}
     new = [part for part in parts if part.key not in known]
     jobs = [partial(part.make, context.folder, part.key) for part in new]
     done = dict(zip((part.key for part in new), context.engine.run(jobs, at_once), strict=True))
     remove_unfinished(context.folder)  # of machines that were lost
-    for key in known:
+    for key, part in known.items():
         linked = {
-            table: link_part(context.folder, table, key, file) for table, file in files[key].items()
+            table: link_part(context.folder, table, key, file) for table, file in part.files.items()
         }
-        done[key] = linked, facts[key]
+        done[key] = linked, part.facts
     in_order = {part.key: done[part.key] for part in parts}
     tables = {
         table: StoredTable(tuple(found[table] for found, _ in in_order.values()))

@@ -7,18 +7,20 @@ truth says of certainty (check_calibration).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
-from annot_pipeline.methods.dawid_skene import DawidSkeneResult
+from annot_pipeline.methods.calibration_choice import Choice, choose_together
+from annot_pipeline.methods.dawid_skene import DawidSkeneParams, DawidSkeneResult
 from annot_pipeline.methods.label_calibration import (
     Calibration,
     CalibrationParams,
     calibrate_batch,
+    early_fits,
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.predictive_checks import predictive_checks
@@ -38,10 +40,38 @@ def calibrate_labels(
     *,
     params: CalibrationParams,
     seed: int,
+    together: Mapping[str, Choice] | None = None,
 ) -> list[Calibration]:
-    """Calibrate every task; what is drawn depends on its name and the seed alone."""
+    """Calibrate every task; what is drawn depends on its name and the seed alone.
+
+    Parameters
+    ----------
+    names, tasks, fits
+        Of each task, its labels and its fit.
+    params, seed
+        What is chosen, and the seed of which labels are held out together.
+    together
+        What tasks chose together, where these tasks are not all there are (`choose`).
+    """
     seeds = [_stream(name, seed) for name in names]
-    return calibrate_batch(tasks, fits, params=params, seeds=seeds)
+    chosen = None if together is None else [together.get(name) for name in names]
+    return calibrate_batch(tasks, fits, params=params, seeds=seeds, together=chosen)
+
+
+def choose_together_by(
+    names: Sequence[str],
+    tasks: Sequence[LabelCodes],
+    *,
+    model: DawidSkeneParams,
+    params: CalibrationParams,
+    seed: int,
+) -> Choice:
+    """What tasks choose that choose together, by some of them; see `choose_together`."""
+    seeds = [_stream(name, seed) for name in names]
+    return choose_together(
+        tasks, seeds, pooling=params.given_pooling, temper=params.given_temper,
+        params=early_fits(model),
+    )  # fmt: skip
 
 
 def evidence_table(

@@ -5,7 +5,7 @@ What experts decided takes no part in the model; it is put in the place of label
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from annot_pipeline.contracts import (
     REAL,
     TEXT,
 )
+from annot_pipeline.methods.calibration_choice import Choice
 from annot_pipeline.methods.class_identity import ClassIdentity, class_identity
 from annot_pipeline.methods.dawid_skene import (
     DawidSkeneParams,
@@ -95,6 +96,7 @@ def infer_labels(
     params: DawidSkeneParams,
     calibration: CalibrationParams,
     seed: int,
+    together: Mapping[str, Choice] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Infer the labels of every categorical task.
@@ -110,6 +112,8 @@ def infer_labels(
         Settings of Dawid-Skene.
     calibration, seed
         How certainty is calibrated, and the seed of which labels are held out together.
+    together
+        What tasks chose together, where these are not all tasks of the campaign.
     progress
         Told what is going on.
 
@@ -136,7 +140,9 @@ def infer_labels(
     if progress:
         progress("Dawid-Skene: calibrating by labels that are held out")
     names, codes = [t.name for t in found], [t.codes for t in found]
-    calibrated = calibrate_labels(names, codes, fits, params=calibration, seed=seed)
+    calibrated = calibrate_labels(
+        names, codes, fits, params=calibration, seed=seed, together=together
+    )
     results = [
         _Labelled(t, f, v, class_identity(f.posterior, v), c, class_identity(c.fit.posterior, v))
         for t, f, v, c in zip(found, fits, votes, calibrated, strict=True)

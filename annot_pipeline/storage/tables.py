@@ -253,6 +253,17 @@ def read_unharmed(
     return read_table(table, columns or None, tasks)
 
 
+def read_as_written(file: TableFile) -> pa.Table:
+    """Read a file of the store, its columns of the types that were written.
+
+    Raises
+    ------
+    StoreError
+        The bytes are not those that were written.
+    """
+    return pa.concat_tables(read_groups(_checked(file), plain=True))
+
+
 def groups_unharmed(file: TableFile, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
     """Read a file of the store row group by row group; see `read_groups`.
 

@@ -195,14 +195,14 @@ def test_many_labels_are_chosen_by_some_of_them(monkeypatch):
     tasks = [crowd("correlated", seed, n_items=300)[0] for seed in (7, 8)]
     few = [crowd("spam", seed, n_items=60)[0] for seed in range(3)]
     _, found = calibrated(*tasks, *few)
-    assert seen == [[2_000, 2_000], [480, 480, 480]]
+    assert seen == [[480, 480, 480], [2_000, 2_000]]
     assert [of.choice.chosen_by for of in found] == ["task"] * 2 + ["tasks"] * 3
     assert [of.choice.n_labels for of in found] == [2_000] * 2 + [1_440] * 3
     assert found[0].evidence.n_labels == 2_400  # of all
     monkeypatch.setattr(calibration_choice, "MOST_CHOSEN_BY", 2_000)
     seen.clear()
     _, found = calibrated(*tasks, *few)
-    assert seen == [[2_000], [1_000, 480, 480, 480]]
+    assert seen == [[1_000, 480, 480, 480], [2_000]]
     assert [of.choice.chosen_by for of in found] == ["task"] + ["tasks"] * 4
 
 

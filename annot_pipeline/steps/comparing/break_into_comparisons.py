@@ -72,7 +72,8 @@ def break_into_comparisons(
     Returns
     -------
     tables, facts
-        ``comparisons`` (`comparisons.COMPARISONS`), ``not_compared`` (`comparisons.LEFT_OUT`).
+        ``comparisons`` (`comparisons.COMPARISONS`), ``not_compared`` (`comparisons.LEFT_OUT`);
+        facts are by task.
     """
     kinds = {row["task"]: row["kind"] for row in tasks.to_pylist()}
     counted = judgments.filter(
@@ -105,18 +106,20 @@ def break_into_comparisons(
             *unplaced,
         ]
     )
+    left_out = left_out.sort_by([(name, "ascending") for name in LEFT_OUT.names])
+    n_comparisons = _count(table["task"])
     facts = {
-        "comparisons": _count(table["task"]),
+        "comparisons": n_comparisons,
         "ties": _count(table.filter(pc.equal(table["outcome"], 0))["task"]),
-        "without_comparisons": sorted(
-            task
-            for task, kind in kinds.items()
-            if kind in ("pairwise", "ranking") and task not in _count(table["task"])
-        ),
-        "ranked": ranked.num_rows,
-        "left_out": placed.alone.num_rows + unranked.num_rows,
-        "compared": valued.num_rows + pairs.num_rows,
-        "unplaced": sum(part.num_rows for part in unplaced),
+        "without_comparisons": {
+            task: task not in n_comparisons
+            for task, kind in sorted(kinds.items())
+            if kind in ("pairwise", "ranking")
+        },
+        "ranked": _count(ranked["task"]),
+        "left_out": _count(placed.alone["task"], unranked["task"]),
+        "compared": _count(valued["task"], pairs["task"]),
+        "unplaced": _count(*(part["task"] for part in unplaced)),
         "repeated_outputs": _repeated(valued),
     }
     return {"comparisons": table, "not_compared": left_out}, facts
@@ -143,8 +146,8 @@ def _one_a_ranking(ranked: pa.Table) -> pa.Table:
     return ranked.set_column(ranked.schema.get_field_index("ranking"), "ranking", ranking)
 
 
-def _repeated(ranked: pa.Table) -> list[str]:
-    """Outputs that stand twice in one ranking with different ranks: their mean counts."""
+def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
+    """Outputs that stand twice in one ranking with different ranks, by task: their mean counts."""
     keys = ("task", "judge", "ranking", "hit", "segment", "item")
     group = np.zeros(ranked.num_rows, np.int64)
     for name in keys:
@@ -153,8 +156,11 @@ def _repeated(ranked: pa.Table) -> list[str]:
     found = index_pairs(group, np.unique(place.to_numpy(), return_inverse=True)[1].reshape(-1))
     twice = np.bincount(found.first, minlength=1) > 1
     first = np.unique(group, return_index=True)[1]
-    names = ranked["item"].cast(TEXT).take(pa.array(first[np.flatnonzero(twice[: first.size])]))
-    return sorted(set(names.to_pylist()))
+    rows = ranked.select(["task", "item"]).take(pa.array(first[twice[: first.size]]))
+    names: dict[str, set[str]] = {}
+    for row in rows.to_pylist():
+        names.setdefault(row["task"], set()).add(row["item"])
+    return {task: sorted(items) for task, items in sorted(names.items())}
 
 
 def _of(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
@@ -162,8 +168,10 @@ def _of(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
     return rows.filter(is_any(rows["task"], names))
 
 
-def _count(tasks: pa.ChunkedArray) -> dict[str, int]:
-    counts = pc.value_counts(tasks.cast(TEXT)).to_pylist()
+def _count(*tasks: pa.ChunkedArray) -> dict[str, int]:
+    """Rows by task, of one column or several."""
+    named = pa.chunked_array([part for column in tasks for part in column.cast(TEXT).chunks], TEXT)
+    counts = pc.value_counts(named).to_pylist()
     return {row["values"]: row["counts"] for row in sorted(counts, key=lambda row: row["values"])}
 
 

@@ -1,0 +1,120 @@
+"""What categorical tasks choose together for the calibration of their labels, whatever their part.
+
+A task with few labels is calibrated by what labels of all such tasks say (calibration_choice), so
+this is found before any part is made, and given to each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.parts import Facts, InputPart, input_parts
+from annot_pipeline.steps.hash_values import hash_values
+from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+
+if TYPE_CHECKING:
+    from annot_pipeline.methods.calibration_choice import Choice
+    from annot_pipeline.steps.label_tasks import LabelTask
+
+SIZES = "predictable_labels"
+"""The fact that holds predictable labels of tasks, by the hash of the file of their judgments."""
+TOGETHER = "chosen_together"
+"""The fact that holds the choice, and the hash of the labels that it was made by."""
+COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
+
+Labels = tuple[TableFile, pa.Table]
+"""A file of judgments, and rows of ``tasks``: those of its categorical tasks that are wanted."""
+
+
+def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
+    """What tasks choose with others, by task; and facts by which a later build knows it."""
+    from annot_pipeline.methods.calibration_choice import by_whom, large_and_others
+
+    params = context.campaign.settings.calibration_params
+    if params.given_pooling is not None and params.given_temper is not None:
+        return {}, {}
+    tasks = context.read("tasks")
+    tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
+    parts = input_parts(context, "controlled")
+    latest = context.latest()
+    by_file = _sizes_by_file(context, parts, tasks, latest.facts.get(SIZES, {}) if latest else {})
+    sizes = {task: n for of in by_file.values() for task, n in of.items()}
+    names = sorted(sizes)
+    _, together = large_and_others(np.array([sizes[name] for name in names], np.int64))
+    others = [names[place] for place in together]
+    asked = [others[place] for place in by_whom([sizes[name] for name in others])]
+    labels = [_labels(of, tasks, asked) for of in parts if {*asked}.intersection(of.tasks)]
+    known = latest.facts.get(TOGETHER) if latest else None
+    choose = partial(_choose, labels, asked, context.campaign.settings, known)
+    [(choice, told)] = context.engine.run([choose]) if asked else [choose()]
+    return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
+
+
+def _labels(of: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
+    named = [task for task in of.tasks if task in names]
+    return of.files["controlled"], tasks.filter(is_any(tasks["task"], named))
+
+
+def _sizes_by_file(
+    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Facts
+) -> dict[str, dict[str, int]]:
+    """Predictable labels of tasks, by file; those of files that were there before are known."""
+    labels = {of.files["controlled"].sha256: _labels(of, tasks, of.tasks) for of in parts}
+    files = {sha256: of for sha256, of in labels.items() if of[1].num_rows}
+    new = [sha256 for sha256 in files if sha256 not in known]
+    jobs = [partial(_sizes, files[sha256]) for sha256 in new]
+    found = {**known, **dict(zip(new, context.engine.run(jobs), strict=True))}
+    return {sha256: found[sha256] for sha256 in files}
+
+
+def _sizes(labels: Labels) -> dict[str, int]:
+    """Predictable labels of the tasks of a file."""
+    from annot_pipeline.methods.held_out_labels import n_predictable
+
+    return {task.name: n_predictable(task.codes) for task in _read(labels)[1]}
+
+
+def _choose(
+    labels: Sequence[Labels], names: Sequence[str], settings: Campaign, known: Facts | None
+) -> tuple[Choice, Facts]:
+    """The choice of some tasks, in the order of ``names``; as it was for the same labels."""
+    from annot_pipeline.methods.calibration_choice import Choice
+    from annot_pipeline.steps.calibrate_labels import choose_together_by
+
+    read = [_read(of) for of in labels]
+    made_of = hash_values([rows for rows, _ in read])
+    if known and known["made_of"] == made_of:
+        told: Facts = {name: np.nan if of is None else of for name, of in known["choice"].items()}
+        return Choice(**told), known
+    codes = {task.name: task.codes for _, found in read for task in found}
+    choice = choose_together_by(
+        names,
+        [codes[name] for name in names],
+        model=settings.dawid_skene_params,
+        params=settings.calibration_params,
+        seed=settings.seed,
+    )
+    plain: Mapping[str, Any] = {
+        name: None if of != of else of for name, of in asdict(choice).items()
+    }
+    return choice, {"made_of": made_of, "choice": plain}
+
+
+def _read(labels: Labels) -> tuple[pa.Table, list[LabelTask]]:
+    """Judgments of the tasks that are wanted, and their labels."""
+    from annot_pipeline.steps.label_tasks import label_tasks
+
+    file, tasks = labels
+    names = tasks["task"].to_pylist()
+    rows = read_unharmed(StoredTable((file,)), COLUMNS, names)
+    rows = rows.filter(is_any(rows["task"], names))
+    return rows, label_tasks(rows, tasks)
