@@ -28,7 +28,9 @@ from annot_pipeline.published_settings import SHORTEST_NAME
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import read_table
 
-STAGES_NEEDED = ("archive_exports", "read_records", "settle_judgments", "control_judges")
+STAGES_NEEDED = (
+    "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
+)  # fmt: skip
 EXAMPLES = 3
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from annot_pipeline.config import Quality
 from annot_pipeline.contracts import FATES, fates_text
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parts import (
@@ -22,25 +23,76 @@ from annot_pipeline.stages.parts import (
 )
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
-from annot_pipeline.storage.tables import StoredTable, TableFile, groups_unharmed, read_table
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import StoredTable, TableFile, groups_unharmed, read_unharmed
+
+COUNTED = ("used", "control")
+"""Fates of judgments, before judge control, that it looks at."""
+
+SCORED = ("task", "judge_id", "control", "criterion", "score", "fate")
+"""What a test of all scores reads."""
+
+TESTED = {
+    "controls_met": ("task", "judge_id", "control"),
+    "control_pairs": (
+        "task", "judge_id", "control", "criterion", "score", "ordinary_score", "reason",
+        "in_control",
+    ),
+    "known_answers": ("task", "judge_id", "label", "truth", "n_classes", "reason"),
+}  # fmt: skip
+"""What tests of judges read."""
+
+
+def pair_controls(context: StageContext) -> Made:
+    """Controls with the judgments that they are compared with; both are of one task."""
+    tasks, listed = context.read("tasks"), context.read("item_rows")
+    truths = hash_values([listed])
+    parts = []
+    for of in input_parts(context, "settled"):
+        told = tasks.filter(is_any(tasks["task"], of.tasks))
+        pair = partial(
+            _pair, context.part_queries, of.files["settled"], told, context.inputs["item_rows"]
+        )
+        parts.append(Part([of.hashes, told.to_pylist(), truths], pair))
+    tables, by_part = in_parts(context, parts, at_once=1)  # a query works on all cores
+    return Made(tables, {PARTS: by_part})
+
+
+def _pair(
+    queries: Queries,
+    settled: TableFile,
+    tasks: pa.Table,
+    listed: StoredTable,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Pair the controls of some tasks."""
+    from annot_pipeline.steps.control_judges import orient_pairs
+
+    inputs = {"judgments": StoredTable((settled,)), "tasks": tasks, "item_rows": listed}
+    made = {}
+    for name, query in (
+        ("control_pairs", "control/pairs"),
+        ("known_answers", "control/known_answers"),
+        ("controls_met", "control/controls_met"),
+    ):
+        made[name] = queries.table(query, inputs)
+    made["control_pairs"] = orient_pairs(made["control_pairs"], tasks)
+    return {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in made.items()
+    }, {}
 
 
 def control_judges_of_campaign(context: StageContext) -> Made:
-    """Pair controls, test judges, and set the judgments of those who fail apart."""
-    from annot_pipeline.steps.control_judges import control_judges
-
-    quality, queries = context.campaign.settings.quality, context.queries
-    settled = context.inputs["settled"]
-    tasks = context.read("tasks")
-    inputs = {"judgments": settled, "tasks": tasks}
-    listed = {"item_rows": context.read("item_rows")}
-    answers = queries.table("control/known_answers", inputs | listed)
-    columns = ["task", "judge_id", "control", "criterion", "score", "fate"]
+    """Test judges, and set the judgments of those who fail apart."""
+    queries, tasks = context.queries, context.read("tasks")
     parts = input_parts(context, "settled")
-    tables, facts = control_judges(
-        read_table(settled, columns), _pairs(context, parts, tasks), answers, tasks, quality=quality
+    stored = {name: context.inputs[name] for name in TESTED}
+    test = partial(
+        _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
     )
-    controlled, by_part = with_verdicts(context, parts, tables["judge_tests"])
+    [(tests, facts)] = context.engine.run([test])
+    controlled, by_part = with_verdicts(context, parts, tests)
     accounting = queries.table(
         "audit/accounting",
         {"judgments": controlled["controlled"], "record_files": context.read("record_files")},
@@ -52,24 +104,27 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     if facts["judges_dropped"]:
         context.progress(f"after judge control: {fates_text(fates)}")
     facts |= {
-        "records": settled.rows,
+        "records": context.inputs["settled"].rows,
         "fates": fates,
         "files": accounting,
         "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
     }
-    facts[PARTS] = by_part
-    return Made({**tables, **controlled, "known_answers": answers}, facts)
+    return Made({"judge_tests": tests, **controlled}, facts | {PARTS: by_part})
 
 
-def _pairs(context: StageContext, parts: Sequence[InputPart], tasks: pa.Table) -> pa.Table:
-    """Controls with the judgments that they are compared with; both are of one task."""
-    scalar = {*context.tasks_of("scalar")}
-    inputs = [
-        StoredTable((part.files["settled"],)) for part in parts if scalar.intersection(part.tasks)
-    ] or [StoredTable((parts[0].files["settled"],))]
-    return pa.concat_tables(
-        context.queries.table("control/pairs", {"judgments": of, "tasks": tasks}) for of in inputs
-    )
+def _test(
+    stored: Mapping[str, StoredTable], settled: StoredTable, tasks: pa.Table, quality: Quality
+) -> tuple[pa.Table, Facts]:
+    """Test the judges of all tasks; scores are read only where a test takes all of them."""
+    from annot_pipeline.steps.control_judges import control_judges, with_degraded_copies
+
+    met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    pooled = quality.contrast == "pooled" and quality.test not in ("known_answer", "none")
+    taken = sorted(with_degraded_copies(met)) if pooled else []
+    scores = read_unharmed(settled, SCORED, taken)
+    scores = scores.filter(is_any(scores["task"], taken))
+    scores = scores.filter(is_any(scores["fate"], COUNTED))
+    return control_judges(met, pairs, answers, tasks, scores, quality=quality)
 
 
 def with_verdicts(

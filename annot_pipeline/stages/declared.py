@@ -87,14 +87,27 @@ STAGES: tuple[Stage, ...] = (
         kinds=frozenset({"parquet", "duckdb"}),
     ),
     Stage(
+        "pair_controls",
+        "Pairs each control with the judgment it is compared with; finds known answers.",
+        inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
+        outputs=("control_pairs", "known_answers", "controls_met"),
+        settings=(),
+        code_version="1",
+        work=control.pair_controls,
+        kinds=frozenset({"parquet", "duckdb"}),
+    ),
+    Stage(
         "control_judges",
         "Tests every judge by controls; the judgments of those who fail count no more.",
-        inputs={"settled": (), "tasks": (), "item_rows": (), "record_files": ()},
-        outputs=("controlled", "judge_tests", "control_pairs", "known_answers"),
+        inputs={
+            "settled": (), "tasks": (), "record_files": (), "control_pairs": (),
+            "known_answers": (), "controls_met": (),
+        },
+        outputs=("controlled", "judge_tests"),
         settings=("quality",),
-        code_version="4",
+        code_version="5",  # pairs are made before
         work=control.control_judges_of_campaign,
-        kinds=frozenset({"parquet", "duckdb", "numpy"}),
+        kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
         "standardize_scores",

@@ -261,8 +261,8 @@ def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
 def measure_agreement_of_tasks(context: StageContext) -> Made:
     """Agreement of the judges of all tasks."""
     return of_tasks(
-        context, _measure_agreement, "controlled", "standardized", "judge_scores", "comparisons",
-        kinds={"controlled": ("categorical",)},
+        context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
+        "comparisons", kinds={"controlled": ("categorical",)},
     )  # fmt: skip
 
 

@@ -87,38 +87,38 @@ class _Units:
 
 
 def control_judges(
-    judgments: pa.Table,
+    met: pa.Table,
     pairs: pa.Table,
     answers: pa.Table,
     tasks: pa.Table,
+    scores: pa.Table,
     *,
     quality: Quality,
-) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+) -> tuple[pa.Table, dict[str, Any]]:
     """Test the judges.
 
     Parameters
     ----------
-    judgments
-        ``task``, ``judge_id``, ``control``, ``criterion``, ``score``, ``fate`` so far.
+    met
+        As sql/control/controls_met.sql gives it.
     pairs
-        As sql/control/pairs.sql gives them.
+        As `orient_pairs` gives them.
     answers
         As sql/control/known_answers.sql gives them.
     tasks
         ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
+    scores
+        ``task``, ``judge_id``, ``control``, ``criterion``, ``score`` of judgments that count, of
+        tasks with degraded copies; looked at where the contrast is ``pooled``.
     quality
         Which test of which contrast, and what follows from it.
 
     Returns
     -------
-    tables, facts
-        ``judge_tests``, a row a task and judge; ``control_pairs``, the pairs with their scores
-        turned so that more is better, and whether their criterion is ``in_control``.
+    judge_tests, facts
+        A row a task and judge.
     """
-    pairs = _oriented(pairs, tasks)
-    fates = pa.array(["used", "control"], TEXT)
-    counted = judgments.filter(is_any(judgments["fate"], fates))
-    units = _units(counted, quality)
+    units = _units(met, quality)
     known = answers.filter(pc.is_null(answers["reason"]))
     right = pc.equal(known["label"].cast(TEXT), known["truth"].cast(TEXT)).to_numpy()
     floor = quality.known_accuracy
@@ -136,7 +136,7 @@ def control_judges(
         )
         sampled = set(answers["task"].to_pylist())
     else:
-        test, sampled = _test_scores(counted, pairs, tasks, units, quality)
+        test, sampled = _test_scores(met, pairs, tasks, scores, units, quality)
     verdict, reason, p_adjusted = _decide(test, _is_controlled(units, sampled), quality)
     drop = verdict == FAILED
     if quality.undetermined == "drop":
@@ -171,12 +171,23 @@ def control_judges(
         },
         schema=JUDGE_TESTS,
     )
-    tables = {"judge_tests": table, "control_pairs": pairs}
-    return tables, _facts(verdict, drop, test, pairs, answers, quality)
+    return table, _facts(verdict, drop, test, pairs, answers, quality)
 
 
-def _oriented(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
-    """Pairs with oriented scores; a control without its pair has no ordinary score."""
+def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
+    """Pairs of controls with scores turned so that more is better.
+
+    Parameters
+    ----------
+    pairs
+        As sql/control/pairs.sql gives them; a control without its pair has no ordinary score.
+    tasks
+        ``task``, ``scale_low``, ``scale_high``, ``criteria``.
+
+    Returns
+    -------
+    The same, with whether the criterion is ``in_control``.
+    """
     of = {
         name: orient_scores(
             pairs.select(["task", "criterion"]).append_column(
@@ -193,8 +204,14 @@ def _oriented(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
     return pairs.append_column("in_control", pa.array(of["score"].in_control))
 
 
-def _units(counted: pa.Table, quality: Quality) -> _Units:
-    task, judge = index(counted["task"]), index(counted["judge_id"])
+def with_degraded_copies(met: pa.Table) -> set[str]:
+    """Tasks of which judges met degraded copies."""
+    degraded = met.filter(is_any(met["control"], ("bad_reference",)))
+    return set(pc.unique(degraded["task"]).to_pylist())
+
+
+def _units(met: pa.Table, quality: Quality) -> _Units:
+    task, judge = index(met["task"]), index(met["judge_id"])
     pairs = index_pairs(task.codes, judge.codes)
     if quality.scope == "task":
         return _Units(pairs, task, judge, np.arange(pairs.first.size), pairs.first.size)
@@ -207,14 +224,18 @@ def _place(column: pa.ChunkedArray, names: Index) -> Codes:
 
 
 def _test_scores(
-    counted: pa.Table, pairs: pa.Table, tasks: pa.Table, units: _Units, quality: Quality
+    met: pa.Table,
+    pairs: pa.Table,
+    tasks: pa.Table,
+    scores: pa.Table,
+    units: _Units,
+    quality: Quality,
 ) -> tuple[GroupedTest, set[str]]:
     """The test of every unit, and the tasks that hold the controls it needs."""
-    degraded = counted.filter(is_any(counted["control"], ("bad_reference",)))
-    sampled = set(pc.unique(degraded["task"]).to_pylist()) & set(_scalar(tasks))
+    sampled = with_degraded_copies(met) & set(_scalar(tasks))
     points = _points(tasks, sampled, quality)
     if quality.contrast == "pooled":
-        both = (_scores(counted, c, tasks, units, points) for c in ("none", "bad_reference"))
+        both = (_scores(scores, c, tasks, units, points) for c in ("none", "bad_reference"))
         ordinary, copies = both
         # scores of tasks and criteria in which the judge saw no degraded copy are another matter
         beside = np.isin(ordinary.group, copies.group)
@@ -276,17 +297,17 @@ def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, S
 
 
 def _scores(
-    counted: pa.Table, control: str, tasks: pa.Table, units: _Units, points: dict[str, Scale]
+    scored: pa.Table, control: str, tasks: pa.Table, units: _Units, points: dict[str, Scale]
 ) -> _Scores:
     """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
-    rows = counted.select(["task", "judge_id", "control", "criterion", "score"])
+    rows = scored.select(["task", "judge_id", "control", "criterion", "score"])
     rows = rows.filter(is_any(rows["control"], (control,)))
     rows = rows.filter(is_any(rows["task"], list(points)))
     oriented = orient_scores(rows, tasks)
     rows = rows.filter(pa.array(oriented.in_control))
     zero, unit = _by_task(rows, points)
     score = (oriented.score[oriented.in_control] - zero) / unit
-    criteria = pc.unique(counted["criterion"].cast(TEXT))
+    criteria = pc.unique(scored["criterion"].cast(TEXT))
     criterion = pc.fill_null(pc.index_in(rows["criterion"].cast(TEXT), criteria), 0).to_numpy()
     pair = units.pair(rows)
     return _Scores(units.of_pair[pair], pair * (len(criteria) + 1) + criterion, score)

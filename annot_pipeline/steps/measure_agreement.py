@@ -48,7 +48,7 @@ def measure_agreement(
     standardized, judge_scores
         As `standardize_scores` gives them.
     pairs
-        ``control_pairs``, as `control_judges` gives them.
+        ``control_pairs``, as `orient_pairs` gives them.
     judge_tests
         As `control_judges` gives it.
     tasks

@@ -11,6 +11,7 @@ from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
 from annot_pipeline.audit.diff.releases import Diff
 from annot_pipeline.pipeline import MAKER
 from annot_pipeline.stages.context import Made
+from annot_pipeline.storage.tables import read_table
 
 HEAD = "task,item,judge,label\n"
 FIELDS = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
@@ -208,7 +209,7 @@ def other_code():
 
     def work(context) -> Made:
         made = was["work"](context)
-        labels = made.tables["labels"]
+        labels = read_table(made.tables["labels"])
         at = labels.schema.get_field_index("probability")
         halved = [p / 2 for p in labels["probability"].to_pylist()]
         halved = labels.set_column(at, labels.schema.field(at), [halved])

@@ -231,7 +231,9 @@ def test_the_chain_holds_what_the_answer_came_from(votes):
     runs = {run["stage"]: run for run in votes.publication.release.manifest["runs"]}
     (found,) = asked(votes, "i1")
     stages = [run["stage"] for run in found["chain"]]
-    assert stages[:4] == ["archive_exports", "read_records", "settle_judgments", "control_judges"]
+    assert stages[:5] == [
+        "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
+    ]  # fmt: skip
     assert {"infer_labels", "list_judgments", "trace_lineage"} < set(stages)
     assert not {"rank_systems", "measure_agreement", "plan_hits", "score_items"} & set(stages)
     made: dict[str, str] = {}

@@ -95,7 +95,7 @@ def test_a_changed_method_is_named_as_other_code(campaign, monkeypatch):
 
     def other_work(context):
         made = stage.work(context)
-        labels = made.tables["labels"]
+        labels = read_table(made.tables["labels"])
         place = labels.schema.get_field_index("probability")
         half = pa.array(np.full(labels.num_rows, 0.5), labels.schema.field(place).type)
         tables = dict(made.tables) | {
