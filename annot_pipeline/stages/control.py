@@ -21,10 +21,21 @@ from annot_pipeline.stages.parts import (
     link_part,
     write_part,
 )
+from annot_pipeline.steps.account_records import COLUMNS as ACCOUNTED
+from annot_pipeline.steps.account_records import account, whole_account
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.queries import Queries
-from annot_pipeline.storage.tables import StoredTable, TableFile, groups_unharmed, read_unharmed
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    groups_unharmed,
+    read_groups,
+    read_unharmed,
+)
+
+ACCOUNT = "account"
+"""The fact of a part that tells what became of its records, by export."""
 
 COUNTED = ("used", "control")
 """Fates of judgments, before judge control, that it looks at."""
@@ -85,7 +96,7 @@ def _pair(
 
 def control_judges_of_campaign(context: StageContext) -> Made:
     """Test judges, and set the judgments of those who fail apart."""
-    queries, tasks = context.queries, context.read("tasks")
+    tasks = context.read("tasks")
     parts = input_parts(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
     test = partial(
@@ -93,10 +104,9 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     )
     [(tests, facts)] = context.engine.run([test])
     controlled, by_part = with_verdicts(context, parts, tests)
-    accounting = queries.table(
-        "audit/accounting",
-        {"judgments": controlled["controlled"], "record_files": context.read("record_files")},
-    ).to_pylist()
+    accounting = whole_account(
+        context.read("record_files").to_pylist(), (of[ACCOUNT] for of in by_part.values())
+    )
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     if facts["judges_in_control"]:
         found = ", ".join(f"{n} {verdict}" for verdict, n in facts["verdicts"].items() if n)
@@ -107,7 +117,7 @@ def control_judges_of_campaign(context: StageContext) -> Made:
         "records": context.inputs["settled"].rows,
         "fates": fates,
         "files": accounting,
-        "unaccounted": [row["source_file"] for row in accounting if not _adds_up(row)],
+        "unaccounted": [row["source_file"] for row in accounting if not row["adds_up"]],
     }
     return Made({"judge_tests": tests, **controlled}, facts | {PARTS: by_part})
 
@@ -147,13 +157,9 @@ def _apply(
     from annot_pipeline.steps.apply_verdicts import apply_verdicts
 
     if not dropped.num_rows:
-        return {"controlled": link_part(folder, "controlled", key, settled)}, {}
-    made = write_part(
-        folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(settled), dropped)
-    )
-    return {"controlled": made}, {}
-
-
-def _adds_up(row: Mapping[str, int]) -> bool:
-    fates = sum(row[fate] for fate in FATES)
-    return row["rows"] == row["rows_read"] and row["records"] == row["records_read"] == fates
+        made = link_part(folder, "controlled", key, settled)
+    else:
+        made = write_part(
+            folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(settled), dropped)
+        )
+    return {"controlled": made}, {ACCOUNT: account(read_groups(made.path, ACCOUNTED))}

@@ -80,9 +80,9 @@ STAGES: tuple[Stage, ...] = (
         "settle_judgments",
         "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
         inputs={"record_files": ()},
-        outputs=("settled", "tasks"),
+        outputs=("settled", "tasks", "names"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="8",
+        code_version="9",  # its parts are accounted for, and name names
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),

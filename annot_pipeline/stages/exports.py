@@ -52,6 +52,8 @@ RECORD_FILES = pa.schema(
         ("rows", INT),
         ("records", INT),
         ("ignored", TEXT),
+        ("rows_with_records", INT),
+        ("row_sum", INT),
     ]
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -15,13 +16,25 @@ from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parsed_exports import ANY_RECORD
-from annot_pipeline.stages.parts import PARTS, Facts, Part, cut, in_parts, placed_part
+from annot_pipeline.stages.parts import PARTS, Facts, Part, cut, in_parts, placed_part, write_part
+from annot_pipeline.steps.account_records import COLUMNS as ACCOUNTED
+from annot_pipeline.steps.account_records import account, whole_account
 from annot_pipeline.steps.indexing import is_any
-from annot_pipeline.steps.look_alikes import look_alikes
+from annot_pipeline.steps.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym
 from annot_pipeline.storage.queries import Queries, Tasks
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_table, write_table
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    read_groups,
+    read_table,
+    write_table,
+)
+
+ACCOUNT = "account"
+AUDIT = "audit"
+"""The fact of a part that tells what people want to know of it."""
 
 
 def settle_judgments(context: StageContext) -> Made:
@@ -56,20 +69,19 @@ def settle_judgments(context: StageContext) -> Made:
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
     tables, by_part = in_parts(context, parts, at_once=at_once)
-    settled = tables["settled"]
-    accounting = queries.table(
-        "audit/accounting", {"judgments": settled, "record_files": record_files}
-    ).to_pylist()
+    audits = [facts[AUDIT] for facts in by_part.values()]
+    accounting = whole_account(record_files.to_pylist(), (of[ACCOUNT] for of in audits))
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
-    n_records = settled.rows
+    n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
+    [alike] = context.engine.run([partial(_all_look_alikes, tables["names"])])
     facts = {
         PARTS: by_part,
         "records": n_records,
         "fates": fates,
         "files": accounting,
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": _rejections(queries, settled, record_files),
+        "rejections": _rejections(audits, tables["settled"], accounting),
         "ambiguous_tasks": ambiguous,
         "unused_task_settings": unused_settings(tasks, settings.tasks),
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
@@ -79,17 +91,12 @@ def settle_judgments(context: StageContext) -> Made:
             if row["assumed_low"] is not None
         ],
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
-        "look_alikes": _all_look_alikes(queries, settled),
-        "superseded_by_order": queries.table(
-            "audit/superseded_by_order", {"judgments": settled}
-        ).to_pylist()
-        if fates["superseded"]
-        else [],
+        "look_alikes": alike,
+        "superseded_by_order": _superseded_by_order(audits),
         "experts_disagree": [
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
-            for row in queries.table(
-                "audit/expert_disagreements", {"judgments": settled, "record_files": record_files}
-            ).to_pylist()
+            for of in audits
+            for row in of["experts_disagree"]
         ],
     }
     return Made({**tables, "tasks": tasks}, facts)
@@ -145,7 +152,30 @@ def _settle(
         of=("records",),
     ) as rows:
         settled = placed_part(folder, "settled", key, lambda path: write_table(path, rows))
-    return {"settled": settled}, {}
+    named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
+    named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
+    names = write_part(folder, "names", key, partial(iter, [names_of(named)]))
+    return {"settled": settled, "names": names}, {AUDIT: _audit(queries, settled, ordered)}
+
+
+def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Facts:
+    """What people want to know of the records of a part."""
+    accounts = account(read_groups(settled.path, ACCOUNTED))
+    fates = {fate for fate in FATES for row in accounts if row[fate]}
+    inputs = {"judgments": settled.path, "record_files": record_files}
+
+    def told(query: str, *of: str) -> list[dict[str, Any]]:
+        if not fates.intersection(of):
+            return []
+        rows: list[dict[str, Any]] = queries.table(f"audit/{query}", inputs).to_pylist()
+        return rows
+
+    return {
+        ACCOUNT: accounts,
+        "rejections": told("rejections", "rejected"),
+        "superseded_by_order": told("superseded_by_order", "superseded"),
+        "experts_disagree": told("expert_disagreements", "adjudication"),
+    }
 
 
 def _filenames(files: pa.Table) -> list[str]:
@@ -161,35 +191,55 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
     return pa.table({"judge": pa.array(judges, TEXT), "judge_id": pa.array(public, TEXT)})
 
 
+def _superseded_by_order(audits: Sequence[Facts]) -> list[dict[str, Any]]:
+    """Answers that gave way by the order of files alone, by both files."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in (row for of in audits for row in of["superseded_by_order"]):
+        found[row["file"], row["over"]] += row["records"]
+    in_order = sorted(found, key=lambda pair: (-found[pair], *pair))
+    return [{"file": file, "over": over, "records": found[file, over]} for file, over in in_order]
+
+
 def _rejections(
-    queries: Queries, judgments: StoredTable, record_files: pa.Table
+    audits: Sequence[Facts], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Why records were rejected, with the values that were met, the most frequent first."""
-    inputs = {"judgments": judgments, "record_files": record_files}
-    rows: list[dict[str, Any]] = queries.table("audit/rejections", inputs).to_pylist()
-    if not rows:
-        return rows
-    records = read_table(judgments, ["fate", "reason"])
-    reasons = records.filter(pc.equal(records["fate"], "rejected"))["reason"].cast(TEXT)
-    counts = {row["values"]: row["counts"] for row in pc.value_counts(reasons).to_pylist()}
+    place = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in (row for of in audits for row in of["rejections"]):
+        kinds.setdefault(row["kind"], []).append(row)
+    if not kinds:
+        return []
+    counts: Counter[str] = Counter()
+    for rows in read_groups(judgments, ["fate", "reason"]):
+        reasons = rows.filter(pc.equal(rows["fate"].cast(TEXT), "rejected"))["reason"].cast(TEXT)
+        counts.update({row["values"]: row["counts"] for row in reasons.value_counts().to_pylist()})
     values: dict[str, list[str]] = {}
     for reason in sorted(counts, key=lambda reason: (-counts[reason], reason)):
         kind, _, value = reason.partition(": ")
         values.setdefault(kind, []).append(value)
-    return [
-        row | {"reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; "))))}
-        for row in rows
-        for kind in [row["kind"]]
-    ]
+    found = []
+    for kind, of in kinds.items():
+        first = min(of, key=lambda r: (place[r["source_order"], r["source_file"]], r["source_row"]))
+        found.append({
+            "kind": kind,
+            "records": sum(row["records"] for row in of),
+            "reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; ")))),
+            "example": f"{first['source_file']} row {first['source_row']}",
+        })  # fmt: skip
+    return sorted(found, key=lambda row: (-row["records"], row["kind"]))
 
 
-def _all_look_alikes(queries: Queries, judgments: StoredTable) -> list[str]:
+def _all_look_alikes(names: StoredTable) -> list[str]:
     """Look-alike names, by what they name; a judge's own name is not told."""
-    names: dict[str, list[str]] = {}
-    for row in queries.table("audit/distinct_names", {"judgments": judgments}).to_pylist():
-        names.setdefault(row["what"], []).append(row["name"])
+    hashes = ["what", "name_hash", "appearance_hash"]
+    alike = may_be_alike(read_groups(names, hashes))
+    found: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
+    for rows in read_groups(names) if len(alike) else ():
+        for row in rows.filter(pc.is_in(rows["appearance_hash"], alike)).to_pylist():
+            found[row["what"]].append(row["name"])
     return [
         f"{what} {'names' if what == 'judge' else group}"
-        for what, found in names.items()
-        for group in look_alikes(found)
+        for what in sorted(found)
+        for group in look_alikes(found[what])
     ]

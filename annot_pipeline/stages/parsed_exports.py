@@ -19,11 +19,12 @@ from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.opened_exports import check_columns, open_export
+from annot_pipeline.steps.account_records import numbered_rows
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import read_json, replacing, write_json
-from annot_pipeline.storage.tables import write_table
+from annot_pipeline.storage.tables import read_groups, write_table
 
 CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 """Of reading: the readers', then that of making records."""
@@ -36,6 +37,9 @@ ANY_RECORD = pa.schema(
 """A record with every canonical field; parsed files hold those that are mapped."""
 
 
+COUNTS = ("rows", "records", "ignored", "rows_with_records", "row_sum")
+
+
 @dataclass(frozen=True)
 class Parsed:
     """What came of an export.
@@ -43,7 +47,8 @@ class Parsed:
     Parameters
     ----------
     counts
-        ``rows``, ``records``, and what was ``ignored``.
+        ``rows``, ``records``, what was ``ignored``; and of the records as they were written, the
+        ``rows_with_records``, and their ``row_sum``.
     columns
         Those met, where the format has no header; else None.
     """
@@ -103,7 +108,7 @@ class Parsing:
         try:
             document = read_json(self.note)
             counts, columns = document["counted"], document["columns"]
-            whole = {"rows", "records", "ignored"} == set(counts)
+            whole = set(COUNTS) == set(counts)
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return Parsed(counts, columns) if whole and self.target.exists() else None
@@ -126,7 +131,14 @@ class Parsing:
         )
         with replacing(self.target) as temporary:
             written = write_table(temporary, _numbered(tables))
-        counts = {"rows": export.n_rows, "records": written.rows, "ignored": export.ignored}
+        told = list(numbered_rows(read_groups(self.target, ["row"])))
+        counts = {
+            "rows": export.n_rows,
+            "records": written.rows,
+            "ignored": export.ignored,
+            "rows_with_records": sum(n for n, _ in told),
+            "row_sum": sum(total for _, total in told),
+        }
         columns = None if export.has_header else export.columns
         write_json(self.note, {"counted": counts, "columns": columns})
         return Parsed(counts, columns)

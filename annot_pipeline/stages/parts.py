@@ -123,7 +123,7 @@ def input_parts(context: StageContext, *names: str) -> list[InputPart]:
     return [
         InputPart(
             dict(zip(names, files, strict=True)),
-            sorted({task for file in files for task in tasks_in(file.path)}),
+            sorted({task for file in files for task in tasks_in(file)}),
         )
         for files in zip(*tables, strict=True)
     ]

@@ -5,11 +5,16 @@ They are kept apart, for nobody knows which was meant, and reported.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import shorten
 
 NUMBER = re.compile(r"[+-]?[0-9]{1,15}(\.[0-9]{1,15})?")
@@ -19,6 +24,51 @@ LATIN_TWINS = str.maketrans(
     "ABESIJKMHOPCTXYaesijopcyxdhqwABEZHIKMNOPTYXoavikptuxy",
 )
 """Letters of other scripts that look like Latin ones."""
+
+
+NAMES = pa.schema([("what", TEXT), ("name", TEXT), ("name_hash", INT), ("appearance_hash", INT)])
+"""Names of tasks, labels, items and judges (`what`), once each."""
+
+
+def names_of(rows: pa.Table) -> pa.Table:
+    """The names that records hold, as `NAMES`.
+
+    Parameters
+    ----------
+    rows
+        ``task``, ``label``, ``item``, ``judge`` of records that are not rejected.
+    """
+    tables = []
+    for what in ("task", "label", "item", "judge"):
+        names = sorted(name for name in pc.unique(rows[what]).to_pylist() if name is not None)
+        tables.append(pa.table({
+            "what": pa.repeat(what, len(names)), "name": pa.array(names, TEXT),
+            "name_hash": [_hash(name) for name in names],
+            "appearance_hash": [_hash(appearance(name)) for name in names],
+        }, schema=NAMES))  # fmt: skip
+    return pa.concat_tables(tables)
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(
+        hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True
+    )
+
+
+def may_be_alike(hashes: Iterable[pa.Table]) -> pa.Array:
+    """Appearances that names of one kind share, by their hash; a hash or two more by chance.
+
+    Parameters
+    ----------
+    hashes
+        Tables of ``what``, ``name_hash``, ``appearance_hash``.
+    """
+    whole = pa.concat_tables(
+        part.group_by(["what", "appearance_hash", "name_hash"]).aggregate([]) for part in hashes
+    )
+    names = whole.unify_dictionaries().group_by(["what", "appearance_hash", "name_hash"]).aggregate([])
+    n = names.group_by(["what", "appearance_hash"]).aggregate([("name_hash", "count")])
+    return pc.unique(n.filter(pc.greater(n["name_hash_count"], 1))["appearance_hash"])
 
 
 def look_alikes(names: Iterable[str]) -> list[str]:

@@ -22,6 +22,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import (
     appearing,
@@ -334,10 +336,12 @@ def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
 
 
 def _named_files(record_files: Path) -> set[str]:
-    """Keys of the parsed exports that a run used."""
-    if not record_files.exists():
+    """Keys of the parsed exports that a run used; none that is known, if nothing tells."""
+    try:
+        names = read_table(record_files, ["filename"])["filename"].to_pylist()
+    except (pa.ArrowException, OSError):  # no such stage, or harmed
         return set()
-    return {name.partition(".")[0] for name in read_table(record_files)["filename"].to_pylist()}
+    return {name.partition(".")[0] for name in names}
 
 
 @dataclass(frozen=True)

@@ -166,9 +166,18 @@ def _read_file(
     return _read(path, size, metadata, _encoded(schema), wanted, groups).select(wanted)
 
 
-def tasks_in(path: Path) -> list[str]:
-    """The tasks that rows of a file name, in order."""
-    named = read_table(path, ["task"])["task"]
+def tasks_in(file: TableFile) -> list[str]:
+    """The tasks that rows of a file of the store name, in order.
+
+    Raises
+    ------
+    StoreError
+        It is no Parquet any more.
+    """
+    try:
+        named = read_table(file.path, ["task"])["task"]
+    except (pa.ArrowException, OSError):
+        raise damaged(file) from None
     return sorted(name for name in pc.unique(named).to_pylist() if name is not None)
 
 

@@ -1,12 +1,13 @@
--- One row is a kind of reason why records were rejected, with its count and an example.
--- Inputs: judgments, record_files (source_order, file_order, source_file).
+-- One row is a kind of reason why records of a file were rejected, with its count and an example.
+-- Inputs: judgments.
 SELECT
     split_part(reason, ': ', 1) AS kind,
+    source_order,
+    source_file,
     count(*) AS records,
-    min_by(reason, (source_order, file_order, source_row)) AS reason,
-    min_by(source_file || ' row ' || source_row, (source_order, file_order, source_row)) AS example
+    min(source_row) AS source_row,
+    min_by(reason, (source_row, cell)) AS reason
 FROM judgments
-JOIN record_files USING (source_order, source_file)
 WHERE fate = 'rejected'
-GROUP BY kind
-ORDER BY records DESC, kind
+GROUP BY kind, source_order, source_file
+ORDER BY kind, source_order, source_file

@@ -202,14 +202,14 @@ def test_a_table_of_the_store_that_is_damaged_meanwhile_is_not_published(
     gold = build_campaign({"a.csv": EXPORT}).publication.release.folder.parent
 
     def flip_labels(*_):
-        for path in (tmp_path / "campaign" / "store" / "stages").rglob("labels.parquet"):
+        for path in (tmp_path / "campaign" / "store" / "stages").rglob("labels-*.parquet"):
             data = bytearray(path.read_bytes())
             data[len(data) // 2] ^= 1
             path.write_bytes(data)
         return {}
 
     monkeypatch.setattr("annot_pipeline.steps.check_calibration.truths_of_no_class", flip_labels)
-    with pytest.raises(StoreError, match=r"labels\.parquet: not the bytes that were written"):
+    with pytest.raises(StoreError, match=r"labels-.*\.parquet: not the bytes that were written"):
         build_campaign({"a.csv": EXPORT + "late,w1,a\n"})
     assert Releases(gold).versions() == ["v0001"]
 

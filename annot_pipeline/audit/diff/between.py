@@ -16,6 +16,7 @@ from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.control import control_judges_of_campaign, with_verdicts
 from annot_pipeline.stages.parts import PARTS, input_parts
+from annot_pipeline.steps.look_alikes import NAMES
 from annot_pipeline.storage.tables import StoredTable
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
@@ -60,7 +61,11 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
         inputs = {"old": old.judgments, "new": new.judgments}
         run = context.queries.run
         return Made(
-            {"settled": lambda: run("diff/settled", inputs, changes), "tasks": tasks},
+            {
+                "settled": lambda: run("diff/settled", inputs, changes),
+                "tasks": tasks,
+                "names": NAMES.empty_table(),
+            },
             {name: fact for name, fact in new.facts.items() if name != PARTS},
         )
 
