@@ -49,13 +49,14 @@ bench-quick: .venv/peers
 
 soak: .venv/installed
 	@SOAK=1 $(BIN)/python -m pytest -q -n auto --dist worksteal
-	@$(MAKE) spark
+	@SOAK=1 $(MAKE) spark
 
 # apart: Great Expectations imports pyspark wherever it is installed
 spark:
 	@test -x .venv-spark/bin/python || $(PYTHON) -m venv .venv-spark
 	@bash .ci/install .venv-spark/bin/python -e '.[web,dg,s3,spark,dev]'
 	@.venv-spark/bin/python -m pytest -q tests/spark tests/engines
+	@SPARK_MASTER='local[2]' .venv-spark/bin/python -m pytest -q tests/published
 
 clean:
 	rm -rf .venv .venv-spark build dist

@@ -128,9 +128,15 @@ class Built:
         return {t["name"]: t["sha256"] for t in self.publication.release.manifest["tables"]}
 
 
+def engine() -> tuple[str, ...]:
+    """Settings of the engine that tests are run with: SPARK_MASTER names one, else this machine."""
+    master = os.environ.get("SPARK_MASTER")
+    return ("engine.kind=spark", f"engine.master={master}") if master else ()
+
+
 def build_file(path: Path, *sets: str) -> Built:
     """Build a campaign file in this process, without Dagster."""
-    build = Build(load_campaign(path, sets=sets))
+    build = Build(load_campaign(path, sets=(*engine(), *sets)))
     runs = {stage.name: build.run_stage(stage) for stage in STAGES}
     return Built(runs, publish(build))
 

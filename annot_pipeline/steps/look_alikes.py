@@ -66,7 +66,9 @@ def may_be_alike(hashes: Iterable[pa.Table]) -> pa.Array:
     whole = pa.concat_tables(
         part.group_by(["what", "appearance_hash", "name_hash"]).aggregate([]) for part in hashes
     )
-    names = whole.unify_dictionaries().group_by(["what", "appearance_hash", "name_hash"]).aggregate([])
+    names = (
+        whole.unify_dictionaries().group_by(["what", "appearance_hash", "name_hash"]).aggregate([])
+    )
     n = names.group_by(["what", "appearance_hash"]).aggregate([("name_hash", "count")])
     return pc.unique(n.filter(pc.greater(n["name_hash_count"], 1))["appearance_hash"])
 

@@ -72,23 +72,54 @@ def executors() -> list[int]:
     return found
 
 
-def test_an_executor_that_is_killed_costs_a_retry(campaign, local, standalone):
+@pytest.mark.parametrize(
+    "while_there_is",
+    [
+        "settle_judgments/.tmp-*/settled-*",  # in the middle of writing
+        "infer_labels/.tmp-*",  # of EM
+        "list_judgments/.tmp-*/.tmp-*",
+    ],
+)
+def test_an_executor_that_is_killed_costs_a_retry(campaign, local, standalone, while_there_is):
+    name = f"killed-{while_there_is.partition('/')[0]}"
     spark = ("engine.kind=spark", f"engine.master={standalone.url}")
     with subprocess.Popen(
-        command(campaign, "killed", *spark), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        command(campaign, name, *spark), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as running:
-        stages = campaign.parent / "killed" / "store" / "stages"
+        stages = campaign.parent / name / "store" / "stages"
         killed = 0
-        while running.poll() is None and killed < 3:
-            time.sleep(0.2)
-            if list(stages.glob("settle_judgments/.tmp-*/settled-*.parquet")) and executors():
+        while running.poll() is None and killed < 2:
+            time.sleep(0.05)
+            if list(stages.glob(while_there_is)) and executors():
                 os.kill(executors()[0], signal.SIGKILL)
                 killed += 1
                 time.sleep(2)
         _, errors = running.communicate(timeout=300)
         assert running.returncode == 0, errors.decode()[-3000:]
     assert killed
-    assert gold_of(campaign, "killed") == local
+    assert gold_of(campaign, name) == local
+
+
+@pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")
+@pytest.mark.parametrize("name", ["masc", "wmt15", "wmt22"])
+def test_real_campaigns(shared_campaigns, tmp_path, standalone, name):
+    """Local mode, and a master with two workers."""
+    path = shared_campaigns / f"{name}.yaml"
+    found = []
+    for master in (None, "local[2]", standalone.url):
+        places = tmp_path / (master or "here").replace("/", "_")
+        sets = [f"store={places}/store", f"gold={places}/gold"]
+        sets += ["engine.kind=spark", f"engine.master={master}"] if master else []
+        words = [word for one in sets for word in ("--set", one)]
+        build = [sys.executable, "-m", "annot_pipeline.cli", "build", str(path), *words]
+        done = subprocess.run(build, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+        (release,) = (places / "gold").glob("v*")
+        files = sorted(release.glob("*.parquet"))
+        found.append({f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files})
+    assert found[1] == found[0]
+    assert found[2] == found[0]
+    assert len(found[0]) > 20
 
 
 def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):
