@@ -10,11 +10,12 @@ import json
 import platform
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
+from annot_pipeline.engines import engine_of
 from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.pipeline import (
     STAGES,
@@ -38,6 +40,7 @@ from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
+from annot_pipeline.storage.manifest import stored_table, written_in
 from annot_pipeline.storage.manifest_changes import export_changes
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
@@ -45,8 +48,8 @@ from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
+    as_published,
     damaged,
-    in_one_file,
     read_table,
     write_table,
 )
@@ -122,13 +125,11 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     def fill(folder: Path) -> dict[str, Any]:
         from annot_pipeline.release_pages import write_pages
 
-        with ThreadPoolExecutor(build.campaign.settings.resources.workers) as pool:
-            placed = pool.map(lambda name: _place(name, made.get(name), folder), GOLD)
-            tables = dict(zip(GOLD, placed, strict=True))
+        tables = _place(build, made, folder)
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = _changes(build, folder, document, parent)
         write_pages(folder, document, made, parent)
-        document["files"] = {path.name: file_sha256(path) for path in sorted(folder.iterdir())}
+        document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
         return document
 
     if parent:
@@ -178,22 +179,46 @@ def _is_new(
     if not others or any(len(table.files) == 1 for table in others.values()):
         return bool(others)
     with tempfile.TemporaryDirectory(prefix=".tmp-", dir=store) as folder:  # parts ended elsewhere?
-        whole = (in_one_file(table, Path(folder, name)) for name, table in others.items())
-        return any(file.sha256 != files.get(name) for name, file in zip(others, whole, strict=True))
+        return any(
+            StoredTable(tuple(make() for _, make in as_published(table, Path(folder, name)))).sha256
+            != files.get(name)
+            for name, table in others.items()
+        )
 
 
-def _place(name: str, table: StoredTable | None, folder: Path) -> TableFile:
-    """A gold table in the release's folder; one that no stage makes is there, empty."""
-    target = folder / f"{name}.parquet"
-    if table is None:
-        return write_table(target, GOLD[name].empty())
-    file = in_one_file(table, target)
-    if file.path == target:
-        return file
+def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[str, StoredTable]:
+    """The gold tables in the release's folder; one that no stage makes is there, empty.
+
+    Files are written where every machine of the engine can, in the store, and copied.
+    """
+    placed: dict[str, list[tuple[Path, Callable[[], TableFile]]]] = {}
+    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=build.store.root) as apart:
+        for name in GOLD:
+            path = Path(apart, f"{name}.parquet")
+            if name in made:
+                placed[name] = as_published(made[name], path)
+            else:
+                placed[name] = [(path, partial(write_table, path, GOLD[name].empty()))]
+        jobs = [make for files in placed.values() for _, make in files]
+        written = iter(engine_of(build.campaign.settings, build.store.root).run(jobs))
+        targets = {
+            name: [(folder / path.relative_to(apart), next(written)) for path, _ in files]
+            for name, files in placed.items()
+        }
+        with ThreadPoolExecutor(build.campaign.settings.resources.workers) as pool:
+            for files in targets.values():
+                deque(pool.map(_copy, *zip(*files, strict=True)), 0)
+    return {
+        name: StoredTable(tuple(TableFile(path, of.sha256, of.rows) for path, of in files))
+        for name, files in targets.items()
+    }
+
+
+def _copy(target: Path, file: TableFile) -> None:
+    target.parent.mkdir(exist_ok=True)
     shutil.copyfile(file.path, target)
     if file_sha256(target) != file.sha256:
         raise damaged(file)
-    return TableFile(target, file.sha256, file.rows)
 
 
 def _sources(made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]) -> list[dict[str, Any]]:
@@ -228,7 +253,7 @@ def _sources(made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]) -> l
 def _manifest(
     build: Build,
     runs: Mapping[str, StageRun],
-    tables: Mapping[str, TableFile],
+    tables: Mapping[str, StoredTable],
     exports: Sequence[Mapping[str, Any]],
     settings: str,
     version_: str,
@@ -258,8 +283,9 @@ def _manifest(
                 "row": GOLD[name].row,
                 "key": list(GOLD[name].key),
                 "sha256": table.sha256,
-                "bytes": table.path.stat().st_size,
+                "bytes": table.bytes,
                 "rows": table.rows,
+                **_in_files(table),
                 "columns": [
                     {
                         "name": column.name,
@@ -310,21 +336,38 @@ def _manifest(
     }
 
 
+def _in_files(table: StoredTable) -> dict[str, Any]:
+    """The files of a table that lies in several."""
+    if len(table.files) == 1:
+        return {}
+    files = [
+        {
+            "file": "/".join(file.path.parts[-2:]),
+            "sha256": file.sha256,
+            "bytes": file.path.stat().st_size,
+            "rows": file.rows,
+        }
+        for file in table.files
+    ]
+    return {"files": files}
+
+
 def _changes(
     build: Build, folder: Path, document: Mapping[str, Any], parent: Release | None
 ) -> dict[str, Any] | None:
     """What is new since the parent: counts (null where judgments cannot be matched) and flags."""
     if parent is None:
         return None
-    inputs: dict[str, pa.Table | Path] = {}
+    inputs: dict[str, pa.Table | StoredTable] = {}
+    new = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     for table in ("lineage", "labels", "judgments"):
         there = table in parent.tables
-        inputs[f"old_{table}"] = parent.path(table) if there else GOLD[table].empty()
-        inputs[f"new_{table}"] = folder / f"{table}.parquet"
+        inputs[f"old_{table}"] = parent.stored(table) if there else GOLD[table].empty()
+        inputs[f"new_{table}"] = new[table]
     named_alike = same_names(parent.manifest["settings"], document["settings"])
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
     counts: dict[str, int | None] = {}
-    sizes = _task_sizes(parent.path("lineage"), folder / "lineage.parquet")
+    sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
     parts = cut(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
     for place, names in enumerate(parts, start=1):  # ids name their task: counts add up
         tasks = Tasks.of(names, none=place == len(parts))
@@ -341,10 +384,10 @@ def _changes(
     }
 
 
-def _task_sizes(*tables: Path) -> Counter[str]:
+def _task_sizes(*tables: StoredTable) -> Counter[str]:
     """Rows by task, of all tables."""
     sizes: Counter[str] = Counter()
-    for path in tables:
-        counts = read_table(path, ["task"])["task"].value_counts().to_pylist()
+    for table in tables:
+        counts = read_table(table, ["task"])["task"].value_counts().to_pylist()
         sizes.update({row["values"]: row["counts"] for row in counts if row["values"] is not None})
     return sizes

@@ -20,6 +20,7 @@ from annot_pipeline.report.report import COMPARED, MOST_ITEMS, report_html
 from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.storage.files import canonical_json
+from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_table
 
@@ -41,13 +42,14 @@ def write_pages(
     parent
         The release before.
     """
-    told = {name: read_table(folder / f"{name}.parquet", c) for name, c in TOLD.items()}
+    there = {table["name"]: stored_table(folder, table) for table in document["tables"]}
+    told = {name: read_table(there[name], c) for name, c in TOLD.items()}
     (folder / "README.md").write_text(data_card(document, told), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
     (folder / "report.html").write_text(
         report_html(
             document,
-            {name: read_table(folder / f"{name}.parquet", c) for name, c in REPORTED.items()},
+            {name: read_table(there[name], c) for name, c in REPORTED.items()},
             {name: read_table(made[name]) for name in DRAWN},
             trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
             *_before(parent),
@@ -62,6 +64,7 @@ def _before(parent: Release | None) -> tuple[dict[str, pa.Table] | None, dict[st
         return None, None
     tables = {}
     for name, columns in COMPARED.items():
-        known = read_schema(parent.path(name)).names  # an older schema has fewer columns
-        tables[name] = read_table(parent.path(name), [c for c in columns if c in known])
+        stored = parent.stored(name)
+        known = read_schema(stored.paths[0]).names  # an older schema has fewer columns
+        tables[name] = read_table(stored, [c for c in columns if c in known])
     return tables, parent.manifest

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.citation import citation, described, title
+from annot_pipeline.storage.manifest import files_of
 
 DATA_TYPES = {
     "string": "sc:Text",
@@ -86,7 +87,7 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "isLiveDataset": False,
         "citeAs": citation(manifest),
         **{key: value for key, value in given.items() if value},
-        "distribution": [_file(table) for table in manifest["tables"]],
+        "distribution": [of for table in manifest["tables"] for of in _distribution(table)],
         "recordSet": [_record_set(table) for table in manifest["tables"]],
     }
 
@@ -95,17 +96,29 @@ def _license(license_: str) -> str:
     return f"https://spdx.org/licenses/{license_}.html" if SPDX.fullmatch(license_) else license_
 
 
-def _file(table: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "@type": "cr:FileObject",
-        "@id": table["file"],
-        "name": table["file"],
-        "description": f"The table {table['name']}, {table['rows']} rows.",
-        "contentUrl": table["file"],
-        "contentSize": f"{table['bytes']} B",
-        "encodingFormat": "application/x-parquet",
-        "sha256": table["sha256"],
-    }
+def _distribution(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The files of a table, and the set of them where they are several."""
+    files = files_of(table)
+    for of in files:
+        yield {
+            "@type": "cr:FileObject",
+            "@id": of["file"],
+            "name": of["file"],
+            "description": f"The table {table['name']}, {of['rows']} rows.",
+            "contentUrl": of["file"],
+            "contentSize": f"{of['bytes']} B",
+            "encodingFormat": "application/x-parquet",
+            "sha256": of["sha256"],
+        }
+    if len(files) > 1:
+        yield {
+            "@type": "cr:FileSet",
+            "@id": table["file"],
+            "name": table["file"],
+            "description": f"The table {table['name']}, {table['rows']} rows.",
+            "includes": f"{table['file']}/*.parquet",
+            "encodingFormat": "application/x-parquet",
+        }
 
 
 def _record_set(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +138,7 @@ def _record_set(table: Mapping[str, Any]) -> dict[str, Any]:
                 "description": column["description"],
                 "dataType": DATA_TYPES[column["type"]],
                 "source": {
-                    "fileObject": {"@id": table["file"]},
+                    "fileSet" if "files" in table else "fileObject": {"@id": table["file"]},
                     "extract": {"column": column["name"]},
                 },
             }

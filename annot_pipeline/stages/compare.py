@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.tables import StoredTable
 
 COMPARED = {
     "agreement_changes": ("agreement", "agreement"),
@@ -48,11 +48,11 @@ def compare_releases(context: StageContext) -> Made:
     return Made(changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}, facts)
 
 
-def _released(release: Release | None, name: str) -> pa.Table | Path:
+def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
     """A table of the newest release, or an empty one where there is none."""
     if release is None or name not in release.tables:
         return GOLD[name].empty()
-    return release.path(name)
+    return release.stored(name)
 
 
 def _same_names(context: StageContext, release: Release) -> bool:

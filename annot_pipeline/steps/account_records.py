@@ -96,6 +96,6 @@ def numbered_rows(parts: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[tuple[
     for records in parts:
         row = records.column("row").to_numpy(zero_copy_only=False)
         if row.size:
-            n = int((row[1:] != row[:-1]).sum()) + (last != row[0])
+            n = int((row[1:] != row[:-1]).sum()) + int(last != row[0])
             yield n, int(row.sum())
             last = int(row[-1])

@@ -25,7 +25,7 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.bucket import Bucket
 from annot_pipeline.storage.files import canonical_json, make_private, remove_unfinished, replacing
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
-from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manifest
+from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manifest, written_in
 from annot_pipeline.storage.pointer import POINTER, VERSION, Pointer, number, parse_pointer
 from annot_pipeline.storage.release import DamagedError, Release, has_digest
 
@@ -156,7 +156,7 @@ class GoldBucket(GoldFolder):
         def upload(folder: Path) -> dict[str, Any]:
             manifest = fill(folder)
             (folder / MANIFEST).write_bytes(canonical_json(manifest))
-            names = sorted({path.name for path in folder.iterdir()} - {MANIFEST})
+            names = sorted({*written_in(folder)} - {MANIFEST})
             for name in (*names, MANIFEST):
                 if not self.bucket.create(f"{version}/{name}", folder / name):
                     raise self._overtaken()
@@ -193,13 +193,14 @@ class GoldBucket(GoldFolder):
             folder = Path(name) / version
             folder.mkdir()
             for stored in self.bucket.sizes(version):
-                plain = stored.partition("/")[0]
-                if plain in (".", "..") or "\0" in plain:
-                    plain = repr(plain)
-                if plain == stored:
-                    self.bucket.fetch(f"{version}/{stored}", folder / plain)
-                else:  # a folder: no file of a release, whatever it holds
-                    (folder / plain).mkdir(exist_ok=True)
+                parts = stored.split("/")
+                plain = [_harmless(part) for part in parts]
+                if len(parts) == 2 and not (folder / plain[0]).exists():
+                    (folder / plain[0]).mkdir()
+                if plain == parts[:2] and folder.joinpath(*plain[:-1]).is_dir():
+                    self.bucket.fetch(f"{version}/{stored}", folder.joinpath(*plain))
+                elif not (folder / plain[0]).exists():  # no file of a release, whatever it is
+                    (folder / plain[0]).mkdir()
             yield folder
 
     def near(self) -> list[Path]:
@@ -225,6 +226,11 @@ class GoldBucket(GoldFolder):
         what = "another build writes here, or has since this one began; this one wrote no release"
         do = "build again: it goes on from what the other has published"
         return StoreError(f"{self.place()}: not published", [Problem("", what, do=do)])
+
+
+def _harmless(name: str) -> str:
+    """A name of an object as one that a folder may hold."""
+    return repr(name) if name in ("", ".", "..") or "\0" in name else name
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError, shorten
 from annot_pipeline.storage.pointer import SHA256, VERSION
+from annot_pipeline.storage.tables import StoredTable, TableFile
 
 MANIFEST = "manifest.json"
 COPY_AGAIN = "copy the whole folder again, or restore a backup"
@@ -26,7 +28,14 @@ def _plain(name: str) -> str:
     return name
 
 
+def _of_release(name: str) -> str:
+    folder, slash, file = name.partition("/")
+    return f"{_plain(folder)}/{_plain(file)}" if slash else _plain(name)
+
+
 PlainName = Annotated[str, AfterValidator(_plain)]
+FileName = Annotated[str, AfterValidator(_of_release)]
+"""A file of a release, or one in the folder of a table that lies in several."""
 Digest = Annotated[str, Field(pattern=f"^{SHA256.pattern}$")]
 Version = Annotated[str, Field(pattern=f"^{VERSION.pattern}$")]
 Count = Annotated[int, Field(ge=0)]
@@ -55,12 +64,27 @@ class _Column(_Part):
     description: str
 
 
+class _File(_Part):
+    file: FileName
+    sha256: Digest
+    bytes: Count
+    rows: Count
+
+
 class _Table(_Part):
     name: PlainName
     file: PlainName
+    files: list[_File] = Field(default_factory=list)
     sha256: Digest
     rows: Count
     columns: list[_Column]
+
+    @model_validator(mode="after")
+    def _files_are_in_its_folder(self) -> Self:
+        for of in self.files:
+            if of.file.partition("/")[0] != self.file:
+                raise ValueError(f"a table in several files has them in its folder, {self.file}")
+        return self
 
 
 class _Manifest(_Part):
@@ -78,11 +102,19 @@ class _Manifest(_Part):
     signature: str
     sources: list[_Export]
     tables: list[_Table]
-    files: dict[PlainName, Digest]
+    files: dict[FileName, Digest]
     checks: list[dict[str, Any]]
     runs: list[dict[str, Any]]
     facts: dict[str, Any]
     changes: dict[str, Any] | None
+
+    @model_validator(mode="after")
+    def _folders_are_of_tables(self) -> Self:
+        listed = {of.file for table in self.tables for of in table.files}
+        for name in {*self.files, *listed}:
+            if "/" in name and name not in listed:
+                _plain(name)
+        return self
 
 
 def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
@@ -165,3 +197,46 @@ def _words(found: Any) -> str:
     if found["type"] == "missing":
         return "is missing"
     return f"{shorten(found['input'])}: {found['msg'].removeprefix('Value error, ')}"
+
+
+def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The files of a table: ``file``, ``sha256``, ``bytes``, ``rows`` of each, in order.
+
+    Parameters
+    ----------
+    table
+        What the manifest says of it; ``files`` where it lies in several.
+    """
+    one = {name: table[name] for name in ("file", "sha256", "bytes", "rows") if name in table}
+    return list(table.get("files") or [one])
+
+
+def stored_table(folder: Path, table: Mapping[str, Any]) -> StoredTable:
+    """A table of the release in a folder."""
+    return StoredTable(
+        tuple(TableFile(folder / f["file"], f["sha256"], f["rows"]) for f in files_of(table))
+    )
+
+
+def written_in(folder: Path) -> dict[str, Path]:
+    """The files of a release in the making, by name; of a table in several, ``table/file``."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path for path in files}
+
+
+def lying_in(folder: Path, manifest: Mapping[str, Any]) -> set[str]:
+    """Names of all that lies in the folder of a release, and in those of tables in several files.
+
+    Parameters
+    ----------
+    manifest
+        Its ``files`` tell which folders are of tables.
+    """
+    of_tables = {name.partition("/")[0] for name in manifest["files"] if "/" in name}
+    found = set()
+    for path in folder.iterdir():
+        if path.name in of_tables and path.is_dir() and not path.is_symlink():
+            found |= {f"{path.name}/{of.name}" for of in path.iterdir()}
+        else:
+            found.add(path.name)
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST
-from annot_pipeline.storage.tables import parse_table
+from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, files_of, lying_in
+from annot_pipeline.storage.tables import StoredTable, TableFile, parse_table
 
 
 class DamagedError(StoreError):
@@ -52,10 +52,13 @@ class Release:
         StoreError
             There is no such table, or its bytes are not those that were published.
         """
-        file, sha256 = self._named(name)
+        return pa.concat_tables([self._read(of) for of in self._files(name)])
+
+    def _read(self, of: Mapping[str, Any]) -> pa.Table:
+        file = of["file"]
         with self._reading(file):
             data = self.file(file).read_bytes()
-        if hashlib.sha256(data).hexdigest() != sha256:
+        if hashlib.sha256(data).hexdigest() != of["sha256"]:
             raise self._changed(f"{self.place}/{file}")
         try:
             return parse_table(data)
@@ -63,21 +66,23 @@ class Release:
             problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
             raise StoreError(f"{self.place}/{file}: cannot be read as Parquet", [problem]) from None
 
-    def path(self, name: str) -> Path:
-        """The file of a table, its checksum verified; for those who read it in parts.
+    def stored(self, name: str) -> StoredTable:
+        """The files of a table, their checksums verified; for those who read it in parts.
 
         Raises
         ------
         StoreError
             As `table` does.
         """
-        file, sha256 = self._named(name)
-        with self._reading(file):
-            path = self.file(file)
-            found = file_sha256(path)
-        if found != sha256:
-            raise self._changed(f"{self.place}/{file}")
-        return path
+        files = []
+        for of in self._files(name):
+            with self._reading(of["file"]):
+                path = self.file(of["file"])
+                found = file_sha256(path)
+            if found != of["sha256"]:
+                raise self._changed(f"{self.place}/{of['file']}")
+            files.append(TableFile(path, found, of["rows"]))
+        return StoredTable(tuple(files))
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:
@@ -124,16 +129,16 @@ class Release:
         return (self.folder / name).exists()
 
     def _lying(self) -> set[str]:
-        return {path.name for path in self.folder.iterdir()}
+        return lying_in(self.folder, self.manifest)
 
-    def _named(self, name: str) -> tuple[str, str]:
-        """The file of a table, and its digest."""
+    def _files(self, name: str) -> list[dict[str, Any]]:
+        """What the manifest says of the files of a table."""
         if name not in self.tables:
             raise StoreError(
                 f"{self.place}: no table {name}",
                 [Problem("", "not in this release", allowed=", ".join(self.tables))],
             )
-        return self.tables[name]["file"], self.tables[name]["sha256"]
+        return files_of(self.tables[name])
 
     @contextmanager
     def _reading(self, name: str) -> Iterator[None]:

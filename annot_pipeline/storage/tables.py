@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import bisect
 import hashlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
@@ -20,6 +21,8 @@ from annot_pipeline.storage.files import file_sha256
 
 ROW_GROUP = 1 << 17
 """Rows; DuckDB reads groups side by side, and skips those of other tasks."""
+FILE_ROWS = 10_000_000
+"""Rows of a published file; a table that has more is a folder of files."""
 SMALL = 16 << 20
 """Bytes up to which one thread reads: a process that ends while pyarrow starts its first threads
 aborts (5 of 120 on a busy machine, pyarrow 26), and a script that reads one table is that quick."""
@@ -120,18 +123,53 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def in_one_file(table: StoredTable, path: Path) -> TableFile:
-    """The file of a published table; written to ``path`` if it lies in several.
+def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[], TableFile]]]:
+    """The files of a published table, and what gives each, written there if it is not a file yet.
+
+    One file, or of more than `FILE_ROWS` rows a folder of files with so many each. Where they end,
+    and so their bytes, hangs on the rows alone, not on the files of the store.
+
+    Parameters
+    ----------
+    path
+        Of the file or the folder.
+    """
+    if len(table.files) == 1 and table.rows <= FILE_ROWS:
+        return [(path, partial(_one, table.files))]
+    if table.rows <= FILE_ROWS:
+        return [(path, partial(_write_rows, table, 0, path))]
+    paths = [path / f"part-{n:05d}.parquet" for n in range(-(-table.rows // FILE_ROWS))]
+    return [(of, partial(_write_rows, table, n * FILE_ROWS, of)) for n, of in enumerate(paths)]
+
+
+def _one(files: Sequence[TableFile]) -> TableFile:
+    return files[0]
+
+
+def _write_rows(table: StoredTable, first: int, path: Path) -> TableFile:
+    """Write `FILE_ROWS` rows of a table from the first of them.
 
     Raises
     ------
     StoreError
         The bytes of a file are not those that were written.
     """
-    if len(table.files) == 1:
-        return table.files[0]
-    parts = (part for file in table.files for part in read_groups(_checked(file), plain=True))
-    return write_table(path, streamed(parts), published=True)
+    path.parent.mkdir(exist_ok=True)
+    return write_table(path, streamed(_rows(table, first, first + FILE_ROWS)), published=True)
+
+
+def _rows(table: StoredTable, first: int, end: int) -> Iterator[pa.Table]:
+    """Some rows of a table."""
+    before = 0
+    for file in table.files:
+        if (before < end and before + file.rows > first) or not table.rows:
+            at = before
+            for part in read_groups(_checked(file), plain=True):
+                start, stop = max(first - at, 0), min(end - at, part.num_rows)
+                if start < stop or not table.rows:
+                    yield part.slice(start, stop - start)
+                at += part.num_rows
+        before += file.rows
 
 
 def read_table(

@@ -171,7 +171,7 @@ def test_first_differences(tmp_path):
     x[199_999] = 0
     new = write(tmp_path / "new.parquet", k=numbers, x=x, t=[str(i) for i in numbers])
     assert file_sha256(old) != file_sha256(new)
-    found = first_difference(old, new, ["k"])
+    found = first_difference([old], [new], ["k"])
     assert (found.row, found.column, found.key) == (150_001, "x", {"k": 150_000})
     assert (found.released, found.rebuilt) == (repr(150_000 / 3), repr(float(x[150_000])))
 
@@ -179,18 +179,18 @@ def test_first_differences(tmp_path):
 def test_first_differences_of_shapes(tmp_path):
     a = write(tmp_path / "a", k=["x", "y"], v=[1.0, None])
     b = write(tmp_path / "b", k=["x", "y", "z"], v=[1.0, None, 2.0])
-    more = first_difference(a, b, ["k"])
+    more = first_difference([a], [b], ["k"])
     assert (more.row, more.column, more.key, more.released) == (3, None, {"k": "z"}, NO_ROW)
-    assert first_difference(b, a, ["k"]).rebuilt == NO_ROW
+    assert first_difference([b], [a], ["k"]).rebuilt == NO_ROW
     c = write(tmp_path / "c", k=["x", "y"], v=[1.0, 0.0])
-    null = first_difference(a, c, ["k"])
+    null = first_difference([a], [c], ["k"])
     assert (null.row, null.released, null.rebuilt) == (2, "None", "0.0")
-    zero = first_difference(c, write(tmp_path / "d", k=["x", "y"], v=[1.0, -0.0]), ["k"])
+    zero = first_difference([c], [write(tmp_path / "d", k=["x", "y"], v=[1.0, -0.0])], ["k"])
     assert (zero.released, zero.rebuilt) == ("0.0", "-0.0")
     e = write(tmp_path / "e", k=["x", "y"], v=[1, 2])
-    types = first_difference(a, e, ["k"])
+    types = first_difference([a], [e], ["k"])
     assert (types.row, types.column) == (None, "v")
     assert (types.released, types.rebuilt) == ("double, ''", "int64, ''")
-    assert first_difference(a, a, ["k"]).column is None
+    assert first_difference([a], [a], ["k"]).column is None
     f = write(tmp_path / "f", k=["x", "q"], v=[2.0, None])
-    assert first_difference(a, f, ["k"]).column == "v"  # row 1 comes before row 2
+    assert first_difference([a], [f], ["k"]).column == "v"  # row 1 comes before row 2

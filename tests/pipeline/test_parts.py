@@ -20,7 +20,7 @@ from annot_pipeline.stages.parts import PARTS, cut
 from annot_pipeline.steps import trace_lineage
 from annot_pipeline.storage.tables import (
     StoredTable,
-    in_one_file,
+    as_published,
     read_groups,
     read_table,
     read_unharmed,
@@ -279,11 +279,14 @@ def test_several_files_become_one_with_the_same_bytes(tmp_path):
         for at, n in ((0, 2), (2, 2))
     ]
     table = StoredTable(tuple(files))
-    assert in_one_file(table, tmp_path / "whole.parquet").sha256 == once.sha256
+    [(path, make)] = as_published(table, tmp_path / "whole.parquet")
+    assert path == tmp_path / "whole.parquet"
+    assert make().sha256 == once.sha256
     assert table.rows == 4
     assert table.bytes == sum(path.stat().st_size for path in table.paths)
     assert table.sha256 not in {once.sha256, *(file.sha256 for file in files)}
-    assert in_one_file(StoredTable((once,)), tmp_path / "unused.parquet") == once
+    [(_, make)] = as_published(StoredTable((once,)), tmp_path / "unused.parquet")
+    assert make() == once
 
 
 def test_groups_of_other_tasks_are_not_read(tmp_path, monkeypatch):

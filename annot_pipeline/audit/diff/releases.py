@@ -177,7 +177,7 @@ def diff_releases(
         for release in (old, new):
             compared = {c.table for of_name in tables for c in COMPARED[of_name]}
             for name in sorted(compared | {"judges", "lineage"}):
-                release.path(name)  # a damaged release is no matter of causes
+                release.stored(name)  # a damaged release is no matter of causes
         if not causes:
             return _without_causes(campaign, old, new, tables)
         return _recomputed(campaign, old, new, tables, progress)

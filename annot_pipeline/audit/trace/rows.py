@@ -18,6 +18,7 @@ from annot_pipeline.config import Resources
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import StoredTable
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -82,6 +83,6 @@ def kinds(manifest: Mapping[str, Any]) -> Mapping[str, str]:
     return found
 
 
-def _verified(release: Release, name: str) -> Path | pa.Table:
-    """A table's file, its bytes as they were published; empty where the release has none."""
-    return release.path(name) if name in release.tables else GOLD[name].empty()
+def _verified(release: Release, name: str) -> StoredTable | pa.Table:
+    """A table's files, their bytes as they were published; empty where the release has none."""
+    return release.stored(name) if name in release.tables else GOLD[name].empty()

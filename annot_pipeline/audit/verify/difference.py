@@ -39,15 +39,17 @@ class Difference:
     rebuilt: str
 
 
-def first_difference(released: Path, rebuilt: Path, key: Sequence[str]) -> Difference:
-    """The first row, and in it the first column, in which two files of other bytes differ.
+def first_difference(
+    released: Sequence[Path], rebuilt: Sequence[Path], key: Sequence[str]
+) -> Difference:
+    """The first row, and in it the first column, in which files of two tables differ.
 
     Raises
     ------
     pyarrow.ArrowException
         A file is no Parquet.
     """
-    old, new = pq.read_schema(released), pq.read_schema(rebuilt)
+    old, new = (pq.read_schema(paths[0]) for paths in (released, rebuilt))
     if not old.equals(new, check_metadata=True):
         return _of_schemas(old, new)
     n_before = 0
@@ -78,26 +80,27 @@ def _field_text(field: pa.Field | None) -> str:
     return f"{field.type}{'' if field.nullable else ' not null'}, {about!r}"
 
 
-def _side_by_side(*paths: Path) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Rows of both files in steps of one size; the shorter one ends with no rows."""
-    a, b = (_steps(path) for path in paths)
+def _side_by_side(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Rows of both tables in steps of one size; the shorter one ends with no rows."""
+    a, b = (_steps(paths) for paths in tables)
     while True:
-        tables = next(a), next(b)
-        if not any(t.num_rows for t in tables):
+        pair = next(a), next(b)
+        if not any(t.num_rows for t in pair):
             return
-        yield tables
+        yield pair
 
 
-def _steps(path: Path) -> Iterator[pa.Table]:
-    """Rows in steps of one size, whatever the row groups; for ever empty at the end."""
-    with pq.ParquetFile(path) as file:
-        schema = file.schema_arrow
-        held = schema.empty_table()
-        for batch in file.iter_batches(ROWS):
-            held = pa.concat_tables([held, pa.Table.from_batches([batch], schema)])
-            while held.num_rows >= ROWS:
-                yield held.slice(0, ROWS)
-                held = held.slice(ROWS)
+def _steps(paths: Sequence[Path]) -> Iterator[pa.Table]:
+    """Rows in steps of one size, whatever files and row groups; for ever empty at the end."""
+    schema = pq.read_schema(paths[0])
+    held = schema.empty_table()
+    for path in paths:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(ROWS):
+                held = pa.concat_tables([held, pa.Table.from_batches([batch], schema)])
+                while held.num_rows >= ROWS:
+                    yield held.slice(0, ROWS)
+                    held = held.slice(ROWS)
     yield held
     while True:
         yield schema.empty_table()

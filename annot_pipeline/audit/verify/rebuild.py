@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import AnnotError, first_of, shorten
 from annot_pipeline.pipeline import MAKER, stages_for
+from annot_pipeline.storage.manifest import files_of
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import in_one_file
+from annot_pipeline.storage.tables import StoredTable, as_published
 from annot_pipeline.version import __version__, numeric_packages
 
 
@@ -58,11 +60,12 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
             made = recomputed_tables(build, tables)
             for name, table in tables.items():
                 result["tables"] += 1
-                rebuilt = in_one_file(made[name], build.store.root / f"{name}.parquet")
+                target = build.store.root / f"{name}.parquet"
+                rebuilt = StoredTable(tuple(make() for _, make in as_published(made[name], target)))
                 if rebuilt.sha256 == table["sha256"]:
                     result["equal"] += 1
                     continue
-                found = _compare(release.file(table["file"]), rebuilt.path, table)
+                found = _compare(_released(release, table), rebuilt.paths, table)
                 result["differences"].append({"table": name, **asdict(found)})
                 place = f"{release.place}/{table['file']}"
                 checked.find(place, _words(name, found), _cause(release, name, other))
@@ -97,7 +100,13 @@ def other_code(release: Release) -> list[str]:
     return found
 
 
-def _compare(released: Path, rebuilt: Path, table: dict[str, Any]) -> Difference:
+def _released(release: Release, table: dict[str, Any]) -> list[Path]:
+    return [release.file(of["file"]) for of in files_of(table)]
+
+
+def _compare(
+    released: Sequence[Path], rebuilt: Sequence[Path], table: dict[str, Any]
+) -> Difference:
     try:
         return first_difference(released, rebuilt, table.get("key", ()))
     except (pa.ArrowException, OSError, ValueError) as error:

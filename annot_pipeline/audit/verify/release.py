@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,13 @@ from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.signature import digest
 from annot_pipeline.storage.files import TEMPORARY, canonical_json
-from annot_pipeline.storage.manifest import MANIFEST, parse_manifest
+from annot_pipeline.storage.manifest import (
+    MANIFEST,
+    files_of,
+    lying_in,
+    parse_manifest,
+    stored_table,
+)
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
 
 RESTORE = "restore the release from a backup"
@@ -47,11 +52,15 @@ def verify_release(
         return None
     good = _verify_files(folder, manifest, checked)
     for table in manifest["tables"]:
-        if manifest["files"].get(table["file"]) != table["sha256"]:
-            what = f"it has another checksum of {table['file']} among its files, or none"
+        for of in files_of(table):
+            if manifest["files"].get(of["file"]) != of["sha256"]:
+                what = f"it has another checksum of {of['file']} among its files, or none"
+                checked.find(folder / MANIFEST, what, RESTORE)
+            elif of["file"] in good:
+                _verify_table(folder / of["file"], table | of, checked)
+        if stored_table(folder, table).sha256 != table["sha256"]:
+            what = f"it has another checksum of {table['file']} than its files give"
             checked.find(folder / MANIFEST, what, RESTORE)
-        elif table["file"] in good:
-            _verify_table(folder / table["file"], table, checked)
     shas = {t["name"]: t["sha256"] for t in manifest["tables"] if t["name"] != "lineage"}
     if digest(shas) != manifest["content_sha256"]:
         what = "content_sha256 is not that of its tables"
@@ -99,7 +108,7 @@ def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> s
     """Names of the files that are as they were published."""
     listed: dict[str, str] = manifest["files"]
     good = set()
-    there = {entry.name for entry in os.scandir(folder)}
+    there = lying_in(folder, manifest)
     for name in sorted(there - listed.keys() - {MANIFEST}):
         passing = " (a write that was killed left it)" if name.startswith(TEMPORARY) else ""
         checked.find(folder / name, f"not in the manifest{passing}", "move it out of the release")

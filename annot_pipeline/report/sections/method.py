@@ -18,6 +18,7 @@ from annot_pipeline.report.markup import (
     table,
     text,
 )
+from annot_pipeline.storage.manifest import files_of
 
 MOST_SETTINGS = 20_000
 """Characters of the settings that are shown."""
@@ -67,8 +68,9 @@ def _files(manifest: Document) -> str:
     rows: list[tuple[str, str, Any, str]] = [
         *first,
         *(
-            (t["file"], f"one row is {t['row']}", t["rows"], t["sha256"])
+            (of["file"], f"one row is {t['row']}", of["rows"], of["sha256"])
             for t in manifest["tables"]
+            for of in files_of(t)
         ),
     ]
     columns = [Column("file"), Column("what"), Column("rows", "count"), Column("SHA-256")]

@@ -1,0 +1,97 @@
+"""A gold table of many rows is a folder of files: each reader gets the same rows in their order."""
+
+from __future__ import annotations
+
+import json
+
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline import load_gold
+from annot_pipeline.cli import main
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage import tables
+
+EXPORTS = {
+    "a.csv": "item,judge,label\n"
+    + "".join(f"i{n:03d},w{w},{'ab'[(n * w) % 2]}\n" for n in range(40) for w in range(3))
+}
+MANY = ("judgments", "lineage")
+FEW = ("labels", "judges")
+
+
+@pytest.fixture
+def several(build_campaign, monkeypatch):
+    """A release of whole tables, and one whose files hold 50 rows at most."""
+    gold = build_campaign(EXPORTS).publication.release.folder.parent
+    whole = gold.rename(gold.with_name("gold-of-whole"))
+    monkeypatch.setattr(tables, "FILE_ROWS", 50)
+    return whole / "v0001", build_campaign(EXPORTS).publication.release
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_every_reader_gets_the_rows_in_order(several, name):
+    whole, release = several
+    expected = pq.read_table(whole / f"{name}.parquet")
+    folder = release.folder / f"{name}.parquet"
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == [f"part-{n:05d}.parquet" for n in range(3)]
+    assert [pq.read_metadata(folder / of).num_rows for of in names] == [50, 50, 20]
+    assert load_gold(release.folder.parent, name).equals(expected)
+    assert pq.read_table(folder).equals(expected)
+    assert pd.read_parquet(folder).equals(expected.to_pandas())
+    told = duckdb.sql(f"SELECT * FROM read_parquet('{folder}')").to_arrow_table()
+    assert told.to_pylist() == expected.to_pylist()
+
+
+def test_the_manifest_lists_every_file(several):
+    whole, release = several
+    for name in FEW:
+        path = release.folder / f"{name}.parquet"
+        assert path.read_bytes() == (whole / path.name).read_bytes()
+        assert "files" not in release.tables[name]
+    for name in MANY:
+        files = release.tables[name]["files"]
+        assert [of["rows"] for of in files] == [50, 50, 20]
+        assert sum(of["bytes"] for of in files) == release.tables[name]["bytes"]
+        for of in files:
+            assert of["sha256"] == release.manifest["files"][of["file"]]
+    described = json.loads((release.folder / "croissant.json").read_text())
+    kinds = {of["@id"]: of["@type"] for of in described["distribution"]}
+    assert kinds["lineage.parquet"] == "cr:FileSet"
+    assert kinds["lineage.parquet/part-00000.parquet"] == "cr:FileObject"
+    assert kinds["labels.parquet"] == "cr:FileObject"
+
+
+def test_commands_read_it(several, tmp_path, capsys):
+    _, release = several
+    campaign = str(tmp_path / "campaign")
+    assert main(["verify", campaign, release.version, "--rebuild"]) == 0, str(capsys.readouterr())
+    assert main(["trace", campaign, "i001"]) == 0
+    assert "i001" in capsys.readouterr().out
+    (tmp_path / "campaign" / "exports" / "late.csv").write_text("item,judge,label\ni001,w9,a\n")
+    assert main(["build", campaign]) == 0, capsys.readouterr().err
+    capsys.readouterr()
+    assert main(["diff", campaign, release.version, "v0003"]) == 0, capsys.readouterr().err
+    assert "labels" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("harm", ["flipped", "gone", "beside"])
+def test_harm_is_found(several, tmp_path, harm, capsys):
+    _, release = several
+    path = release.folder / "lineage.parquet" / "part-00001.parquet"
+    if harm == "flipped":
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 1
+        path.write_bytes(data)
+    elif harm == "gone":
+        path.unlink()
+    else:
+        path.with_name("part-00003.parquet").write_bytes(path.read_bytes())
+    assert main(["verify", str(tmp_path / "campaign")]) == 1
+    assert "lineage.parquet/part-0000" in capsys.readouterr().out
+    if harm != "beside":
+        with pytest.raises(StoreError, match="part-00001"):
+            load_gold(release.folder.parent, "lineage")
