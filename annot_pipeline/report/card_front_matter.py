@@ -40,7 +40,7 @@ def front_matter(manifest: Mapping[str, Any]) -> list[str]:
     lines = ["---", *(f"{key}: {_quoted(value)}" for key, value in fields.items() if value)]
     lines.append("configs:")
     for table in sorted(filled, key=lambda table: table["name"] != main):
-        lines += [f"- config_name: {table['name']}", f"  data_files: {table['file']}"]
+        lines += [f"- config_name: {table['name']}", f"  data_files: {_data_files(table)}"]
         if table["name"] == main:
             lines.append("  default: true")
     return [*lines, "---", ""]
@@ -64,3 +64,8 @@ def _license(license_: str | None) -> dict[str, str]:
 
 def _size(rows: int) -> str:
     return next((name for limit, name in SIZES if rows < limit), LARGEST)
+
+
+def _data_files(table: Mapping[str, Any]) -> str:
+    """The files of a table, as Hugging Face takes them."""
+    return f"{table['file']}/*.parquet" if "files" in table else str(table["file"])

@@ -16,6 +16,7 @@ import duckdb
 
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import make_private, replacing
+from annot_pipeline.storage.manifest import files_of
 from annot_pipeline.storage.queries import no_glob
 from annot_pipeline.storage.releases import Release, Releases
 
@@ -77,7 +78,7 @@ def is_catalog_of(store: Path, release: Release) -> bool:
             ).fetchone()
     except duckdb.Error:
         return False
-    return found is not None and _path(release, table) in found[0]
+    return found is not None and _paths(release, table)[0] in found[0]
 
 
 @contextmanager
@@ -109,9 +110,9 @@ def _add_release(
     statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
-        path = _path(release, table)
+        paths = ", ".join(_paths(release, table))
         about = _text(f"{release.version}: {table.get('row', '')}")
-        statements.append(f"CREATE VIEW {view} AS FROM read_parquet({path})")
+        statements.append(f"CREATE VIEW {view} AS FROM read_parquet([{paths}])")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
         for column in table["columns"] if columns else ():
             name, text = _name(column["name"]), _text(column["description"])
@@ -125,9 +126,9 @@ def _add_release(
     connection.execute("COMMIT")
 
 
-def _path(release: Release, table: dict[str, Any]) -> str:
-    """Where a view reads a table, as SQL says it."""
-    return _text(no_glob(os.path.abspath(release.folder / table["file"])))
+def _paths(release: Release, table: dict[str, Any]) -> list[str]:
+    """The files that a view reads, as SQL says them."""
+    return [_text(no_glob(os.path.abspath(release.folder / of["file"]))) for of in files_of(table)]
 
 
 def _name(name: str) -> str:

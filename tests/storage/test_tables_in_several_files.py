@@ -63,6 +63,18 @@ def test_the_manifest_lists_every_file(several):
     assert kinds["lineage.parquet"] == "cr:FileSet"
     assert kinds["lineage.parquet/part-00000.parquet"] == "cr:FileObject"
     assert kinds["labels.parquet"] == "cr:FileObject"
+    card = (release.folder / "README.md").read_text()
+    assert "data_files: lineage.parquet/*.parquet" in card
+    assert "data_files: labels.parquet\n" in card
+
+
+@pytest.mark.reports
+def test_the_catalog_shows_it(several, tmp_path):
+    whole, _ = several
+    with duckdb.connect(tmp_path / "campaign" / "store" / "catalog.duckdb", read_only=True) as seen:
+        for name in (*MANY, *FEW):
+            told = seen.sql(f"SELECT * FROM {name}").to_arrow_table()
+            assert told.to_pylist() == pq.read_table(whole / f"{name}.parquet").to_pylist()
 
 
 def test_commands_read_it(several, tmp_path, capsys):
