@@ -13,22 +13,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
-from annot_pipeline.contracts import AGREEMENT, GOLD, TEXT
+from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.calibration import chosen_together
-from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.parts import PARTS, Facts, Part, in_parts, input_parts, write_part
+from annot_pipeline.stages.context import Made, StageContext, write_declared
+from annot_pipeline.stages.parts import (
+    PARTS,
+    Facts,
+    Part,
+    in_parts,
+    input_parts,
+    placed_part,
+    write_part,
+)
 from annot_pipeline.stages.task_parts import TaskRows, of_tasks
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
     groups_unharmed,
-    read_table,
     read_unharmed,
 )
 
@@ -376,13 +383,14 @@ def add_up_costs(context: StageContext) -> Made:
     """What judgments cost, by task; nothing where no export carries rewards."""
     from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 
-    controlled = read_table(context.inputs["controlled"], ["reward"])
-    written = pc.unique(controlled["reward"].cast(TEXT)).to_pylist()
-    rewards, unread = read_rewards([reward for reward in written if reward is not None])
+    def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
+        [found] = context.engine.run([partial(context.part_queries.table, query, inputs)])
+        return found
+
+    rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
     costs = COSTS.empty_table()
     if rewards.num_rows:
-        inputs = {**context.inputs, "rewards": rewards}
-        costs = context.queries.table("audit/cost", inputs).cast(COSTS)
+        costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
     return Made({"costs": costs}, {"cost": costs.to_pylist(), "unread_rewards": unread})
 
 
@@ -412,5 +420,25 @@ def _trace(
 def _by_query(
     context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
 ) -> Made:
-    """A table that a query makes."""
-    return Made({table: lambda: context.queries.run(query, context.inputs, parameters)})
+    """A table that a query over all tasks makes."""
+    make = partial(
+        _query, context.part_queries, query, dict(context.inputs), parameters, context.folder, table
+    )
+    [file] = context.engine.run([make])
+    return Made({table: StoredTable((file,))})
+
+
+def _query(
+    queries: Queries,
+    query: str,
+    inputs: Mapping[str, StoredTable],
+    parameters: Mapping[str, Any] | None,
+    folder: Path,
+    table: str,
+) -> TableFile:
+    return placed_part(
+        folder,
+        table,
+        "all",
+        lambda path: write_declared(path, table, lambda: queries.run(query, inputs, parameters)),
+    )
