@@ -229,7 +229,8 @@ GATES: tuple[Gate, ...] = (
         "adequacy_without_labels", "rank_segments", "segment_ranks",
         "number of tasks whose adequacy names a task without labels",
         "mend tasks.adequacy.task; or ask: annot hits with next_hits.design: adequacy",
-        lambda f: named(f["adequacy_without_labels"]), warn=0,
+        lambda f: named([f"{task}: {of}" for task, of in f["adequacy_without_labels"].items()]),
+        warn=0,
     ),
     Gate(
         "disconnected_systems", "rank_systems", "system_rankings",

@@ -196,7 +196,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("segment_ranks",),
         settings=("ranking.segment_graphs",),
-        code_version="2",
+        code_version="3",  # in parts, its facts by task
         work=gold.rank_outputs,
         kinds=frozenset({"parquet", "numpy"}),
     ),

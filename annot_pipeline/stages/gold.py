@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from annot_pipeline.stages.parts import (
     write_part,
 )
 from annot_pipeline.stages.task_parts import TaskRows, of_tasks
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.queries import Queries
@@ -192,20 +194,48 @@ def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     return break_into_comparisons(*map(of.__getitem__, names), margin=of.settings.easl.margin)
 
 
+@dataclass(frozen=True)
+class _Votes:
+    """What judges said in another task, that of a ranking's adequacy."""
+
+    task: str
+    made_of: str
+    rows: pa.Table = field(repr=False)
+
+
 def rank_outputs(context: StageContext) -> Made:
     """Ranks of the outputs of every segment."""
-    from annot_pipeline.steps.comparing.rank_segments import rank_segments
+    asked = {
+        row["task"]: row["adequacy_task"]
+        for row in context.read("tasks").to_pylist()
+        if row["adequacy_task"] is not None
+    }
+    votes = ByTask(context.read("label_distributions", tasks={*asked.values()}))
+    given = {task: _Votes(of, hash_values([votes[of]]), votes[of]) for task, of in asked.items()}
+    made = of_tasks(
+        context, _rank_outputs, "comparisons", whole=("item_rows",),
+        apart=("label_distributions",), given=given,
+    )  # fmt: skip
+    if made.facts["segment_graphs"]:
+        graphs = made.facts["segment_graphs"].values()
+        n, n_outputs = (sum(found[name] for found in graphs) for name in ("segments", "outputs"))
+        context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
+    return made
 
-    names = ("comparisons", "tasks", "item_rows", "label_distributions")
+
+def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.steps.comparing.rank_segments import VOTES, rank_segments
+
+    votes = {given.task: given.rows.cast(VOTES) for given in of.given.values()}
     table, facts = rank_segments(
-        *map(context.read, names),
-        segment_graphs=context.campaign.settings.ranking.segment_graphs,
-        progress=_now_and_then(context.progress),
+        of["comparisons"],
+        of["tasks"],
+        of["item_rows"],
+        pa.concat_tables([VOTES.empty_table(), *votes.values()]),
+        segment_graphs=of.settings.ranking.segment_graphs,
+        progress=_now_and_then(of.progress),
     )
-    if table.num_rows:
-        n = sum(found["segments"] for found in facts["segment_graphs"].values())
-        context.progress(f"{table.num_rows:,} outputs ranked in {n:,} segments")
-    return Made({"segment_ranks": table}, facts)
+    return {"segment_ranks": table}, facts
 
 
 def plan_next_hits(context: StageContext) -> Made:

@@ -125,6 +125,7 @@ def of_tasks(
     *names: str,
     kinds: Mapping[str, Sequence[str]] | None = None,
     whole: Collection[str] = (),
+    apart: Collection[str] = (),
     given: Given | None = None,
 ) -> Made:
     """Tables and facts of a stage that works task by task, in the order of tasks.
@@ -139,12 +140,14 @@ def of_tasks(
         Kinds of tasks that an input is read for, where it is not all.
     whole
         Inputs without tasks, of which each part is given all rows.
+    apart
+        Inputs that the stage reads itself, for what is given.
     given
-        What the stage found before, by task.
+        What the stage found before, by task; its ``repr`` tells all of it.
     """
     given, kinds = given or {}, kinds or {}
     settings, in_files = context.campaign.settings, input_parts(context, *names)
-    handed_over = [name for name in context.inputs if name not in (*names, *whole)]
+    handed_over = [name for name in context.inputs if name not in (*names, *whole, *apart)]
     small = {name: ByTask(context.read(name)) for name in handed_over}
     tasks_of = {name: {*context.tasks_of(*kinds[name])} for name in kinds}
     workers = settings.resources.workers // len(in_files) if context.is_here else 1

@@ -67,7 +67,7 @@ def test_adequacy_of_what_is_not_asked_yet_is_unknown(build_campaign):
 def test_an_adequacy_task_without_labels_is_said(build_campaign):
     tasks = [ADEQUACY[0] | {"adequacy": {"task": "goood", "adequate": ["yes"]}, "name": "small"}]
     built = preferences(build_campaign, FIGURE_1, tasks=tasks)
-    assert built.facts("rank_segments")["adequacy_without_labels"] == ["small: goood"]
+    assert built.facts("rank_segments")["adequacy_without_labels"] == {"small": "goood"}
 
 
 def test_an_answer_counts_as_it_is_and_a_draw_is_none(build_campaign):

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import ADEQUACY_SOURCES, SEGMENT_RANKS, TEXT
+from annot_pipeline.contracts import ADEQUACY_SOURCES, INT, SEGMENT_RANKS, TEXT
 from annot_pipeline.methods.adequacy import NOT_KNOWN, Adequacy, spread_adequacy
 from annot_pipeline.methods.comparison_graphs import (
     ComparisonGraphs,
@@ -60,6 +60,10 @@ class _Outputs:
     twin: Codes
 
 
+VOTES = pa.schema([("task", TEXT), ("item", TEXT), ("label", TEXT), ("votes", INT)])
+"""Answers to whether an output is adequate."""
+
+
 def rank_segments(
     comparisons: pa.Table,
     tasks: pa.Table,
@@ -80,7 +84,7 @@ def rank_segments(
     items
         Rows of the item tables: outputs whose texts differ in casing only are equal.
     votes
-        ``task``, ``item``, ``label``, ``votes``: answers to whether an output is adequate.
+        `VOTES`.
     segment_graphs
         ``pooled``: one graph a segment; ``judge``: one for each judge of it.
     progress
@@ -89,12 +93,13 @@ def rank_segments(
     Returns
     -------
     segment_ranks, facts
+        The facts are by task.
     """
     kept = comparisons.filter(comparisons["kept"])
     equal = equal_outputs(items)
     known = {row["task"]: row for row in tasks.to_pylist()}
     judged = set(pc.unique(votes["task"].cast(TEXT)).to_pylist())
-    facts: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": []}
+    facts: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": {}}
     parts = []
     task = index(kept["task"])
     for code, name in enumerate(task.names):
@@ -117,7 +122,7 @@ def rank_segments(
             moved = rank_shift(pooled.part, rank, harmonized)
             facts["adequacy"][name] = _plain(asdict(adequacy.effort) | asdict(moved))
         if known[name]["adequacy_task"] not in {None, *judged}:
-            facts["adequacy_without_labels"].append(f"{name}: {known[name]['adequacy_task']}")
+            facts["adequacy_without_labels"][name] = known[name]["adequacy_task"]
     return pa.concat_tables(parts) if parts else SEGMENT_RANKS.empty(), facts
 
 
