@@ -50,7 +50,7 @@ def write_pages(
         report_html(
             document,
             {name: read_table(there[name], c) for name, c in REPORTED.items()},
-            {name: read_table(made[name]) for name in DRAWN},
+            {name: read_table(made[name], columns) for name, columns in DRAWN.items()},
             trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
             *_before(parent),
         ),

@@ -69,8 +69,15 @@ TABLES: dict[str, tuple[str, ...] | None] = {
 }  # fmt: skip
 """Gold tables that the report shows, with the columns that it needs (None: all)."""
 
-INTERNAL = ("control_pairs", "comparisons", "comparison_times", "segment_contradictions")
-"""Tables of the store from which the report draws."""
+INTERNAL: dict[str, tuple[str, ...] | None] = {
+    "control_pairs": ("judge_id", "control", "reason", "score", "ordinary_score"),
+    "comparisons": (
+        "task", "kept", "segment", "item_a", "item_b", "system_a", "system_b", "outcome",
+    ),
+    "comparison_times": None,
+    "segment_contradictions": None,
+}  # fmt: skip
+"""Tables of the store from which the report draws, with the columns that it needs (None: all)."""
 
 COMPARED: dict[str, tuple[str, ...]] = {
     "judges": ("task", "judge", "verdict", "dropped", "p_value"),

@@ -31,7 +31,10 @@ def contents_of(built: Built, **facts: Any) -> Contents:
     release = built.publication.release
     tables = {n: read_table(release.folder / f"{n}.parquet", c) for n, c in TABLES.items()}
     manifest = release.manifest | {"facts": release.manifest["facts"] | facts}
-    return Contents(manifest, tables, {name: built.table(name) for name in INTERNAL})
+    return Contents(manifest, tables, {
+        name: built.table(name).select(columns or built.table(name).column_names)
+        for name, columns in INTERNAL.items()
+    })  # fmt: skip
 
 
 class Page(HTMLParser):
