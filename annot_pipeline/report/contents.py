@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -153,11 +154,18 @@ class Contents:
         return next((row for row in rows if row and row["value"] is not None), None)
 
 
+COUNTED_ROWS = 1 << 20
+"""That are counted at a time."""
+
+
 def count_rows(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], int]:
     """Rows by the values of some columns, in the order of the values."""
-    groups = plain(table.select(columns)).group_by(list(columns)).aggregate([([], "count_all")])
-    keys = zip(*(groups[name].to_pylist() for name in columns), strict=True)
-    found = dict(zip(keys, groups["count_all"].to_pylist(), strict=True))
+    found: Counter[tuple[Any, ...]] = Counter()
+    for first in range(0, table.num_rows, COUNTED_ROWS):  # as texts they take many times the memory
+        rows = plain(table.select(columns).slice(first, COUNTED_ROWS))
+        groups = rows.group_by(list(columns)).aggregate([([], "count_all")])
+        keys = zip(*(groups[name].to_pylist() for name in columns), strict=True)
+        found.update(dict(zip(keys, groups["count_all"].to_pylist(), strict=True)))
     return dict(sorted(found.items(), key=lambda entry: tuple(map(str, entry[0]))))
 
 
