@@ -19,12 +19,12 @@ from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.opened_exports import check_columns, open_export
-from annot_pipeline.steps.account_records import numbered_rows
+from annot_pipeline.steps.account_records import RowCounts
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import read_json, replacing, write_json
-from annot_pipeline.storage.tables import read_groups, write_table
+from annot_pipeline.storage.tables import write_table
 
 CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 """Of reading: the readers', then that of making records."""
@@ -47,8 +47,8 @@ class Parsed:
     Parameters
     ----------
     counts
-        ``rows``, ``records``, what was ``ignored``; and of the records as they were written, the
-        ``rows_with_records``, and their ``row_sum``.
+        ``rows``, ``records``, what was ``ignored``; and of the records, the ``rows_with_records``
+        and ``row_sum``, the sum of the rows' numbers over records.
     columns
         Those met, where the format has no header; else None.
     """
@@ -125,19 +125,19 @@ class Parsing:
         if export.has_header:
             where = f"sources.{self.place}.fields"
             check_columns(self.source, export.columns, self.name, where)
+        of_rows = RowCounts()
         tables = (
-            read_records(chunk, self.source, path=self.name, campaign=campaign)
+            of_rows.counted(read_records(chunk, self.source, path=self.name, campaign=campaign))
             for chunk in export.chunks
         )
         with replacing(self.target) as temporary:
             written = write_table(temporary, _numbered(tables))
-        told = list(numbered_rows(read_groups(self.target, ["row"])))
         counts = {
             "rows": export.n_rows,
             "records": written.rows,
             "ignored": export.ignored,
-            "rows_with_records": sum(n for n, _ in told),
-            "row_sum": sum(total for _, total in told),
+            "rows_with_records": of_rows.n,
+            "row_sum": of_rows.sum,
         }
         columns = None if export.has_header else export.columns
         write_json(self.note, {"counted": counts, "columns": columns})

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -90,12 +91,16 @@ def _nothing(source_order: int, source_file: str) -> Row:
     return {"source_order": source_order, "source_file": source_file, **counts}
 
 
-def numbered_rows(parts: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[tuple[int, int]]:
-    """Of records that follow each other: how many raw rows they are of, and the rows' sum."""
-    last: int | None = None
-    for records in parts:
-        row = records.column("row").to_numpy(zero_copy_only=False)
-        if row.size:
-            n = int((row[1:] != row[:-1]).sum()) + int(last != row[0])
-            yield n, int(row.sum())
-            last = int(row[-1])
+@dataclass
+class RowCounts:
+    """Of the records of an export: of how many raw rows they are, and the sum of their numbers."""
+
+    n: int = 0
+    sum: int = 0
+
+    def counted(self, records: pa.Table) -> pa.Table:
+        """The same records, counted; no other call is given records of their rows."""
+        rows = records["row"]
+        self.n += pc.count_distinct(rows).as_py()
+        self.sum += pc.sum(rows).as_py() or 0
+        return records

@@ -18,7 +18,9 @@ def changing_labels(monkeypatch, change):
     declared = context._as_declared
 
     def changed(rows, name, **how):
-        return declared(change(rows) if name == "labels" else rows, name, **how)
+        if name == "labels":
+            rows = change(rows.read_all())
+        return declared(rows, name, **how)
 
     monkeypatch.setattr(context, "_as_declared", changed)
 

@@ -69,7 +69,7 @@ def guess(tmp_path: Path) -> Callable[..., Guess]:
         facts = dict(runs[-1].result.facts)
         assert facts["fates"]["rejected"] == rejected, facts["rejections"]
         for file in facts["files"]:
-            assert (file["rows"], file["records"]) == (file["rows_read"], file["records_read"])
+            assert file["adds_up"], file
         judgments = read_table(runs[-1].result.tables["settled"])
         return Guess(text, campaign.settings, facts, judgments)
 
