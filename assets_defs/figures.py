@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import dagster as dg
 import pyarrow as pa
 
-from annot_pipeline.pipeline import StageRun
+from annot_pipeline.pipeline import MAKER, Build, StageRun
 from annot_pipeline.report.comparison_figures import effort_figures, time_figures
 from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.markdown import escape
@@ -25,11 +25,18 @@ from annot_pipeline.report.release_figures import (
 )
 from annot_pipeline.storage.tables import read_table
 
+Read = Callable[[str], pa.Table]
+"""Reads a table that the build has made so far."""
 
-def figures_of(run: StageRun, table: str) -> dict[str, Any]:
+
+def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
     """The figures of one table of a stage, by title: Markdown with the image inside."""
+
+    def read(name: str) -> pa.Table:
+        return read_table(build.store.recorded(build.run, MAKER[name].name).tables[name])
+
     images = {}
-    for figure in FIGURES[table](run) if table in FIGURES else ():
+    for figure in FIGURES[table](read, run.result.facts) if table in FIGURES else ():
         image = base64.b64encode(figure.svg.encode()).decode()
         images[figure.title] = dg.MetadataValue.md(
             f"![{escape(figure.title)}](data:image/svg+xml;base64,{image})"
@@ -37,32 +44,26 @@ def figures_of(run: StageRun, table: str) -> dict[str, Any]:
     return images
 
 
-def _read(run: StageRun, table: str) -> pa.Table:
-    return read_table(run.result.tables[table])
-
-
-FIGURES: dict[str, Callable[[StageRun], list[Drawn]]] = {
-    "label_fits": lambda run: [
+FIGURES: dict[str, Callable[[Read, Mapping[str, Any]], list[Drawn]]] = {
+    "label_fits": lambda read, _: [
         Drawn("convergence", convergence_svg(fits))
-        for fits in [_read(run, "label_fits").to_pylist()]
+        for fits in [read("label_fits").to_pylist()]
         if fits
     ],
-    "judges": lambda run: judge_figures(_read(run, "judges"), run.result.facts["alpha"]),
-    "control_pairs": lambda run: difference_figures(
-        _read(run, "judge_tests"), _read(run, "control_pairs")
+    "judges": lambda read, facts: judge_figures(read("judges"), facts["alpha"]),
+    "judge_tests": lambda read, _: difference_figures(read("judge_tests"), read("control_pairs")),
+    "judge_confusion": lambda read, _: confusion_figures(
+        read("judge_confusion"), read("judge_figures"), read("prevalence")
     ),
-    "judge_confusion": lambda run: confusion_figures(
-        _read(run, "judge_confusion"), _read(run, "judge_figures"), _read(run, "prevalence")
-    ),
-    "prevalence": lambda run: prevalence_figures(_read(run, "prevalence")),
-    "scores": lambda run: score_figures(_read(run, "scores")),
-    "segment_ranks": lambda run: effort_figures(run.result.facts["adequacy"]),
-    "comparison_times": lambda run: time_figures(_read(run, "comparison_times")),
-    "system_rankings": lambda run: ranking_figures(_read(run, "system_rankings")),
-    "system_comparisons": lambda run: comparison_figures(
-        _read(run, "system_comparisons"),
-        run.result.facts["alpha"],
-        _read(run, "system_rankings"),
+    "prevalence": lambda read, _: prevalence_figures(read("prevalence")),
+    "scores": lambda read, _: score_figures(read("scores")),
+    "segment_ranks": lambda read, facts: effort_figures(facts["adequacy"]),
+    "comparison_times": lambda read, _: time_figures(read("comparison_times")),
+    "system_rankings": lambda read, _: ranking_figures(read("system_rankings")),
+    "system_comparisons": lambda read, facts: comparison_figures(
+        read("system_comparisons"),
+        facts["alpha"],
+        read("system_rankings"),
     ),
 }
-"""What is drawn of a table, from its stage's results alone."""
+"""What is drawn of a table, from its stage's facts and tables that are there then."""

@@ -10,7 +10,7 @@ from typing import Any
 import dagster as dg
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.pipeline import StageRun
+from annot_pipeline.pipeline import Build, StageRun
 from annot_pipeline.report.markdown import escape
 
 INTERNAL = {
@@ -38,6 +38,8 @@ INTERNAL = {
     "tasks": "The tasks, their kinds and classes.",
     "judge_figures": "What the label model says of judges.",
     "label_fits": "How each task's fit ended.",
+    "names": "Names of tasks, labels, items and judges, by which look-alikes are found.",
+    "controls_met": "Which kinds of controls each judge of a task met.",
     "costs": "What judgments cost, by task, where exports carry rewards.",
 }
 """Tables of the store."""
@@ -50,7 +52,7 @@ def table_description(table: str) -> str:
     return INTERNAL.get(table, "Working state of the pipeline.")
 
 
-def stage_metadata(run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
+def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
     """Metadata of one table of a stage; with figures, if Dagster keeps it to show it."""
     made, facts = run.result.tables[table], run.result.facts
     metadata: dict[str, Any] = {
@@ -77,7 +79,7 @@ def stage_metadata(run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
     if kept:
         from assets_defs.figures import figures_of
 
-        metadata |= figures_of(run, table)
+        metadata |= figures_of(build, run, table)
     return metadata
 
 

@@ -53,17 +53,17 @@ def stage_assets(
         build = Build(campaign, context.run.run_id, progress or context.log.info)
         run = in_dagster(context, lambda: build.run_stage(stage))
         for table in stage.outputs:
-            yield _materialized(campaign, run, table, kept=not context.instance.is_ephemeral)
+            yield _materialized(campaign, build, run, table, kept=not context.instance.is_ephemeral)
 
     return assets
 
 
 def _materialized(
-    campaign: LoadedCampaign, run: StageRun, table: str, *, kept: bool
+    campaign: LoadedCampaign, build: Build, run: StageRun, table: str, *, kept: bool
 ) -> dg.MaterializeResult[Any]:
     return dg.MaterializeResult(
         asset_key=table_key(campaign, table),
-        metadata=stage_metadata(run, table, kept=kept),
+        metadata=stage_metadata(build, run, table, kept=kept),
         data_version=dg.DataVersion(run.result.tables[table].sha256),
         check_results=[check_result(campaign, gate) for gate in run.gates if gate.table == table],
     )

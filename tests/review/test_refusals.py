@@ -75,7 +75,7 @@ def test_a_build_that_stopped_half_way(make, plain):
     from annot_pipeline.pipeline import STAGES, Build
 
     build = Build(load_campaign(plain))
-    for stage in STAGES[:4]:
+    for stage in STAGES[:5]:
         build.run_stage(stage)
     assert "the last build did not get as far as standardize_scores" in refused(plain)
 
