@@ -57,7 +57,7 @@ FIGURES: dict[str, Callable[[Read, Mapping[str, Any]], list[Drawn]]] = {
     ),
     "prevalence": lambda read, _: prevalence_figures(read("prevalence")),
     "scores": lambda read, _: score_figures(read("scores")),
-    "segment_ranks": lambda read, facts: effort_figures(facts["adequacy"]),
+    "segment_ranks": lambda _, facts: effort_figures(facts["adequacy"]),
     "comparison_times": lambda read, _: time_figures(read("comparison_times")),
     "system_rankings": lambda read, _: ranking_figures(read("system_rankings")),
     "system_comparisons": lambda read, facts: comparison_figures(

@@ -22,7 +22,6 @@ from annot_pipeline.config import Engine as EngineSettings
 from annot_pipeline.engines.spark_session import in_words, spark_session
 from annot_pipeline.engines.spark_workers import check_workers
 from annot_pipeline.errors import AnnotError, EngineError
-from annot_pipeline.storage.queries import give_back_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -99,7 +98,6 @@ def _made(folder: str, places: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBa
                 result = job()
             except AnnotError as error:
                 result = error
-            give_back_memory()  # the process lives on, beside others
             yield pa.record_batch(
                 {"place": [place], "pickled": pa.array([pickle.dumps(result)], pa.binary())}
             )
