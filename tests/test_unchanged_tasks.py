@@ -9,7 +9,13 @@ from pyarrow import csv
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.methods import calibration_choice
 from annot_pipeline.pipeline import MAKER, Build, stages_for
-from annot_pipeline.steps import infer_labels, measure_agreement, rank_systems, score_items
+from annot_pipeline.steps import (
+    calibrate_labels,
+    infer_labels,
+    measure_agreement,
+    rank_systems,
+    score_items,
+)
 from annot_pipeline.steps.comparing import rank_by_comparisons
 from annot_pipeline.storage.tables import read_table
 from benchmarks.exports import Shape, label_rows, write_campaign
@@ -237,3 +243,26 @@ def test_other_settings_measure_all_tasks(campaign, measured):
     measured.clear()
     build(campaign, "agreement.bootstrap=10")
     assert len(set(measured)) == 3
+
+
+def test_a_choice_of_the_same_labels_is_known(tmp_path, monkeypatch):
+    """Tasks that choose together, by labels enough to choose by: made once, then taken."""
+    path = write_campaign(tmp_path / "campaign", Shape(labels=1_500, scores=0, comparisons=0,
+                                                       tasks=3, judges=8))  # fmt: skip
+    chosen = []
+    choose = calibration_choice.choose_together
+
+    def noted(tasks, *rest, **settings):
+        chosen.append(len(tasks))
+        return choose(tasks, *rest, **settings)
+
+    monkeypatch.setattr(calibrate_labels, "choose_together", noted)
+    build_both(path, tables=["labels"])
+    assert chosen == [3]
+    add_comparison(path, "pairs-01")
+    again = build_both(path, tables=["labels"])
+    assert chosen == [3]
+    assert {of["chosen_by"] for of in again[0].facts["calibrations"].values()} == {"tasks"}
+    add_label(path, "labels-01", "judge-2")
+    build_both(path, tables=["labels"])
+    assert chosen == [3, 3]

@@ -1,0 +1,70 @@
+"""Every record of every export has one fate, and what is lost is missed."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.contracts import FATES
+from annot_pipeline.steps.account_records import RowCounts, account, whole_account
+
+FILE = {
+    "source_order": 0, "file_order": 0, "source_file": "a.csv", "rows": 3, "records": 4,
+    "rows_with_records": 3, "row_sum": 1 + 2 + 3 + 3,
+}  # fmt: skip
+OTHER = FILE | {"file_order": 1, "source_file": "b.csv", "rows": 0, "records": 0,
+                "rows_with_records": 0, "row_sum": 0}  # fmt: skip
+
+
+def settled(*rows):
+    """Rows of (row, fate, reason) of a.csv."""
+    return pa.table({
+        "source_order": [0] * len(rows), "source_file": ["a.csv"] * len(rows),
+        "source_row": [row for row, *_ in rows], "fate": [fate for _, fate, _ in rows],
+        "reason": pa.array([reason for *_, reason in rows], pa.string()),
+    })  # fmt: skip
+
+
+ONE = settled((1, "used", None), (2, "rejected", "assignment was rejected: 'Rejected'"))
+TWO = settled((3, "used", None), (3, "rejected", "score is blank"))
+
+
+def test_parts_add_up():
+    first, second = whole_account([FILE, OTHER], [account([ONE]), account([TWO])])
+    assert first["adds_up"]
+    assert first["records"] == first["records_read"] == 4
+    assert (first["used"], first["rejected"], first["rejected_assignments"]) == (2, 2, 1)
+    assert sum(first[fate] for fate in FATES) == 4
+    assert second["adds_up"]
+    assert second["source_file"] == "b.csv"
+    assert second["records"] == 0
+    assert account([ONE, TWO]) == account([pa.concat_tables([TWO, ONE])])
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [ONE],  # two are lost
+        [ONE, TWO, TWO],  # two are there twice
+        [settled((1, "used", None), (1, "used", None)), TWO],  # one stands for another
+        [ONE, settled((3, "used", None), (4, "used", None))],
+    ],
+)
+def test_what_is_lost_or_doubled_is_missed(parts):
+    [found] = whole_account([FILE], [account([part]) for part in parts])
+    assert not found["adds_up"]
+
+
+def test_a_row_without_records_is_missed():
+    [found] = whole_account([FILE | {"rows": 4}], [account([ONE, TWO])])
+    assert not found["adds_up"]
+    assert found["rows_read"] == 4
+
+
+def test_rows_are_counted_in_any_order():
+    """Of a table that a reader turns on its side, records of a row do not follow each other."""
+    counts = RowCounts()
+    for rows in ([1, 2, 3, 1, 2, 3], [], [4]):
+        records = pa.table({"row": pa.array(rows, pa.int64())})
+        assert counts.counted(records) is records
+    assert (counts.n, counts.sum) == (4, 16)
