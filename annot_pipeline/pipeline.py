@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,7 @@ class Build:
                 read=lambda name, *, tasks=None: read_unharmed(
                     inputs[name], stage.inputs[name], tasks
                 ),
-                latest=lambda: self._latest(stage, basis),
+                latest=cache(lambda: self._latest(stage, basis)),
             )
             made = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, StoredTable] = {}

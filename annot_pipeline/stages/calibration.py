@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
+from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.parts import Facts, InputPart, input_parts
 from annot_pipeline.steps.hash_values import hash_values
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from annot_pipeline.steps.label_tasks import LabelTask
 
 SIZES = "predictable_labels"
-"""The fact that holds predictable labels of tasks, by the hash of the file of their judgments."""
+"""The fact that holds predictable labels of tasks, by the file of judgments and its tasks."""
 TOGETHER = "chosen_together"
 """The fact that holds the choice, and the hash of the labels that it was made by."""
 COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
@@ -60,20 +61,24 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
 
 
 def _labels(of: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
-    named = [task for task in of.tasks if task in names]
+    named = sorted({*of.tasks}.intersection(names))
     return of.files["controlled"], tasks.filter(is_any(tasks["task"], named))
 
 
 def _sizes_by_file(
     context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Facts
 ) -> dict[str, dict[str, int]]:
-    """Predictable labels of tasks, by file; those of files that were there before are known."""
-    labels = {of.files["controlled"].sha256: _labels(of, tasks, of.tasks) for of in parts}
-    files = {sha256: of for sha256, of in labels.items() if of[1].num_rows}
-    new = [sha256 for sha256 in files if sha256 not in known]
-    jobs = [partial(_sizes, files[sha256]) for sha256 in new]
+    """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
+    labels = [_labels(of, tasks, of.tasks) for of in parts]
+    asked = {
+        digest([file.sha256, told["task"].to_pylist()]): (file, told)
+        for file, told in labels
+        if told.num_rows
+    }
+    new = [key for key in asked if key not in known]
+    jobs = [partial(_sizes, asked[key]) for key in new]
     found = {**known, **dict(zip(new, context.engine.run(jobs), strict=True))}
-    return {sha256: found[sha256] for sha256 in files}
+    return {key: found[key] for key in asked}
 
 
 def _sizes(labels: Labels) -> dict[str, int]:
@@ -91,7 +96,7 @@ def _choose(
     from annot_pipeline.steps.calibrate_labels import choose_together_by
 
     read = [_read(of) for of in labels]
-    made_of = hash_values([rows for rows, _ in read])
+    made_of = hash_values([*(rows for rows, _ in read), *(tasks for _, tasks in labels)])
     if known and known["made_of"] == made_of:
         told: Facts = {name: np.nan if of is None else of for name, of in known["choice"].items()}
         return Choice(**told), known

@@ -53,7 +53,7 @@ RECORD_FILES = pa.schema(
         ("records", INT),
         ("ignored", TEXT),
         ("rows_with_records", INT),
-        ("row_sum", INT),
+        ("row_hashes", INT),
     ]
 )
 

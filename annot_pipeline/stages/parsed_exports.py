@@ -37,7 +37,7 @@ ANY_RECORD = pa.schema(
 """A record with every canonical field; parsed files hold those that are mapped."""
 
 
-COUNTS = ("rows", "records", "ignored", "rows_with_records", "row_sum")
+COUNTS = ("rows", "records", "ignored", "rows_with_records", "row_hashes")
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Parsed:
     ----------
     counts
         ``rows``, ``records``, what was ``ignored``; and of the records, the ``rows_with_records``
-        and ``row_sum``, the sum of the rows' numbers over records.
+        and ``row_hashes``, those of the rows' numbers added up over records.
     columns
         Those met, where the format has no header; else None.
     """
@@ -137,7 +137,7 @@ class Parsing:
             "records": written.rows,
             "ignored": export.ignored,
             "rows_with_records": of_rows.n,
-            "row_sum": of_rows.sum,
+            "row_hashes": of_rows.hashes,
         }
         columns = None if export.has_header else export.columns
         write_json(self.note, {"counted": counts, "columns": columns})

@@ -168,7 +168,7 @@ def of_tasks(
         part = _TaskPart(
             files=of.files,
             wanted={
-                name: [task for task in of.tasks if task in tasks_of.get(name, of.tasks)]
+                name: sorted(tasks_of.get(name, {*of.tasks}).intersection(of.tasks))
                 for name in names
             },
             tasks=of.tasks,
@@ -220,7 +220,7 @@ def _make(
     if changed or not found:
         rows = {name: of.only(changed) for name, of in inputs.items()}
         rows |= {name: read_unharmed(of, asked.columns[name]) for name, of in asked.whole.items()}
-        given = {task: told for task, told in part.given.items() if task in changed}
+        given = {task: told for task, told in part.given.items() if task not in known}
         told = TaskRows(asked.settings, rows, given, asked.workers, asked.progress)
         found.append(asked.work(told))
     tables = {name: _in_order([tables[name] for tables, _ in found]) for name in found[0][0]}

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,8 +31,9 @@ def account(parts: Iterable[pa.Table]) -> list[Row]:
 
     Returns
     -------
-    A row an export: ``source_order``, ``source_file``, ``records``, ``row_sum`` (of the numbers of
-    their rows: two records cannot stand for each other), each fate, ``rejected_assignments``.
+    A row an export: ``source_order``, ``source_file``, ``records``, ``row_hashes`` (those of
+    the numbers of their rows, added up: one record does not stand for another), each fate,
+    ``rejected_assignments``.
     """
     found: dict[tuple[int, str], Row] = {}
     for rows in parts:
@@ -38,15 +41,16 @@ def account(parts: Iterable[pa.Table]) -> list[Row]:
         grouped = (
             rows.select(COLUMNS[:4])
             .append_column("refused", refused.cast(pa.int64()))
+            .append_column("row_hash", pa.array(_hashes(rows["source_row"])))
             .group_by(["source_order", "source_file", "fate"])
-            .aggregate([("source_row", "count"), ("source_row", "sum"), ("refused", "sum")])
+            .aggregate([("row_hash", "count"), ("row_hash", "sum"), ("refused", "sum")])
         )
         for row in grouped.to_pylist():
             key = (row["source_order"], row["source_file"])
-            of = found.setdefault(key, _nothing(*key))
-            of["records"] += row["source_row_count"]
-            of["row_sum"] += row["source_row_sum"]
-            of[row["fate"]] += row["source_row_count"]
+            of = found.setdefault(key, _nothing(row))
+            of["records"] += row["row_hash_count"]
+            of["row_hashes"] += row["row_hash_sum"]
+            of[row["fate"]] += row["row_hash_count"]
             if row["fate"] == "rejected":
                 of["rejected_assignments"] += row["refused_sum"]
     return [found[key] for key in sorted(found)]
@@ -68,12 +72,16 @@ def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[R
     it ``adds_up``: every row gave records, and every record has one fate.
     """
     files = sorted(files, key=lambda file: (file["source_order"], file["file_order"]))
-    names = [(file["source_order"], file["source_file"]) for file in files]
-    found = {key: _nothing(*key) for key in names}
+    found = {(of["source_order"], of["source_file"]): _nothing(of) for of in files}
     for row in (row for part in parts for row in part):
-        of = found.get((row["source_order"], row["source_file"]), {})
+        of = found.setdefault((row["source_order"], row["source_file"]), _nothing(row))
         of |= {name: n + row[name] for name, n in of.items() if name not in KEY}
-    return [_beside(file, found[key]) for file, key in zip(files, names, strict=True)]
+    read = {(of["source_order"], of["source_file"]): of for of in files}
+    return [_beside(read.get(key, UNREAD), of) for key, of in found.items()]
+
+
+UNREAD = {"rows": 0, "records": 0, "rows_with_records": 0, "row_hashes": 0, "file_order": None}
+"""What was read of an export of which nobody knows."""
 
 
 def _beside(file: Mapping[str, Any], found: Row) -> Row:
@@ -81,26 +89,35 @@ def _beside(file: Mapping[str, Any], found: Row) -> Row:
     adds_up = (
         file["rows"] == file["rows_with_records"]
         and file["records"] == found["records"] == sum(found[fate] for fate in FATES)
-        and file["row_sum"] == found["row_sum"]
+        and file["row_hashes"] == found["row_hashes"]
     )
     return {**found, **read, "file_order": file["file_order"], "adds_up": adds_up}
 
 
-def _nothing(source_order: int, source_file: str) -> Row:
-    counts = dict.fromkeys(("records", "row_sum", *FATES, "rejected_assignments"), 0)
-    return {"source_order": source_order, "source_file": source_file, **counts}
+def _nothing(of: Mapping[str, Any]) -> Row:
+    counts = dict.fromkeys(("records", "row_hashes", *FATES, "rejected_assignments"), 0)
+    return {name: of[name] for name in KEY} | counts
+
+
+def _hashes(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """32 bits of the number of each row, so mixed that sums tell rows apart (splitmix64)."""
+    mixed = rows.to_numpy().astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed = (mixed ^ (mixed >> np.uint64(31))) >> np.uint64(32)
+    return np.asarray(mixed, np.int64)
 
 
 @dataclass
 class RowCounts:
-    """Of the records of an export: of how many raw rows they are, and the sum of their numbers."""
+    """Of the records of an export: of how many raw rows they are, and their hashes added up."""
 
     n: int = 0
-    sum: int = 0
+    hashes: int = 0
 
     def counted(self, records: pa.Table) -> pa.Table:
         """The same records, counted; no other call is given records of their rows."""
         rows = records["row"]
         self.n += pc.count_distinct(rows).as_py()
-        self.sum += pc.sum(rows).as_py() or 0
+        self.hashes += int(_hashes(rows).sum())
         return records

@@ -141,7 +141,8 @@ class GoldBucket(GoldFolder):
             if version not in there:
                 shutil.rmtree(folder)
             elif folder.stat().st_mtime < old:
-                remove_unfinished(folder)
+                for place in (folder, *(path for path in folder.iterdir() if path.is_dir())):
+                    remove_unfinished(place)
 
     def add(self, version: str, fill: Fill) -> dict[str, Any]:
         """Let ``fill`` make a release, and upload it, its manifest last.
@@ -199,8 +200,11 @@ class GoldBucket(GoldFolder):
                     (folder / plain[0]).mkdir()
                 if plain == parts[:2] and folder.joinpath(*plain[:-1]).is_dir():
                     self.bucket.fetch(f"{version}/{stored}", folder.joinpath(*plain))
-                elif not (folder / plain[0]).exists():  # no file of a release, whatever it is
-                    (folder / plain[0]).mkdir()
+                else:  # no file of a release, whatever it is
+                    taken = (folder / plain[0]).is_file()
+                    (folder / (repr(stored).replace("/", "|") if taken else plain[0])).mkdir(
+                        exist_ok=True
+                    )
             yield folder
 
     def near(self) -> list[Path]:

@@ -84,6 +84,10 @@ class _Table(_Part):
         for of in self.files:
             if of.file.partition("/")[0] != self.file:
                 raise ValueError(f"a table in several files has them in its folder, {self.file}")
+        if self.files and sum(of.rows for of in self.files) != self.rows:
+            raise ValueError("its files hold other rows in all than the table")
+        if self.files and stored_table(Path(), self.model_dump()).sha256 != self.sha256:
+            raise ValueError("its checksum is not that of its files")
         return self
 
 
@@ -113,7 +117,7 @@ class _Manifest(_Part):
         listed = {of.file for table in self.tables for of in table.files}
         for name in {*self.files, *listed}:
             if "/" in name and name not in listed:
-                _plain(name)
+                raise ValueError(f"{shorten(name)} is in the folder of no table")
         return self
 
 
@@ -196,7 +200,8 @@ def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
 def _words(found: Any) -> str:
     if found["type"] == "missing":
         return "is missing"
-    return f"{shorten(found['input'])}: {found['msg'].removeprefix('Value error, ')}"
+    said: str = found["msg"].removeprefix("Value error, ")
+    return said if isinstance(found["input"], dict) else f"{shorten(found['input'])}: {said}"
 
 
 def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.storage.files import file_sha256
@@ -52,7 +53,10 @@ class Release:
         StoreError
             There is no such table, or its bytes are not those that were published.
         """
-        return pa.concat_tables([self._read(of) for of in self._files(name)])
+        parts = [self._read(of) for of in self._files(name)]
+        for of, part in zip(self._files(name), parts, strict=True):
+            self._check_columns(of["file"], part.schema, parts[0].schema)
+        return pa.concat_tables(parts)
 
     def _read(self, of: Mapping[str, Any]) -> pa.Table:
         file = of["file"]
@@ -82,7 +86,18 @@ class Release:
             if found != of["sha256"]:
                 raise self._changed(f"{self.place}/{of['file']}")
             files.append(TableFile(path, found, of["rows"]))
+        if len(files) > 1:
+            schemas = [pq.read_schema(file.path) for file in files]
+            for of, schema in zip(self._files(name), schemas, strict=True):
+                self._check_columns(of["file"], schema, schemas[0])
         return StoredTable(tuple(files))
+
+    def _check_columns(self, file: str, schema: pa.Schema, first: pa.Schema) -> None:
+        """Make sure that files of one table have the same columns."""
+        if not schema.equals(first):
+            what = "its columns are not those of the table's first file"
+            problem = Problem("", what, do=COPY_AGAIN)
+            raise StoreError(f"{self.place}/{file}: not of this table", [problem])
 
     @property
     def tables(self) -> dict[str, dict[str, Any]]:
@@ -123,7 +138,7 @@ class Release:
         them too.
         """
         others = self._lying() - {MANIFEST, *self.manifest["files"]}
-        return sorted(name for name in others if not name.startswith("."))
+        return sorted(name for name in others if not name.rpartition("/")[2].startswith("."))
 
     def _is_there(self, name: str) -> bool:
         return (self.folder / name).exists()

@@ -159,17 +159,12 @@ def _write_rows(table: StoredTable, first: int, path: Path) -> TableFile:
 
 
 def _rows(table: StoredTable, first: int, end: int) -> Iterator[pa.Table]:
-    """Some rows of a table."""
-    before = 0
+    """Some rows of a table; where there are none, one table without any tells the columns."""
+    at = 0
     for file in table.files:
-        if (before < end and before + file.rows > first) or not table.rows:
-            at = before
-            for part in read_groups(_checked(file), plain=True):
-                start, stop = max(first - at, 0), min(end - at, part.num_rows)
-                if start < stop or not table.rows:
-                    yield part.slice(start, stop - start)
-                at += part.num_rows
-        before += file.rows
+        if not table.rows or (at < end and at + file.rows > first):
+            yield from read_groups(_checked(file), plain=True, rows=(first - at, end - at))
+        at += file.rows
 
 
 def read_table(
@@ -257,11 +252,16 @@ def _read(
 
 
 def read_groups(
-    source: Source, columns: Sequence[str] | None = None, *, plain: bool = False
+    source: Source,
+    columns: Sequence[str] | None = None,
+    *,
+    plain: bool = False,
+    rows: tuple[int, int] | None = None,
 ) -> Iterator[pa.Table]:
     """Read some columns of Parquet, or all, row group by row group; texts encoded, or plain.
 
-    Where there are no rows, one table without any tells the columns.
+    Where there are no rows, one table without any tells the columns. Of each file those rows alone
+    that lie from the first of ``rows`` to before the second.
     """
     for path in _paths(source):
         with pq.ParquetFile(path) as file:
@@ -269,8 +269,13 @@ def read_groups(
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             if not file.num_row_groups:
                 yield file.read(columns)
+            at = 0
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns)
+                n = file.metadata.row_group(group).num_rows
+                start, end = (0, n) if rows is None else (max(rows[0] - at, 0), rows[1] - at)
+                if start < min(end, n):
+                    yield file.read_row_group(group, columns).slice(start, end - start)
+                at += n
 
 
 def _encoded(schema: pa.Schema) -> list[str]:

@@ -6,14 +6,15 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import FATES
-from annot_pipeline.steps.account_records import RowCounts, account, whole_account
+from annot_pipeline.steps.account_records import RowCounts, _hashes, account, whole_account
 
+H = [int(n) for n in _hashes(pa.chunked_array([range(8)]))]
 FILE = {
     "source_order": 0, "file_order": 0, "source_file": "a.csv", "rows": 3, "records": 4,
-    "rows_with_records": 3, "row_sum": 1 + 2 + 3 + 3,
+    "rows_with_records": 3, "row_hashes": H[1] + H[2] + H[3] + H[3],
 }  # fmt: skip
 OTHER = FILE | {"file_order": 1, "source_file": "b.csv", "rows": 0, "records": 0,
-                "rows_with_records": 0, "row_sum": 0}  # fmt: skip
+                "rows_with_records": 0, "row_hashes": 0}  # fmt: skip
 
 
 def settled(*rows):
@@ -25,6 +26,10 @@ def settled(*rows):
     })  # fmt: skip
 
 
+STRANGE = account([pa.table({
+    "source_order": [0], "source_file": ["c.csv"], "source_row": [1], "fate": ["used"],
+    "reason": pa.array([None], pa.string()),
+})])[0]  # fmt: skip
 ONE = settled((1, "used", None), (2, "rejected", "assignment was rejected: 'Rejected'"))
 TWO = settled((3, "used", None), (3, "rejected", "score is blank"))
 
@@ -48,11 +53,19 @@ def test_parts_add_up():
         [ONE, TWO, TWO],  # two are there twice
         [settled((1, "used", None), (1, "used", None)), TWO],  # one stands for another
         [ONE, settled((3, "used", None), (4, "used", None))],
+        [settled(*((row, "used", None) for row in (2, 2, 2, 3)))],  # the same sum of numbers
     ],
 )
 def test_what_is_lost_or_doubled_is_missed(parts):
     [found] = whole_account([FILE], [account([part]) for part in parts])
     assert not found["adds_up"]
+
+
+def test_records_of_no_known_export_do_not_add_up():
+    [file, stranger] = whole_account([FILE], [account([ONE, TWO]), [STRANGE]])
+    assert file["adds_up"]
+    assert not stranger["adds_up"]
+    assert stranger["source_file"] == "c.csv"
 
 
 def test_a_row_without_records_is_missed():
@@ -67,4 +80,4 @@ def test_rows_are_counted_in_any_order():
     for rows in ([1, 2, 3, 1, 2, 3], [], [4]):
         records = pa.table({"row": pa.array(rows, pa.int64())})
         assert counts.counted(records) is records
-    assert (counts.n, counts.sum) == (4, 16)
+    assert (counts.n, counts.hashes) == (4, 2 * (H[1] + H[2] + H[3]) + H[4])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import duckdb
@@ -13,6 +14,9 @@ from annot_pipeline import load_gold
 from annot_pipeline.cli import main
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage import tables
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.tables import write_table
+from tests.audit.two_releases import rewrite
 
 EXPORTS = {
     "a.csv": "item,judge,label\n"
@@ -107,3 +111,59 @@ def test_harm_is_found(several, tmp_path, harm, capsys):
     if harm != "beside":
         with pytest.raises(StoreError, match="part-00001"):
             load_gold(release.folder.parent, "lineage")
+
+
+def by_name(manifest):
+    return {table["name"]: table for table in manifest["tables"]}
+
+
+def test_files_of_other_columns_are_refused(several):
+    _, release = several
+    part = release.folder / "lineage.parquet" / "part-00001.parquet"
+    other = write_table(part, pq.read_table(release.folder / "labels.parquet"), published=True)
+
+    def put(manifest):
+        tables_, files = by_name(manifest), manifest["files"]
+        of = tables_["lineage"]["files"][1]
+        tables_["lineage"]["rows"] += other.rows - of["rows"]
+        of |= {"sha256": other.sha256, "rows": other.rows}
+        files[of["file"]] = other.sha256
+        shas = "\n".join(f["sha256"] for f in tables_["lineage"]["files"])
+        tables_["lineage"]["sha256"] = hashlib.sha256(shas.encode()).hexdigest()
+
+    rewrite(release.folder.parent.parent, release.version, put)
+    with pytest.raises(StoreError, match=r"part-00001\.parquet: not of this table"):
+        load_gold(release.folder.parent, "lineage")
+    with pytest.raises(StoreError, match=r"part-00001\.parquet: not of this table"):
+        Releases(release.folder.parent).get(release.version).stored("lineage")
+
+
+@pytest.mark.parametrize("what", ["rows", "checksum", "folder"])
+def test_manifests_that_contradict_themselves_are_refused(several, what):
+    _, release = several
+
+    def harm(manifest):
+        of = by_name(manifest)["lineage"]
+        if what == "rows":
+            of["files"].append(of["files"][0])
+        elif what == "checksum":
+            of["files"].reverse()
+        else:
+            manifest["files"]["stray/part.parquet"] = "0" * 64
+
+    rewrite(release.folder.parent.parent, release.version, harm)
+    said = {"rows": "other rows in all", "checksum": "not that of its files",
+            "folder": "'stray/part.parquet' is in the folder of no table"}  # fmt: skip
+    with pytest.raises(StoreError) as error:
+        load_gold(release.folder.parent, "lineage")
+    assert said[what] in str(error.value)
+    assert len(str(error.value)) < 1_000
+
+
+def test_what_a_desktop_leaves_in_the_folder_stops_no_build(several, tmp_path):
+    _, release = several
+    (release.folder / "lineage.parquet" / ".DS_Store").write_text("x")
+    campaign = tmp_path / "campaign"
+    (campaign / "exports" / "late.csv").write_text("item,judge,label\ni001,w9,a\n")
+    assert main(["build", str(campaign)]) == 0
+    assert main(["verify", str(campaign), release.version]) == 1

@@ -1,0 +1,58 @@
+"""Tasks declared otherwise over the same exports: the next build is as one from nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from annot_pipeline.gates.declared import GATES
+from annot_pipeline.stages import parts
+from tests.conftest import build_file
+
+NAMES = ("task", "item", "judge", "label", "score")
+REST = {"name": "t*", "kind": "categorical"}
+
+
+def crowd(seed):
+    """Five tasks of 300 judgments; each holds a label and a score."""
+    draw = random.Random(seed)
+    rows = [",".join(NAMES)]
+    for task in range(5):
+        for item in range(60):
+            truth = draw.choice("abc")
+            for judge in range(5):
+                label = truth if draw.random() < 0.6 else draw.choice("abc")
+                rows.append(f"t{task},i{item},w{judge},{label},{draw.randrange(100)}")
+    return "\n".join([*rows, ""])
+
+
+def declare(folder, tasks):
+    source = {"path": "*.csv", "format": "csv", "fields": {name: name for name in NAMES}}
+    gates = {gate.name: {"error": None} for gate in GATES}
+    document = {"campaign": "c", "sources": [source], "tasks": tasks, "gates": gates}
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        ([REST | {"labels": list("abc")}], [REST | {"labels": list("abcdefgh")}]),
+        ([REST], [{"name": "t0", "kind": "scalar"}, REST]),
+        ([{"name": "t0", "kind": "scalar"}, REST], [REST]),
+    ],
+)
+def test_calibration_is_chosen_for_the_tasks_as_they_are(tmp_path, monkeypatch, seed, before, now):
+    monkeypatch.setattr(parts, "PART_ROWS", 400)
+    monkeypatch.setattr(parts, "LEAST_ROWS", 100)
+    (tmp_path / "a.csv").write_text(crowd(seed))
+    declare(tmp_path, before)
+    build_file(tmp_path)
+    declare(tmp_path, now)
+    found = build_file(tmp_path)
+    whole = build_file(tmp_path, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    assert found.hashes() == whole.hashes()
+    chosen = {of["chosen_by"] for of in found.facts("infer_labels")["calibrations"].values()}
+    assert chosen == {"tasks"}
