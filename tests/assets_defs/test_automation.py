@@ -213,10 +213,10 @@ def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
     (retried / "exports").rename(retried / "away")
     metadata = stage_assets.stage_metadata
 
-    def broken(stage_run, table, **how):
+    def broken(build, stage_run, table, **how):
         if table == "label_fits":
             raise RuntimeError("no words of ours")
-        return metadata(stage_run, table, **how)
+        return metadata(build, stage_run, table, **how)
 
     find = archive._glob
 
