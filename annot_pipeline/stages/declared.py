@@ -11,7 +11,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from annot_pipeline.contracts import DESCRIBING, GOLD
-from annot_pipeline.stages import compare, control, exports, gold, judgments, parsed_exports
+from annot_pipeline.stages import (
+    by_task,
+    compare,
+    control,
+    exports,
+    gold,
+    judgments,
+    parsed_exports,
+)
 from annot_pipeline.stages.context import Made, StageContext
 
 
@@ -141,7 +149,7 @@ STAGES: tuple[Stage, ...] = (
             "easl.trueskill_sd",
         ),
         code_version="5",  # in parts
-        work=gold.score_items_of_tasks,
+        work=by_task.score_items_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -163,7 +171,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("comparisons", "not_compared"),
         settings=("easl.margin",),
         code_version="4",  # in parts, its facts by task
-        work=gold.compare_outputs,
+        work=by_task.compare_outputs,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -183,7 +191,7 @@ STAGES: tuple[Stage, ...] = (
         ),
         settings=("dawid_skene", "seed"),
         code_version="10",  # in parts
-        work=gold.infer_label_tables,
+        work=by_task.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -197,7 +205,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("segment_ranks",),
         settings=("ranking.segment_graphs",),
         code_version="3",  # in parts, its facts by task
-        work=gold.rank_outputs,
+        work=by_task.rank_outputs,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -237,7 +245,7 @@ STAGES: tuple[Stage, ...] = (
             "easl.trueskill_sd",
         ),
         code_version="3",  # in parts
-        work=gold.rank_systems_of_tasks,
+        work=by_task.rank_systems_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -255,7 +263,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
         code_version="4",  # in parts
-        work=gold.measure_agreement_of_tasks,
+        work=by_task.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(
@@ -267,7 +275,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("judge_contradictions", "segment_contradictions", "comparison_times"),
         settings=(),
         code_version="3",  # in parts
-        work=gold.describe_comparisons_of_tasks,
+        work=by_task.describe_comparisons_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(

@@ -1,14 +1,12 @@
-"""Judgments become gold tables: labels, scores, rankings, judges, items, lineage.
+"""Judgments become gold tables: z-scores, judges, items, lists, lineage, costs, next HITs.
 
 Steps and their methods load in the work that needs them: most commands run none, and a build with
-nothing new neither.
+nothing new neither. What does not belong here: what is worked out task by task (by_task).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,9 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from annot_pipeline.config import Standardize
-from annot_pipeline.contracts import AGREEMENT, GOLD
-from annot_pipeline.errors import counted
-from annot_pipeline.stages.calibration import chosen_together
 from annot_pipeline.stages.context import Made, StageContext, write_declared
 from annot_pipeline.stages.parts import (
     PARTS,
@@ -29,8 +24,6 @@ from annot_pipeline.stages.parts import (
     placed_part,
     write_part,
 )
-from annot_pipeline.stages.task_parts import TaskRows, of_tasks
-from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.queries import Queries
@@ -43,42 +36,6 @@ from annot_pipeline.storage.tables import (
 
 if TYPE_CHECKING:
     from annot_pipeline.steps.listed_items import ListedItems
-
-
-def infer_label_tables(context: StageContext) -> Made:
-    """Labels of all categorical tasks."""
-    choices, told = chosen_together(context)
-    made = of_tasks(
-        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices
-    )
-    facts = made.facts | told
-    if facts["items"]:
-        n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
-        context.progress(
-            f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
-            f"{max(facts['iterations'].values())} iterations at most"
-        )
-    adjudications = facts["adjudications"].values()
-    if adjudications:
-        decided, overridden = (
-            sum(row[name] for row in adjudications) for name in ("decided", "overridden")
-        )
-        context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
-    return Made(made.tables, facts)
-
-
-def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.infer_labels import infer_labels
-
-    return infer_labels(
-        of["controlled"],
-        of["tasks"],
-        params=of.settings.dawid_skene_params,
-        calibration=of.settings.calibration_params,
-        seed=of.settings.seed,
-        together=of.given,
-        progress=_now_and_then(of.progress),
-    )
 
 
 def check_label_calibration(context: StageContext) -> Made:
@@ -97,19 +54,6 @@ def check_label_calibration(context: StageContext) -> Made:
         "truths_of_no_class": truths_of_no_class(distributions, items),
     }
     return Made({"label_calibration": table}, facts)
-
-
-def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
-    """Passes a message on if the last one is a second ago."""
-    last = time.monotonic()
-
-    def told(message: str) -> None:
-        nonlocal last
-        if time.monotonic() - last >= 1:
-            last = time.monotonic()
-            progress(message)
-
-    return told
 
 
 def standardize_judgments(context: StageContext) -> Made:
@@ -159,85 +103,6 @@ def _tasks_and_items(context: StageContext) -> tuple[pa.Table, ListedItems, str]
     return tasks, ListedItems(items), hash_values([items])
 
 
-def score_items_of_tasks(context: StageContext) -> Made:
-    """Scores of the items of all scalar tasks."""
-    made = of_tasks(context, _score_items, "standardized")
-    n_scored = sum(made.facts["items_scored"].values())
-    if n_scored:
-        context.progress(f"{n_scored:,} items scored")
-    return made
-
-
-def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.score_items import score_items
-
-    table, facts = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
-    return {"scores": table}, facts
-
-
-def compare_outputs(context: StageContext) -> Made:
-    """Comparisons of all tasks that hold any."""
-    made = of_tasks(
-        context, _compare_outputs, "controlled", "standardized",
-        kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
-    )  # fmt: skip
-    n, ties = (sum(made.facts[name].values()) for name in ("comparisons", "ties"))
-    if n:
-        context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return made
-
-
-def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
-
-    names = ("controlled", "standardized", "tasks", "item_rows")
-    return break_into_comparisons(*map(of.__getitem__, names), margin=of.settings.easl.margin)
-
-
-@dataclass(frozen=True)
-class _Votes:
-    """What judges said in another task, that of a ranking's adequacy."""
-
-    task: str
-    made_of: str
-    rows: pa.Table = field(repr=False)
-
-
-def rank_outputs(context: StageContext) -> Made:
-    """Ranks of the outputs of every segment."""
-    asked = {
-        row["task"]: row["adequacy_task"]
-        for row in context.read("tasks").to_pylist()
-        if row["adequacy_task"] is not None
-    }
-    votes = ByTask(context.read("label_distributions", tasks={*asked.values()}))
-    given = {task: _Votes(of, hash_values([votes[of]]), votes[of]) for task, of in asked.items()}
-    made = of_tasks(
-        context, _rank_outputs, "comparisons", whole=("item_rows",),
-        apart=("label_distributions",), given=given,
-    )  # fmt: skip
-    if made.facts["segment_graphs"]:
-        graphs = made.facts["segment_graphs"].values()
-        n, n_outputs = (sum(found[name] for found in graphs) for name in ("segments", "outputs"))
-        context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
-    return made
-
-
-def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.rank_segments import VOTES, rank_segments
-
-    votes = {given.task: given.rows.cast(VOTES) for given in of.given.values()}
-    table, facts = rank_segments(
-        of["comparisons"],
-        of["tasks"],
-        of["item_rows"],
-        pa.concat_tables([VOTES.empty_table(), *votes.values()]),
-        segment_graphs=of.settings.ranking.segment_graphs,
-        progress=_now_and_then(of.progress),
-    )
-    return {"segment_ranks": table}, facts
-
-
 def plan_next_hits(context: StageContext) -> Made:
     """The next HITs of all tasks that their design is for."""
     from annot_pipeline.steps.planning.plan_hits import plan_hits
@@ -256,83 +121,6 @@ def plan_next_hits(context: StageContext) -> Made:
     return Made({"next_hits": table}, facts)
 
 
-def rank_systems_of_tasks(context: StageContext) -> Made:
-    """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
-    made = of_tasks(context, _rank_systems, "standardized", "comparisons")
-    return Made(made.tables, made.facts | {"alpha": context.campaign.settings.ranking.alpha})
-
-
-def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
-    from annot_pipeline.steps.judgments_of_systems import judgments_of_systems
-    from annot_pipeline.steps.rank_systems import rank_systems
-
-    settings = of.settings
-    tables, facts = rank_systems(
-        of["standardized"],
-        of["tasks"],
-        ranking=settings.ranking,
-        standardize=settings.standardize,
-        seed=settings.seed,
-        workers=of.workers,
-        progress=_now_and_then(of.progress),
-    )
-    compared, compared_facts = rank_by_comparisons(
-        of["comparisons"],
-        ranking=settings.ranking,
-        easl=settings.easl,
-        seed=settings.seed,
-        segment_ranks=of["segment_ranks"],
-        progress=_now_and_then(of.progress),
-    )
-    whole = {
-        name: pa.concat_tables([table, compared[name]]).sort_by(
-            [(column, "ascending") for column in GOLD[name].key]
-        )
-        for name, table in tables.items()
-    }
-    systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
-    return whole, facts | compared_facts | systems
-
-
-def measure_agreement_of_tasks(context: StageContext) -> Made:
-    """Agreement of the judges of all tasks."""
-    return of_tasks(
-        context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
-        "comparisons", kinds={"controlled": ("categorical",)},
-    )  # fmt: skip
-
-
-def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.measure_preference_agreement import (
-        measure_preference_agreement,
-    )
-    from annot_pipeline.steps.measure_agreement import measure_agreement
-
-    settings = of.settings
-    names = (
-        "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
-    )  # fmt: skip
-    table, facts = measure_agreement(
-        *map(of.__getitem__, names),
-        arithmetic=settings.standardize.arithmetic,
-        rounds=settings.agreement.bootstrap,
-        seed=settings.seed,
-        workers=of.workers,
-        progress=_now_and_then(of.progress),
-    )
-    rows, preference_facts = measure_preference_agreement(
-        of["comparisons"],
-        rounds=settings.agreement.bootstrap,
-        seed=settings.seed,
-        progress=_now_and_then(of.progress),
-    )
-    of_preferences = AGREEMENT.of({n: [row[n] for row in rows] for n in AGREEMENT.schema.names})
-    whole = pa.concat_tables([table, of_preferences])
-    ordered = whole.sort_by([(name, "ascending") for name in AGREEMENT.key])
-    return {"agreement": ordered}, facts | preference_facts
-
-
 def set_judgments_aside(context: StageContext) -> Made:
     """Judgments that a calculation could not take."""
     settings = context.campaign.settings
@@ -342,17 +130,6 @@ def set_judgments_aside(context: StageContext) -> Made:
         "paired_controls": list(settings.quality.paired_controls),
     }
     return _by_query(context, "gold/set_aside", "set_aside", parameters)
-
-
-def describe_comparisons_of_tasks(context: StageContext) -> Made:
-    """Contradictions and times of all tasks that have comparisons."""
-    return of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
-
-
-def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
-
-    return describe_comparisons(of["comparisons"], of["item_rows"])
 
 
 def describe_judges(context: StageContext) -> Made:
