@@ -115,7 +115,6 @@ def choose(
     power = np.nan if temper is None else temper
     if pooling is not None and temper is not None:
         return [Choice(pooling, np.nan, power, "settings", is_pooling_given=True)] * len(tasks)
-    candidates = _candidates(pooling)
     sizes = np.array([n_predictable(task) for task in tasks])
     if together is None:
         alone, others = large_and_others(sizes)
@@ -132,12 +131,38 @@ def choose(
         alone = [t for t, size in enumerate(sizes) if size and t not in found]
     if alone:
         held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in alone]
-        curves = _curves(held_out, candidates, params, power)
-        for t, of, curve in zip(alone, held_out, curves, strict=True):
-            found[t] = _best([curve], candidates, power, "task", of.n_labels)
+        chosen = choose_alone(held_out, pooling=pooling, temper=temper, params=params)
+        found |= dict(zip(alone, chosen, strict=True))
     unknown = Choice(pooling or 0.0, 0.0 if temper is None else np.nan, power, "default")
     choices = (found.get(t) or unknown for t in range(len(tasks)))
     return [replace(choice, is_pooling_given=pooling is not None) for choice in choices]
+
+
+def choose_alone(
+    held_out: Sequence[HeldOutLabels],
+    *,
+    pooling: float | None,
+    temper: float | None,
+    params: DawidSkeneParams,
+) -> list[Choice]:
+    """What tasks choose, each for itself, by labels of theirs.
+
+    Parameters
+    ----------
+    held_out
+        Of each task, about `MOST_LABELS`.
+    pooling, temper, params
+        As `choose` takes them.
+    """
+    power, candidates = np.nan if temper is None else temper, _candidates(pooling)
+    curves = _curves(held_out, candidates, params, power)
+    return [
+        replace(
+            _best([curve], candidates, power, "task", of.n_labels),
+            is_pooling_given=pooling is not None,
+        )
+        for of, curve in zip(held_out, curves, strict=True)
+    ]
 
 
 def _candidates(pooling: float | None) -> tuple[float, ...]:
@@ -200,9 +225,13 @@ def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
 
 
 def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> HeldOutLabels:
-    """Labels that are held out; each purpose has a stream of its own."""
-    stream = [*seed, int.from_bytes(purpose.encode(), "big")]
-    return HeldOutLabels.draw(task, np.random.default_rng(stream), most=most)
+    """Labels that are held out."""
+    return HeldOutLabels.draw(task, stream(seed, purpose), most=most)
+
+
+def stream(seed: Sequence[int], purpose: str) -> np.random.Generator:
+    """Draws; each purpose has its own."""
+    return np.random.default_rng([*seed, int.from_bytes(purpose.encode(), "big")])
 
 
 def shared_confusions(tasks: Sequence[LabelCodes], params: DawidSkeneParams) -> list[Floats]:

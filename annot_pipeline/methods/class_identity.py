@@ -18,48 +18,82 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.additive import Additive
 from annot_pipeline.methods.votes import Votes
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class ClassIdentity:
-    """What became of each class; arrays are ``(n_labels,)`` unless said otherwise.
+class ClassIdentity(Additive):
+    """What became of each class, as sums over items; arrays are ``(n_labels,)``.
 
     Parameters
     ----------
-    inferred
-        ``(n_items,)`` most probable class; ties go to the lower code.
     n_items
         Items inferred as the class.
-    support
-        Mean share of the votes that the inferred label got, over these items; NaN without.
-    plurality_support
-        Mean share that the most frequent label got, over the same items.
-    plurality_agreement
-        Share of the same items whose most frequent label (ties count) is the class.
-    named, has_mass
-        Whether judges who see the class most often give its own name; defined where the
-        class has mass.
-    names_truth, is_answered
-        Whether the class is the most likely truth behind its own name; defined where
-        somebody gave that name.
-    item_support
-        ``(n_items,)`` share of the item's votes that its inferred label got.
+    item_support, item_plurality_support, item_plurality_agreement
+        Sums over these items: of the share of the votes that the inferred label got, of the
+        share that the most frequent label got, and of whether the inferred label is a most
+        frequent one.
+    expected
+        ``(n_labels, n_labels)`` votes for each label, by the probability of each class.
+    answers
+        Votes for each label.
     """
 
-    inferred: npt.NDArray[np.int64]
-    n_items: npt.NDArray[np.int64]
-    support: Floats
-    plurality_support: Floats
-    plurality_agreement: Floats
-    named: Flags
-    has_mass: Flags
-    names_truth: Flags
-    is_answered: Flags
+    n_items: Codes
     item_support: Floats
+    item_plurality_support: Floats
+    item_plurality_agreement: Floats
+    expected: Floats
+    answers: Codes
+
+    @property
+    def support(self) -> Floats:
+        """Mean share of the votes that the inferred label got, over the items; NaN without."""
+        return self._mean(self.item_support)
+
+    @property
+    def plurality_support(self) -> Floats:
+        """Mean share that the most frequent label got, over the same items."""
+        return self._mean(self.item_plurality_support)
+
+    @property
+    def plurality_agreement(self) -> Floats:
+        """Share of these items whose inferred label is (one of) the most frequent."""
+        return self._mean(self.item_plurality_agreement)
+
+    @property
+    def named(self) -> Flags:
+        """Whether judges who see the class most often give its own name."""
+        return np.asarray(self.expected.argmax(axis=1) == np.arange(self.n_items.size))
+
+    @property
+    def has_mass(self) -> Flags:
+        """Where ``named`` is defined."""
+        return np.asarray(self.n_items > 0)
+
+    @property
+    def names_truth(self) -> Flags:
+        """Whether the class is the most likely truth behind its own name."""
+        return np.asarray(self.expected.argmax(axis=0) == np.arange(self.n_items.size))
+
+    @property
+    def is_answered(self) -> Flags:
+        """Where ``names_truth`` is defined: somebody gave that name."""
+        return np.asarray(self.answers > 0)
+
+    def _mean(self, sums: Floats) -> Floats:
+        return np.where(self.n_items > 0, sums / np.maximum(self.n_items, 1), np.nan)
+
+
+def item_support(inferred: Codes, votes: Votes) -> Floats:
+    """``(n_items,)`` share of an item's votes that its inferred label got."""
+    of_inferred = votes.counts[np.arange(inferred.size), inferred]
+    return np.asarray(of_inferred / np.maximum(votes.counts.sum(axis=1), 1), np.float64)
 
 
 def class_identity(posterior: Floats, votes: Votes) -> ClassIdentity:
@@ -68,7 +102,7 @@ def class_identity(posterior: Floats, votes: Votes) -> ClassIdentity:
     Parameters
     ----------
     posterior
-        ``(n_items, n_labels)`` probability of each class.
+        ``(n_items, n_labels)`` probability of each class; ties go to the lower code.
     votes
         Votes of the same items.
     """
@@ -76,26 +110,17 @@ def class_identity(posterior: Floats, votes: Votes) -> ClassIdentity:
     if votes.counts.shape != posterior.shape:
         raise ValueError("posterior and votes must be about the same items and classes")
     inferred = posterior.argmax(axis=1)
-    total = np.maximum(votes.counts.sum(axis=1), 1)
-    rows = np.arange(n_items)
-    item_support = votes.counts[rows, inferred] / total
-    members = np.bincount(inferred, minlength=n_labels)
 
-    def mean(values: Floats) -> Floats:
-        sums = np.bincount(inferred, weights=values, minlength=n_labels)
-        return np.where(members > 0, sums / np.maximum(members, 1), np.nan)
+    def summed(values: Floats) -> Floats:
+        return np.asarray(np.bincount(inferred, weights=values, minlength=n_labels), np.float64)
 
-    pooled = posterior.T @ votes.counts.astype(np.float64)
-    classes = np.arange(n_labels)
     return ClassIdentity(
-        inferred=inferred,
-        n_items=members,
-        support=mean(item_support),
-        plurality_support=mean(votes.majority_share),
-        plurality_agreement=mean(votes.tied[rows, inferred].astype(np.float64)),
-        named=pooled.argmax(axis=1) == classes,
-        has_mass=members > 0,
-        names_truth=pooled.argmax(axis=0) == classes,
-        is_answered=votes.counts.sum(axis=0) > 0,
-        item_support=item_support,
+        n_items=np.bincount(inferred, minlength=n_labels),
+        item_support=summed(item_support(inferred, votes)),
+        item_plurality_support=summed(votes.majority_share),
+        item_plurality_agreement=summed(
+            votes.tied[np.arange(n_items), inferred].astype(np.float64)
+        ),
+        expected=posterior.T @ votes.counts.astype(np.float64),
+        answers=votes.counts.sum(axis=0),
     )

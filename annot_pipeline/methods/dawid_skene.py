@@ -17,7 +17,8 @@ never met has no estimate and is set to 1/K. Ties are never broken here.
 
 Many tasks are one batch: labels form one sparse item x (judge, label) matrix, so both
 steps are one sparse product whatever the number of tasks. Every sum runs in code order
-within its task, hence a task's result does not depend on the tasks beside it.
+within its task, hence a task's result does not depend on the tasks beside it. A task too large
+for that lies in blocks (label_blocks).
 """
 
 from __future__ import annotations
@@ -31,14 +32,12 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.convergence import Convergence
+from annot_pipeline.methods.label_em import Counts, EMState, Estimates, Flags, run_em
 from annot_pipeline.methods.label_matrix import LabelCodes, LabelMatrix
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
-
-DIAGONAL_START = 0.7
-"""Share on the diagonal of the ``diagonal`` start; the rest is spread over all K cells."""
 
 FEW = 16
 """Classes up to which a row is short."""
@@ -85,14 +84,11 @@ class DawidSkeneParams:
 
 
 @dataclass(frozen=True)
-class DawidSkeneResult:
-    """Estimates of one task.
+class DawidSkeneModel:
+    """What was fitted to one task, but for its items.
 
     Parameters
     ----------
-    posterior
-        ``(n_items, n_labels)`` probability of each class; from a last E-step, so it belongs
-        to the other estimates.
     prevalence
         ``(n_labels,)`` pi.
     confusion
@@ -101,11 +97,24 @@ class DawidSkeneResult:
         How the fit ended, and what it was asked.
     """
 
-    posterior: Floats
     prevalence: Floats
     confusion: Floats
     convergence: Convergence
     params: DawidSkeneParams
+
+
+@dataclass(frozen=True)
+class DawidSkeneResult(DawidSkeneModel):
+    """Estimates of one task.
+
+    Parameters
+    ----------
+    posterior
+        ``(n_items, n_labels)`` probability of each class; from a last E-step, so it belongs
+        to the other estimates.
+    """
+
+    posterior: Floats
 
 
 def dawid_skene(
@@ -179,12 +188,12 @@ def dawid_skene_batch(
     for size in sorted({task.n_labels for task in tasks}):
         members = [t for t, task in enumerate(tasks) if task.n_labels == size]
         matrix = LabelMatrix.of(members, [tasks[t] for t in members])
-        prior = None if priors is None else _priors([priors[t] for t in members], size)
+        prior = None if priors is None else stacked_priors([priors[t] for t in members], size)
         _fit(matrix, prior, params, results, progress)
     return [results[t] for t in range(len(tasks))]
 
 
-def _priors(priors: Sequence[Floats], n_labels: int) -> Floats:
+def stacked_priors(priors: Sequence[Floats], n_labels: int) -> Floats:
     """Counts of each task as (tasks, observed, true)."""
     for prior in priors:
         if prior.shape != (n_labels, n_labels) or not ((prior >= 0) & (prior < np.inf)).all():
@@ -192,26 +201,34 @@ def _priors(priors: Sequence[Floats], n_labels: int) -> Floats:
     return np.stack(priors).transpose(0, 2, 1)
 
 
-@dataclass
-class _State:
-    """Current estimates of a matrix: log pi (tasks, K), log theta (judges, observed, true)."""
+class _InMemory:
+    """Labels of a matrix, and the posterior of the last E-step."""
 
-    prior: Floats | None  # (n_tasks, observed, true)
-    log_pi: Floats
-    log_theta: Floats
-    posterior: Floats
-    log_likelihood: Floats  # (n_tasks,)
-    log_prior: Floats  # (n_tasks,)
+    def __init__(self, matrix: LabelMatrix) -> None:
+        self.matrix = matrix
+        self.posterior = np.empty((0, matrix.n_labels))
 
-    def keep(self, matrix: LabelMatrix, kept: npt.NDArray[np.bool_]) -> _State:
-        return _State(
-            None if self.prior is None else self.prior[kept],
-            self.log_pi[kept],
-            self.log_theta[np.repeat(kept, np.diff(matrix.judge_starts))],
-            self.posterior[np.repeat(kept, np.diff(matrix.item_starts))],
-            self.log_likelihood[kept],
-            self.log_prior[kept],
-        )
+    @property
+    def n_labels(self) -> int:
+        return self.matrix.n_labels
+
+    @property
+    def judge_starts(self) -> Codes:
+        return self.matrix.judge_starts
+
+    @property
+    def items_of(self) -> Codes:
+        return np.diff(self.matrix.item_starts)
+
+    def expected(self, estimates: Estimates) -> Counts:
+        self.posterior, counts = expected_counts(self.matrix, estimates)
+        return counts
+
+    def voted(self) -> Counts:
+        return voted_counts(self.matrix)
+
+    def keep(self, kept: Flags) -> _InMemory:
+        return _InMemory(self.matrix.keep(kept))
 
 
 def _fit(
@@ -221,75 +238,67 @@ def _fit(
     results: dict[int, DawidSkeneResult],
     progress: Progress | None,
 ) -> None:
-    """Run EM on a matrix; each task leaves when its own objective has settled."""
-    state = _start(matrix, prior, params)
-    posteriors = {int(t): [p] for t, p in zip(matrix.tasks, _log_posterior(state), strict=True)}
-    likelihoods = {int(t): [v] for t, v in zip(matrix.tasks, state.log_likelihood, strict=True)}
-    running = np.ones(matrix.tasks.size, dtype=np.bool_)
-    for iteration in range(1, params.max_iterations + 1):
-        before = _objective(state, params)
-        _maximise(matrix, state, params)
-        _expect(matrix, state)
-        after = _objective(state, params)
-        settled = np.abs(after - before) <= params.tolerance * np.abs(before)
-        for place in np.flatnonzero(running):
-            t = int(matrix.tasks[place])
-            posteriors[t].append(_log_posterior(state)[place])
-            likelihoods[t].append(state.log_likelihood[place])
-            if settled[place] or iteration == params.max_iterations:
-                convergence = Convergence(
-                    bool(settled[place]),
-                    iteration,
-                    params.stop_on,
-                    np.array(posteriors.pop(t)),
-                    np.array(likelihoods.pop(t)),
-                )
-                results[t] = _result(matrix, state, int(place), convergence, params)
-                running[place] = False
-        if not running.any():
-            break
-        if np.diff(matrix.item_starts)[running].sum() * 2 < matrix.item_starts[-1]:
-            matrix, state = matrix.keep(running), state.keep(matrix, running)
-            running = np.ones(matrix.tasks.size, dtype=np.bool_)
-        if progress and iteration % 25 == 0:
-            progress(len(results), iteration)
+    """Run EM on a matrix."""
+
+    def settled(place: int, state: EMState, course: Convergence, labels: _InMemory) -> None:
+        of = labels.matrix
+        items = slice(of.item_starts[place], of.item_starts[place + 1])
+        judges = slice(of.judge_starts[place], of.judge_starts[place + 1])
+        results[int(of.tasks[place])] = DawidSkeneResult(
+            **vars(fitted(state.estimates, course, params, place, judges)),
+            posterior=labels.posterior[items].copy(),
+        )
+
+    def told(_: int, state: EMState) -> None:
+        if progress and state.iteration % 25 == 0:
+            progress(len(results), state.iteration)
+
+    run_em(_InMemory(matrix), prior, params, settled=settled, progress=told)
 
 
-def _start(matrix: LabelMatrix, prior: Floats | None, params: DawidSkeneParams) -> _State:
-    n_tasks, k = matrix.tasks.size, matrix.n_labels
-    n_items, n_judges = int(matrix.item_starts[-1]), int(matrix.judge_starts[-1])
-    theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
-    state = _State(
-        prior=prior,
-        log_pi=np.full((n_tasks, k), -np.log(k)),
-        log_theta=np.log(np.broadcast_to(theta, (n_judges, k, k))),
-        posterior=np.empty((n_items, k)),
-        log_likelihood=np.empty(n_tasks),
-        log_prior=np.empty(n_tasks),
+def fitted(
+    estimates: Estimates,
+    course: Convergence,
+    params: DawidSkeneParams,
+    place: int = 0,
+    judges: slice = slice(None),
+) -> DawidSkeneModel:
+    """The model of one of several tasks."""
+    return DawidSkeneModel(
+        prevalence=np.exp(estimates.log_pi[place]),
+        confusion=np.exp(estimates.log_theta[judges].transpose(0, 2, 1)),
+        convergence=course,
+        params=params,
     )
-    if params.start == "votes":
-        shares = matrix.votes @ np.tile(np.eye(k), (n_judges, 1))
-        total = shares.sum(axis=1, keepdims=True)
-        state.posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
-        _maximise(matrix, state, params)
-    else:
-        state.log_prior = _log_prior(matrix, state, params)
-    _expect(matrix, state)
-    return state
 
 
-def _expect(matrix: LabelMatrix, state: _State) -> None:
-    """E-step (Dawid & Skene eq. 2.5), in log space."""
-    k = matrix.n_labels
-    logits = matrix.votes @ state.log_theta.reshape(-1, k)
-    logits += np.repeat(state.log_pi, np.diff(matrix.item_starts), axis=0)
+def expected_counts(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
+    """E-step (Dawid & Skene eq. 2.5), in log space: posterior ``(n_items, K)``, and its counts."""
+    logits = matrix.votes @ estimates.log_theta.reshape(-1, matrix.n_labels)
+    logits += np.repeat(estimates.log_pi, np.diff(matrix.item_starts), axis=0)
     largest = largest_of_rows(logits)
     logits -= largest
     np.exp(logits, out=logits)
     total = logits.sum(axis=1, keepdims=True)
     logits /= total
-    state.posterior = logits
-    state.log_likelihood = matrix.members @ (np.log(total) + largest)[:, 0]
+    return logits, _counts(matrix, logits, (np.log(total) + largest)[:, 0])
+
+
+def voted_counts(matrix: LabelMatrix) -> Counts:
+    """Counts where each item's share of labels stands for its posterior."""
+    k = matrix.n_labels
+    shares = matrix.votes @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
+    total = shares.sum(axis=1, keepdims=True)
+    posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
+    return _counts(matrix, posterior, np.zeros(len(posterior)))
+
+
+def _counts(matrix: LabelMatrix, posterior: Floats, log_likelihood: Floats) -> Counts:
+    return Counts(
+        matrix.votes_by_judge @ posterior,
+        matrix.members @ posterior,
+        matrix.members @ log_likelihood,
+    )
 
 
 def largest_of_rows(logits: Floats) -> Floats:
@@ -297,67 +306,3 @@ def largest_of_rows(logits: Floats) -> Floats:
     if not 1 < logits.shape[1] <= FEW:
         return np.asarray(logits.max(axis=1, keepdims=True))
     return np.asarray(reduce(np.maximum, logits.T)[:, None])
-
-
-def _maximise(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> None:
-    """M-step (Dawid & Skene eqs. 2.3, 2.4) with smoothing."""
-    k = matrix.n_labels
-    theta = (matrix.votes_by_judge @ state.posterior).reshape(-1, k, k)
-    theta += params.smoothing
-    if state.prior is not None:
-        theta += np.repeat(state.prior, np.diff(matrix.judge_starts), axis=0)
-    row = theta.sum(axis=1, keepdims=True)
-    theta = np.where(row > 0, theta / np.where(row > 0, row, 1), 1 / k)
-    pi = matrix.members @ state.posterior + params.smoothing
-    pi /= pi.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
-        state.log_theta, state.log_pi = np.log(theta), np.log(pi)
-    state.log_prior = _log_prior(matrix, state, params)
-
-
-def _log_prior(matrix: LabelMatrix, state: _State, params: DawidSkeneParams) -> Floats:
-    """Log density of the Dirichlet(1 + counts) priors, without its constant."""
-    if params.smoothing == 0 and state.prior is None:
-        return np.zeros(matrix.tasks.size)
-    log_theta = state.log_theta.reshape(state.log_theta.shape[0], -1)
-    starts = matrix.judge_starts
-    from scipy.sparse import csr_array  # settings alone, which need Params, load no scipy
-
-    by_task = csr_array(
-        (np.ones(log_theta.shape[0]), np.arange(log_theta.shape[0]), starts),
-        shape=(matrix.tasks.size, log_theta.shape[0]),
-    )
-    log_prior = np.zeros(matrix.tasks.size)
-    if params.smoothing > 0:  # without, a cell may be 0
-        log_prior += params.smoothing * (by_task @ log_theta.sum(axis=1) + state.log_pi.sum(axis=1))
-    if state.prior is not None:
-        counts = state.prior.reshape(matrix.tasks.size, -1)
-        of_cells = np.where(counts > 0, by_task @ log_theta, 0)
-        log_prior += (counts * of_cells).sum(axis=1)
-    return log_prior
-
-
-def _log_posterior(state: _State) -> Floats:
-    return state.log_likelihood + state.log_prior
-
-
-def _objective(state: _State, params: DawidSkeneParams) -> Floats:
-    return _log_posterior(state) if params.stop_on == "posterior" else state.log_likelihood
-
-
-def _result(
-    matrix: LabelMatrix,
-    state: _State,
-    place: int,
-    convergence: Convergence,
-    params: DawidSkeneParams,
-) -> DawidSkeneResult:
-    items = slice(matrix.item_starts[place], matrix.item_starts[place + 1])
-    judges = slice(matrix.judge_starts[place], matrix.judge_starts[place + 1])
-    return DawidSkeneResult(
-        posterior=state.posterior[items].copy(),
-        prevalence=np.exp(state.log_pi[place]),
-        confusion=np.exp(state.log_theta[judges].transpose(0, 2, 1)),
-        convergence=convergence,
-        params=params,
-    )

@@ -63,15 +63,19 @@ class HeldOutLabels:
 
     @classmethod
     def draw(cls, task: LabelCodes, rng: np.random.Generator, *, most: int) -> HeldOutLabels:
-        """Hold out the labels of a task, or of items drawn that have about ``most`` labels.
+        """Hold out the labels of a task, or of items drawn that have about ``most`` labels."""
+        n = np.bincount(task.items, minlength=task.n_items)
+        return cls.of(task.of_items(drawn_items(n, rng, most)), rng)
+
+    @classmethod
+    def of(cls, task: LabelCodes, rng: np.random.Generator) -> HeldOutLabels:
+        """Hold out all labels.
 
         Of an item with one judge nothing else says anything, so its labels are given in every
         fold. No fold depends on the order of the labels.
         """
         rows = np.lexsort((task.labels, task.judges, task.items))
         items, judges, labels = task.items[rows], task.judges[rows], task.labels[rows]
-        some = _drawn(np.bincount(items, minlength=task.n_items), rng, most)[items]
-        items, judges, labels = items[some], judges[some], labels[some]
         known, items = np.unique(items, return_inverse=True)
         known_judges, judges = np.unique(judges, return_inverse=True)
         n_items, n_judges = known.size, known_judges.size
@@ -85,8 +89,16 @@ class HeldOutLabels:
         return cls(folds, n_items, int((fold >= 0).sum()))
 
 
-def _drawn(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool_]:
-    """Which items take part: in an order that is drawn, until they have enough labels."""
+def drawn_items(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool_]:
+    """Which items take part: in an order that is drawn, until they have enough labels.
+
+    Parameters
+    ----------
+    n
+        ``(n_items,)`` labels of each.
+    rng, most
+        Draws, and how many labels are enough.
+    """
     order = rng.permutation(n.size)
     some = np.zeros(n.size, np.bool_)
     some[order] = np.cumsum(n[order]) - n[order] < most

@@ -210,7 +210,7 @@ def calibrate_batch(
     held_out = [
         draw(task, seed, "evidence", MOST_LABELS) for task, seed in zip(tasks, seeds, strict=True)
     ]
-    evidence = _evidence(held_out, choices, early)
+    evidence = evidence_of(held_out, choices, early)
     pooled = _pooled(tasks, fits, [choice.pooling for choice in choices], model)
     found = []
     for task, fit, choice, of in zip(tasks, pooled, choices, evidence, strict=True):
@@ -253,10 +253,18 @@ def _pooled(
 # --- evidence ----------------------------------------------------------------------------------
 
 
-def _evidence(
+def evidence_of(
     held_out: Sequence[HeldOutLabels], choices: Sequence[Choice], early: DawidSkeneParams
 ) -> list[Evidence]:
-    """How raw, pooled and calibrated models and votes do on labels that were held out."""
+    """How raw, pooled and calibrated models and votes do on labels that were held out.
+
+    Parameters
+    ----------
+    held_out, choices
+        Of each task, about `MOST_LABELS` labels, and what it takes.
+    early
+        Settings of the fits that are compared, `early_fits`.
+    """
     folds = [fold for task in held_out for fold in task.folds]
     pooling = [
         choice.pooling for task, choice in zip(held_out, choices, strict=True) for _ in task.folds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,6 +45,13 @@ class LabelCodes:
             if codes.size and not 0 <= codes.min() <= codes.max() < size:
                 found = f"{codes.min()} to {codes.max()}"
                 raise ValueError(f"{name} holds codes {found}, allowed are 0 to {size - 1}")
+
+    def of_items(self, some: npt.NDArray[np.bool_]) -> LabelCodes:
+        """Labels of some items ``(n_items,)``, with the same codes."""
+        rows = some[self.items]
+        return replace(
+            self, items=self.items[rows], judges=self.judges[rows], labels=self.labels[rows]
+        )
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.dawid_skene import DawidSkeneResult
+from annot_pipeline.methods.dawid_skene import DawidSkeneModel
+from annot_pipeline.methods.held_out_labels import n_judges_of
 from annot_pipeline.methods.label_matrix import LabelCodes
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 REPLICATES = 100
+MOST = 5_000
+"""Labels that take part, about."""
 TAILS = (0.025, 0.975)
 
 
@@ -58,7 +61,7 @@ class PredictiveChecks:
 
 
 def predictive_checks(
-    task: LabelCodes, fit: DawidSkeneResult, *, most: int = 5_000, rng: np.random.Generator
+    task: LabelCodes, fit: DawidSkeneModel, *, most: int = MOST, rng: np.random.Generator
 ) -> PredictiveChecks:
     """Hold agreement between judges against what a fit expects.
 
@@ -71,7 +74,25 @@ def predictive_checks(
     rng
         Draws.
     """
-    items, judges, labels = _one_each(task, rng, most)
+    some = items_to_check(n_judges_of(task), rng, most=most)
+    return checks_of(task.of_items(some), fit, rng=rng)
+
+
+def items_to_check(
+    n_judges: Codes, rng: np.random.Generator, *, most: int = MOST
+) -> npt.NDArray[np.bool_]:
+    """``(n_items,)`` items that take part, of those with two judges and more."""
+    order = rng.permutation(np.flatnonzero(n_judges > 1))
+    some = np.zeros(n_judges.size, np.bool_)
+    some[order] = np.cumsum(n_judges[order]) - n_judges[order] < most
+    return some
+
+
+def checks_of(
+    task: LabelCodes, fit: DawidSkeneModel, *, rng: np.random.Generator
+) -> PredictiveChecks:
+    """The same of items that were drawn."""
+    items, judges, labels = _one_each(task)
     n_items, k = int(items.max(initial=-1)) + 1, task.n_labels
     if not n_items:
         nothing = Replicated(*[np.nan] * 4)
@@ -91,16 +112,11 @@ def predictive_checks(
     return PredictiveChecks(pair, unanimous, n_items, items.size)
 
 
-def _one_each(task: LabelCodes, rng: np.random.Generator, most: int) -> tuple[Codes, Codes, Codes]:
-    """A label a judge and item, of items with two judges and more, whatever the order of rows."""
+def _one_each(task: LabelCodes) -> tuple[Codes, Codes, Codes]:
+    """A label a judge and item, whatever the order of rows; codes of items without gaps."""
     rows = np.lexsort((task.labels, task.judges, task.items))
     items, judges = task.items[rows], task.judges[rows]
     rows = rows[np.append(True, (np.diff(items) != 0) | (np.diff(judges) != 0))[: rows.size]]
-    n = np.bincount(task.items[rows], minlength=task.n_items)
-    order = rng.permutation(np.flatnonzero(n > 1))
-    some = np.zeros(n.size, np.bool_)
-    some[order] = np.cumsum(n[order]) - n[order] < most
-    rows = rows[some[task.items[rows]]]
     _, items = np.unique(task.items[rows], return_inverse=True)
     return items, task.judges[rows], task.labels[rows]
 

@@ -13,13 +13,50 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.additive import Additive
+
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
+class VoteSums(Additive):
+    """What the votes of items add up to; arrays are ``(n_labels,)``.
+
+    Parameters
+    ----------
+    labels
+        Labels given.
+    plurality, majority
+        Items whose most frequent label a class is, and with more than half of the labels.
+    n_voted
+        Items with labels.
+    """
+
+    labels: Codes
+    plurality: Codes
+    majority: Codes
+    n_voted: int
+
+    @property
+    def vote_share(self) -> Floats:
+        """Share of the labels that were given."""
+        return self.labels / max(int(self.labels.sum()), 1)
+
+    @property
+    def plurality_frequency(self) -> Floats:
+        """Share of items whose most frequent label a class is; ties go to the lower code."""
+        return self.plurality / max(self.n_voted, 1)
+
+    @property
+    def majority_frequency(self) -> Floats:
+        """Share of items where more than half of the labels are of a class."""
+        return self.majority / max(self.n_voted, 1)
+
+
+@dataclass(frozen=True)
 class Votes:
-    """Votes of one task.
+    """Votes of items of one task.
 
     Parameters
     ----------
@@ -31,17 +68,15 @@ class Votes:
         ``(n_items,)`` its share of the item's labels; 0 without labels.
     tied
         ``(n_items, n_labels)`` whether the label is (one of) the most frequent.
-    vote_share, plurality_frequency, majority_frequency
-        ``(n_labels,)`` the three estimates of prevalence.
+    sums
+        The three estimates of prevalence, of these items or added up.
     """
 
     counts: Codes
     majority: Codes
     majority_share: Floats
     tied: npt.NDArray[np.bool_]
-    vote_share: Floats
-    plurality_frequency: Floats
-    majority_frequency: Floats
+    sums: VoteSums
 
 
 def count_votes(
@@ -72,13 +107,15 @@ def count_votes(
     most = counts.max(axis=1)
     tied = (counts == most[:, None]) & (most[:, None] > 0)
     voted, majority = total > 0, counts.argmax(axis=1)
-    n_voted = max(int(voted.sum()), 1)
     return Votes(
         counts=counts,
         majority=majority,
         majority_share=most / np.maximum(total, 1),
         tied=tied,
-        vote_share=counts.sum(axis=0) / max(int(total.sum()), 1),
-        plurality_frequency=np.bincount(majority[voted], minlength=n_labels) / n_voted,
-        majority_frequency=(counts * 2 > total[:, None]).sum(axis=0) / n_voted,
+        sums=VoteSums(
+            labels=counts.sum(axis=0),
+            plurality=np.bincount(majority[voted], minlength=n_labels),
+            majority=(counts * 2 > total[:, None]).sum(axis=0),
+            n_voted=int(voted.sum()),
+        ),
     )

@@ -5,6 +5,7 @@ What does not belong here: which of several decisions counts (sql/ingest/settle_
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ COUNTS = ("n_judgments", "n_judges")
 
 
 def adjudicate(
-    labels: pa.Table, distributions: pa.Table, judgments: pa.Table
+    labels: pa.Table,
+    distributions: pa.Table,
+    judgments: pa.Table,
+    classes: Mapping[str, Collection[str]],
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Put decisions in the place of labels.
 
@@ -34,6 +38,8 @@ def adjudicate(
     judgments
         ``task``, ``item``, ``judge_id``, ``label``, ``control``, ``fate``, ``submitted_at``,
         ``why``; those whose fate is ``adjudication`` are decisions, one an item at most.
+    classes
+        Of the tasks that judges answered.
 
     Returns
     -------
@@ -66,7 +72,7 @@ def adjudicate(
             for task in rows_of.names
             for rows in [rows_of[task]]
         },
-        "decided_new_classes": _new_classes(decisions, distributions),
+        "decided_new_classes": _new_classes(decisions, classes),
     }
 
 
@@ -121,19 +127,27 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
     }
 
 
-def _new_classes(decisions: pa.Table, distributions: pa.Table) -> dict[str, list[str]]:
+def _new_classes(
+    decisions: pa.Table, classes: Mapping[str, Collection[str]]
+) -> dict[str, list[str]]:
     """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
-    answered = pc.is_in(decisions["task"].cast(TEXT), pc.unique(distributions["task"].cast(TEXT)))
-    given = pc.unique(_keys(distributions, "task", "label"))
-    is_new = pc.and_(answered, pc.invert(pc.is_in(_keys(decisions, "task", "label"), given)))
-    items: dict[tuple[str, str], list[str]] = {}
-    for row in decisions.filter(is_new).to_pylist():
-        items.setdefault((row["task"], row["label"]), []).append(row["item"])
-    classes: dict[str, list[str]] = {}
-    for (task, label), found in sorted(items.items()):
-        n = f"{len(found):,} item{'s' * (len(found) > 1)}"
-        classes.setdefault(task, []).append(f"{shorten(label)} ({n}, as {shorten(min(found))})")
-    return classes
+    by_task = ByTask(decisions)
+    found = {}
+    for task in by_task.names:
+        rows = by_task[task]
+        if task in classes:
+            new = rows.filter(pc.invert(is_any(rows["label"], classes[task])))
+            items: dict[str, list[str]] = {}
+            for row in new.to_pylist():
+                items.setdefault(row["label"], []).append(row["item"])
+            if items:
+                found[task] = [_told(label, items[label]) for label in sorted(items)]
+    return found
+
+
+def _told(label: str, items: Sequence[str]) -> str:
+    n = f"{len(items):,} item{'s' * (len(items) > 1)}"
+    return f"{shorten(label)} ({n}, as {shorten(min(items))})"
 
 
 def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:

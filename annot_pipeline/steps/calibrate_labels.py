@@ -15,15 +15,20 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
 from annot_pipeline.methods.calibration_choice import Choice, choose_together
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, DawidSkeneResult
+from annot_pipeline.methods.dawid_skene import (
+    DawidSkeneModel,
+    DawidSkeneParams,
+    DawidSkeneResult,
+)
 from annot_pipeline.methods.label_calibration import (
     Calibration,
     CalibrationParams,
+    Evidence,
     calibrate_batch,
     early_fits,
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.predictive_checks import predictive_checks
+from annot_pipeline.methods.predictive_checks import PredictiveChecks, predictive_checks
 from annot_pipeline.methods.wilson import Z
 
 Row = dict[str, Any]
@@ -53,7 +58,7 @@ def calibrate_labels(
     together
         What tasks chose together, where these tasks are not all there are (`choose`).
     """
-    seeds = [_stream(name, seed) for name in names]
+    seeds = [task_seed(name, seed) for name in names]
     chosen = None if together is None else [together.get(name) for name in names]
     return calibrate_batch(tasks, fits, params=params, seeds=seeds, together=chosen)
 
@@ -67,31 +72,11 @@ def choose_together_by(
     seed: int,
 ) -> Choice:
     """What tasks choose that choose together, by some of them; see `choose_together`."""
-    seeds = [_stream(name, seed) for name in names]
+    seeds = [task_seed(name, seed) for name in names]
     return choose_together(
         tasks, seeds, pooling=params.given_pooling, temper=params.given_temper,
         params=early_fits(model),
     )  # fmt: skip
-
-
-def evidence_table(
-    names: Sequence[str],
-    tasks: Sequence[LabelCodes],
-    fits: Sequence[DawidSkeneResult],
-    calibrations: Sequence[Calibration],
-    *,
-    seed: int,
-) -> pa.Table:
-    """Rows of `LABEL_CALIBRATION` that need no truth."""
-    rows = [
-        {"task": name, **row}
-        for name, task, fit, calibration in zip(names, tasks, fits, calibrations, strict=True)
-        for row in (
-            *_held_out(calibration),
-            *_checks(task, {"raw": fit, "pooled": calibration.fit}, _stream(name, seed)),
-        )
-    ]
-    return calibration_table(rows)
 
 
 def calibration_table(rows: Sequence[Row]) -> pa.Table:
@@ -111,13 +96,14 @@ def calibration_row(
     return {"model": model, "statistic": statistic, **known, "n": n}
 
 
-def _stream(name: str, seed: int) -> list[int]:
+def task_seed(name: str, seed: int) -> list[int]:
+    """Of what is drawn for a task: it depends on its name and the seed alone."""
     digest = hashlib.sha256(f"{name}\x1fcalibration".encode()).digest()
     return [seed, int.from_bytes(digest[:8], "big")]
 
 
-def _held_out(calibration: Calibration) -> Iterator[Row]:
-    of, choice = calibration.evidence, calibration.choice
+def held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
+    """What a task chose, and how it does on labels that were held out; all but the task."""
     n_pooling = 0 if choice.is_pooling_given else choice.n_labels
     yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
     if np.isnan(choice.temper):
@@ -134,14 +120,20 @@ def _held_out(calibration: Calibration) -> Iterator[Row]:
         yield calibration_row(model, statistic, found.mean, of.n_labels, ends)
 
 
-def _checks(
-    task: LabelCodes, fits: dict[str, DawidSkeneResult], stream: Sequence[int]
+def check_rows(
+    name: str, task: LabelCodes, fits: Mapping[str, DawidSkeneModel], *, seed: int
 ) -> Iterator[Row]:
+    """How often judges agree, and models say they would; all but the task."""
     for model, fit in fits.items():
-        found = predictive_checks(task, fit, rng=np.random.default_rng(list(stream)))
-        for statistic in ("pairwise_agreement", "unanimous_share"):
-            of = getattr(found, statistic)
-            if model == "raw":
-                yield calibration_row("observed", statistic, of.observed, found.n_items)
-            ends = (of.low, of.high)
-            yield calibration_row(model, statistic, of.expected, found.n_items, ends)
+        found = predictive_checks(task, fit, rng=np.random.default_rng(task_seed(name, seed)))
+        yield from rows_of_checks(model, found)
+
+
+def rows_of_checks(model: str, found: PredictiveChecks) -> Iterator[Row]:
+    """Rows of one model, and with the raw one those of the data."""
+    for statistic in ("pairwise_agreement", "unanimous_share"):
+        of = getattr(found, statistic)
+        if model == "raw":
+            yield calibration_row("observed", statistic, of.observed, found.n_items)
+        ends = (of.low, of.high)
+        yield calibration_row(model, statistic, of.expected, found.n_items, ends)

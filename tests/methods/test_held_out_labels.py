@@ -132,9 +132,10 @@ def test_scores_by_hand(monkeypatch):
     given = LabelCodes(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([0, 1, 1]), 2, 2, 2)
     fold = Fold(given, np.array([1, 2]), np.array([0]), np.array([1]), np.array([1]))
     theta = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]]])
+    course = Convergence(True, 1, "posterior", np.zeros(2), np.zeros(2))
     fit = DawidSkeneResult(
-        np.array([[0.9, 0.1], [0.2, 0.8]]), np.array([0.5, 0.5]), theta,
-        Convergence(True, 1, "posterior", np.zeros(2), np.zeros(2)), DawidSkeneParams(),
+        np.array([0.5, 0.5]), theta, course, DawidSkeneParams(),
+        posterior=np.array([[0.9, 0.1], [0.2, 0.8]]),
     )  # fmt: skip
     by_hand = np.log(0.9 * 0.4 + 0.1 * 0.9)
     rooted = np.log(0.75 * 0.4 + 0.25 * 0.9)

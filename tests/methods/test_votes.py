@@ -17,9 +17,9 @@ def test_by_hand():
     assert votes.majority.tolist() == [0, 0, 1, 0]  # the tie of item 1 goes to the lower code
     assert votes.majority_share == pytest.approx([2 / 3, 1 / 2, 1, 0])
     assert votes.tied.tolist()[1] == [True, True, False]
-    assert votes.vote_share == pytest.approx([3 / 8, 5 / 8, 0])
-    assert votes.plurality_frequency == pytest.approx([2 / 3, 1 / 3, 0])
-    assert votes.majority_frequency == pytest.approx([1 / 3, 1 / 3, 0])
+    assert votes.sums.vote_share == pytest.approx([3 / 8, 5 / 8, 0])
+    assert votes.sums.plurality_frequency == pytest.approx([2 / 3, 1 / 3, 0])
+    assert votes.sums.majority_frequency == pytest.approx([1 / 3, 1 / 3, 0])
 
 
 def test_row_order_does_not_matter():

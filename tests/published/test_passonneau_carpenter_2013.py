@@ -112,9 +112,9 @@ def test_section_7_certain_words(masc):
 def test_figure_2_estimates_of_add_v_sense_1(masc):
     task = words(masc)["add-v"]
     votes = count_votes(task.items, task.labels, n_items=task.n_items, n_labels=task.n_labels)
-    assert votes.vote_share[0] == pytest.approx(0.637, abs=0.0005)
-    assert votes.plurality_frequency[0] == pytest.approx(0.72, abs=0.005)
-    assert votes.majority_frequency[0] == pytest.approx(0.64, abs=0.005)
+    assert votes.sums.vote_share[0] == pytest.approx(0.637, abs=0.0005)
+    assert votes.sums.plurality_frequency[0] == pytest.approx(0.72, abs=0.005)
+    assert votes.sums.majority_frequency[0] == pytest.approx(0.64, abs=0.005)
 
 
 def test_the_likelihood_stalls_on_poor_j_where_the_posterior_goes_on(masc):
@@ -129,7 +129,7 @@ def test_the_votes_start_takes_a_class_over_on_say_v(masc):
     """66% of items have sense 1 as the plurality; the votes start leaves it 17%."""
     task = words(masc)["say-v"]
     votes = count_votes(task.items, task.labels, n_items=task.n_items, n_labels=task.n_labels)
-    assert votes.plurality_frequency[0] == pytest.approx(0.66, abs=0.005)
+    assert votes.sums.plurality_frequency[0] == pytest.approx(0.66, abs=0.005)
     fit = dawid_skene_batch([task], params=DawidSkeneParams(start="votes"))[0]
     assert fit.prevalence[0] == pytest.approx(0.17, abs=0.005)
     identity = class_identity(fit.posterior, votes)

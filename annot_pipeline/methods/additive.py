@@ -1,0 +1,14 @@
+"""Sums that are made of parts of the data, and added up."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, Self
+
+
+class Additive:
+    """A dataclass whose fields are added one by one; the order of adding moves last digits."""
+
+    def __add__(self, other: Self) -> Self:
+        own: Any = self
+        return type(self)(*(getattr(self, of.name) + getattr(other, of.name) for of in fields(own)))
