@@ -112,19 +112,16 @@ def choose(
         Of each task what it chose with others, those that are not here among them; None for one
         that chooses for itself. Where it is missing, these tasks are all there are.
     """
-    power = np.nan if temper is None else temper
     if pooling is not None and temper is not None:
-        return [Choice(pooling, np.nan, power, "settings", is_pooling_given=True)] * len(tasks)
+        return [given_choice(pooling, temper)] * len(tasks)
     sizes = np.array([n_predictable(task) for task in tasks])
     if together is None:
         alone, others = large_and_others(sizes)
         shared = None
         if others:
             by = by_whom([sizes[t] for t in others])
-            shared = choose_together(
-                [tasks[others[t]] for t in by], [seeds[others[t]] for t in by],
-                pooling=pooling, temper=temper, params=params,
-            )  # fmt: skip
+            held_out = [draw_together(tasks[others[t]], seeds[others[t]]) for t in by]
+            shared = choose_together(held_out, pooling=pooling, temper=temper, params=params)
         found = dict.fromkeys(others, shared)
     else:
         found = {t: choice for t, choice in enumerate(together) if choice}
@@ -133,9 +130,21 @@ def choose(
         held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in alone]
         chosen = choose_alone(held_out, pooling=pooling, temper=temper, params=params)
         found |= dict(zip(alone, chosen, strict=True))
-    unknown = Choice(pooling or 0.0, 0.0 if temper is None else np.nan, power, "default")
+    unknown = unknown_choice(pooling=pooling, temper=temper)
     choices = (found.get(t) or unknown for t in range(len(tasks)))
     return [replace(choice, is_pooling_given=pooling is not None) for choice in choices]
+
+
+def given_choice(pooling: float, temper: float) -> Choice:
+    """Where settings say both."""
+    return Choice(pooling, np.nan, temper, "settings", is_pooling_given=True)
+
+
+def unknown_choice(*, pooling: float | None, temper: float | None) -> Choice:
+    """Of a task no two judges of which label one item: nothing more is done than settings say."""
+    dependence, power = (0.0, np.nan) if temper is None else (np.nan, temper)
+    given = pooling is not None
+    return Choice(pooling or 0.0, dependence, power, "default", is_pooling_given=given)
 
 
 def choose_alone(
@@ -183,8 +192,7 @@ def by_whom(sizes: Sequence[int]) -> list[int]:
 
 
 def choose_together(
-    tasks: Sequence[LabelCodes],
-    seeds: Sequence[Sequence[int]],
+    held_out: Sequence[HeldOutLabels],
     *,
     pooling: float | None,
     temper: float | None,
@@ -194,19 +202,25 @@ def choose_together(
 
     Parameters
     ----------
-    tasks, seeds, pooling, temper, params
+    held_out
+        Labels of each that are held out, `draw_together`.
+    pooling, temper, params
         As `choose` takes them.
     """
     power = np.nan if temper is None else temper
-    candidates = _candidates(pooling)
-    if not tasks:
+    if not held_out:
         usual = USUAL_POOLING if pooling is None else pooling
         dependence = USUAL_DEPENDENCE if temper is None else np.nan
         return Choice(usual, dependence, power, "default")
-    held_out = [draw(*of, "choice", ENOUGH) for of in zip(tasks, seeds, strict=True)]
+    candidates = _candidates(pooling)
     n_labels = sum(of.n_labels for of in held_out)
     curves = _curves(held_out, candidates, params, power)
     return _best(curves, candidates, power, "tasks", n_labels)
+
+
+def draw_together(task: LabelCodes, seed: Sequence[int]) -> HeldOutLabels:
+    """Labels by which a task chooses with others."""
+    return draw(task, seed, "choice", ENOUGH)
 
 
 def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:

@@ -88,6 +88,13 @@ class HeldOutLabels:
             folds.append(Fold(given, n_judges_of(given), items[held], judges[held], labels[held]))
         return cls(folds, n_items, int((fold >= 0).sum()))
 
+    def arrays(self) -> Iterator[Codes]:
+        """All that it holds, sizes too."""
+        for of in self.folds:
+            given = of.given
+            yield np.array([given.n_items, given.n_judges, given.n_labels])
+            yield from (given.items, given.judges, given.labels, of.items, of.judges, of.labels)
+
 
 def drawn_items(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool_]:
     """Which items take part: in an order that is drawn, until they have enough labels.

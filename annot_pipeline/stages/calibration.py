@@ -6,24 +6,27 @@ this is found before any part is made, and given to each.
 
 from __future__ import annotations
 
+import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.parts import Facts, InputPart, input_parts
-from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 if TYPE_CHECKING:
     from annot_pipeline.methods.calibration_choice import Choice
+    from annot_pipeline.methods.held_out_labels import HeldOutLabels
     from annot_pipeline.steps.label_tasks import LabelTask
 
 SIZES = "predictable_labels"
@@ -32,8 +35,8 @@ TOGETHER = "chosen_together"
 """The fact that holds the choice, and the hash of the labels that it was made by."""
 COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
 
-Labels = tuple[TableFile, pa.Table]
-"""A file of judgments, and rows of ``tasks``: those of its categorical tasks that are wanted."""
+Labels = tuple[StoredTable, pa.Table]
+"""A table of judgments, and rows of ``tasks``: those of its categorical tasks that are wanted."""
 
 
 def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
@@ -45,17 +48,25 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
         return {}, {}
     tasks = context.read("tasks")
     tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
-    parts = input_parts(context, "controlled")
-    latest = context.latest()
-    by_file = _sizes_by_file(context, parts, tasks, latest.facts.get(SIZES, {}) if latest else {})
-    sizes = {task: n for of in by_file.values() for task, n in of.items()}
+    parts, latest = input_parts(context, "controlled"), context.latest()
+    slices = [piece for of in parts for piece in of.slices("controlled")]
+    by_file = _sizes_by_file(context, slices, tasks, latest.facts.get(SIZES, {}) if latest else {})
+    sizes: Counter[str] = Counter()
+    for of_file in by_file.values():
+        sizes.update(of_file)
     names = sorted(sizes)
     _, together = large_and_others(np.array([sizes[name] for name in names], np.int64))
     others = [names[place] for place in together]
     asked = [others[place] for place in by_whom([sizes[name] for name in others])]
-    labels = [_labels(of, tasks, asked) for of in parts if {*asked}.intersection(of.tasks)]
+    settings = context.campaign.settings
+    jobs = [
+        partial(_draw, _labels(of, tasks, asked), settings.seed)
+        for of in parts
+        if {*asked}.intersection(of.tasks)
+    ]
+    held_out = {task: labels for of in context.engine.run(jobs) for task, labels in of.items()}
     known = latest.facts.get(TOGETHER) if latest else None
-    choose = partial(_choose, labels, asked, context.campaign.settings, known)
+    choose = partial(_choose, [held_out[name] for name in asked], settings, known)
     [(choice, told)] = context.engine.run([choose]) if asked else [choose()]
     return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
 
@@ -85,28 +96,31 @@ def _sizes(labels: Labels) -> dict[str, int]:
     """Predictable labels of the tasks of a file."""
     from annot_pipeline.methods.held_out_labels import n_predictable
 
-    return {task.name: n_predictable(task.codes) for task in _read(labels)[1]}
+    return {task.name: n_predictable(task.codes) for task in _read(labels)}
+
+
+def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
+    """Labels by which tasks choose together."""
+    from annot_pipeline.steps.calibrate_labels import hold_out_together
+
+    return {
+        task.name: hold_out_together(task.name, task.codes, seed=seed) for task in _read(labels)
+    }
 
 
 def _choose(
-    labels: Sequence[Labels], names: Sequence[str], settings: Campaign, known: Facts | None
+    held_out: Sequence[HeldOutLabels], settings: Campaign, known: Facts | None
 ) -> tuple[Choice, Facts]:
-    """The choice of some tasks, in the order of ``names``; as it was for the same labels."""
+    """The choice of some tasks; as it was for the same labels."""
     from annot_pipeline.methods.calibration_choice import Choice
     from annot_pipeline.steps.calibrate_labels import choose_together_by
 
-    read = [_read(of) for of in labels]
-    made_of = hash_values([*(rows for rows, _ in read), *(tasks for _, tasks in labels)])
+    made_of = digest([[_hash(array) for array in of.arrays()] for of in held_out])
     if known and known["made_of"] == made_of:
         told: Facts = {name: np.nan if of is None else of for name, of in known["choice"].items()}
         return Choice(**told), known
-    codes = {task.name: task.codes for _, found in read for task in found}
     choice = choose_together_by(
-        names,
-        [codes[name] for name in names],
-        model=settings.dawid_skene_params,
-        params=settings.calibration_params,
-        seed=settings.seed,
+        held_out, model=settings.dawid_skene_params, params=settings.calibration_params
     )
     plain: Mapping[str, Any] = {
         name: None if of != of else of for name, of in asdict(choice).items()
@@ -114,12 +128,15 @@ def _choose(
     return choice, {"made_of": made_of, "choice": plain}
 
 
-def _read(labels: Labels) -> tuple[pa.Table, list[LabelTask]]:
-    """Judgments of the tasks that are wanted, and their labels."""
+def _hash(array: npt.NDArray[np.int64]) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def _read(labels: Labels) -> list[LabelTask]:
+    """Labels of the tasks that are wanted."""
     from annot_pipeline.steps.label_tasks import label_tasks
 
-    file, tasks = labels
+    table, tasks = labels
     names = tasks["task"].to_pylist()
-    rows = read_unharmed(StoredTable((file,)), COLUMNS, names)
-    rows = rows.filter(is_any(rows["task"], names))
-    return rows, label_tasks(rows, tasks)
+    rows = read_unharmed(table, COLUMNS, names)
+    return label_tasks(rows.filter(is_any(rows["task"], names)), tasks)

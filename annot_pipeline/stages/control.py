@@ -18,6 +18,7 @@ from annot_pipeline.stages.parts import (
     Part,
     in_parts,
     input_parts,
+    input_slices,
     link_part,
     write_part,
 )
@@ -71,7 +72,7 @@ def pair_controls(context: StageContext) -> Made:
 
 def _pair(
     queries: Queries,
-    settled: TableFile,
+    settled: StoredTable,
     tasks: pa.Table,
     listed: StoredTable,
     folder: Path,
@@ -80,7 +81,7 @@ def _pair(
     """Pair the controls of some tasks."""
     from annot_pipeline.steps.control_judges import orient_pairs
 
-    inputs = {"judgments": StoredTable((settled,)), "tasks": tasks, "item_rows": listed}
+    inputs = {"judgments": settled, "tasks": tasks, "item_rows": listed}
     made = {}
     for name, query in (
         ("control_pairs", "control/pairs"),
@@ -97,7 +98,7 @@ def _pair(
 def control_judges_of_campaign(context: StageContext) -> Made:
     """Test judges, and set the judgments of those who fail apart."""
     tasks = context.read("tasks")
-    parts = input_parts(context, "settled")
+    parts = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
     test = partial(
         _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
@@ -146,7 +147,8 @@ def with_verdicts(
     for of in settled:
         told = dropped.filter(is_any(dropped["task"], of.tasks))
         made_of = [of.hashes, hash_values([told])]
-        parts.append(Part(made_of, partial(_apply, of.files["settled"], told)))
+        [settled_file] = of.files["settled"].files
+        parts.append(Part(made_of, partial(_apply, settled_file, told), goes_on=of.goes_on))
     return in_parts(context, parts)
 
 
@@ -159,7 +161,8 @@ def _apply(
     if not dropped.num_rows:
         made = link_part(folder, "controlled", key, settled)
     else:
+        table = StoredTable((settled,))
         made = write_part(
-            folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(settled), dropped)
+            folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(table), dropped)
         )
     return {"controlled": made}, {ACCOUNT: account(read_groups(made.path, ACCOUNTED))}

@@ -90,7 +90,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks", "names"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="9",  # its parts are accounted for, and name names
+        code_version="10",  # large tasks are cut at items
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),

@@ -21,6 +21,7 @@ from annot_pipeline.stages.parts import (
     Part,
     in_parts,
     input_parts,
+    input_slices,
     placed_part,
     write_part,
 )
@@ -75,7 +76,7 @@ def standardize_judgments(context: StageContext) -> Made:
 
 
 def _standardize(
-    controlled: TableFile,
+    controlled: StoredTable,
     columns: Sequence[str],
     tasks: pa.Table,
     listed: ListedItems,
@@ -87,7 +88,7 @@ def _standardize(
     from annot_pipeline.steps.standardize_scores import standardize_scores
 
     scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
-    judgments = read_unharmed(StoredTable((controlled,)), columns, scalar)
+    judgments = read_unharmed(controlled, columns, scalar)
     tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
     made = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
@@ -166,7 +167,7 @@ def list_judgments(context: StageContext) -> Made:
 
 
 def _list(
-    files: Mapping[str, TableFile],
+    files: Mapping[str, StoredTable],
     columns: Sequence[str],
     tasks: pa.Table,
     listed: ListedItems,
@@ -177,7 +178,7 @@ def _list(
     """List the judgments of some tasks."""
     from annot_pipeline.steps.list_judgments import judgment_rows
 
-    z = read_unharmed(StoredTable((files["standardized"],)), ["z"])["z"]
+    z = read_unharmed(files["standardized"], ["z"])["z"]
 
     def rows() -> Iterator[pa.Table]:
         records = groups_unharmed(files["controlled"], columns)
@@ -205,15 +206,15 @@ def trace_lineage(context: StageContext) -> Made:
     """The fate and place of every record."""
     columns = context.columns["controlled"]
     parts = [
-        Part(of.hashes, partial(_trace, of.files["controlled"], columns))
-        for of in input_parts(context, "controlled")
+        Part(of.hashes, partial(_trace, of.files["controlled"], columns), goes_on=of.goes_on)
+        for of in input_slices(context, "controlled")
     ]
     tables, by_part = in_parts(context, parts)
     return Made(tables, {PARTS: by_part, "records": context.inputs["controlled"].rows})
 
 
 def _trace(
-    controlled: TableFile, columns: Sequence[str], folder: Path, key: str
+    controlled: StoredTable, columns: Sequence[str], folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Facts]:
     """Trace the records of some tasks."""
     from annot_pipeline.steps.trace_lineage import lineage_rows

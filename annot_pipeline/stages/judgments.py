@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,27 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, shorten
+from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parsed_exports import ANY_RECORD
-from annot_pipeline.stages.parts import PARTS, Facts, Part, cut, in_parts, placed_part, write_part
+from annot_pipeline.stages.parts import (
+    PARTS,
+    Facts,
+    Part,
+    cut,
+    in_parts,
+    is_large,
+    placed_part,
+    runs_of,
+    write_part,
+)
 from annot_pipeline.steps.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.steps.account_records import account, whole_account
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.keys import pseudonym
-from annot_pipeline.storage.queries import Queries, Tasks
+from annot_pipeline.storage.queries import Items, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -35,6 +47,8 @@ from annot_pipeline.storage.tables import (
 ACCOUNT = "account"
 AUDIT = "audit"
 """The fact of a part that tells what people want to know of it."""
+SLICES = "slices"
+"""The fact that tells where large tasks are cut, by what they are made of."""
 
 
 def settle_judgments(context: StageContext) -> Made:
@@ -55,16 +69,18 @@ def settle_judgments(context: StageContext) -> Made:
         "pseudonymize": settings.privacy.pseudonymize,
         "salt": context.salt,
     }
+    slices: Facts = {}
     parts = [
         Part(
-            [asdict(of_part), files.to_pylist(), tasks_of.to_pylist()],
+            [asdict(some), of.files.to_pylist(), of.tasks.to_pylist()],
             partial(
-                _settle, context.part_queries,
-                [context.store.records / name for name in _filenames(files)],
-                {"record_files": files, "tasks": tasks_of, "judges": judges}, parameters, of_part,
+                _settle, context.part_queries, of.records,
+                {"record_files": of.files, "tasks": of.tasks, "judges": judges}, parameters, some,
             ),
+            goes_on=n > 0,
         )
-        for of_part, files, tasks_of in _parts(queries, inputs, record_files, names, tasks)
+        for of in _parts(context, inputs, record_files, names, tasks)
+        for n, some in enumerate(_slices(context, of, slices))
     ]  # fmt: skip
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
@@ -77,6 +93,7 @@ def settle_judgments(context: StageContext) -> Made:
     [alike] = context.engine.run([partial(_all_look_alikes, tables["names"])])
     facts = {
         PARTS: by_part,
+        SLICES: slices,
         "records": n_records,
         "fates": fates,
         "files": accounting,
@@ -102,21 +119,42 @@ def settle_judgments(context: StageContext) -> Made:
     return Made({**tables, "tasks": tasks}, facts)
 
 
+@dataclass(frozen=True)
+class _Together:
+    """Tasks that are settled together.
+
+    Parameters
+    ----------
+    named
+        Which these are.
+    n_records
+        How many records name them.
+    files, records
+        The files that hold such, in their order of precedence, without the number, which moves
+        when another file comes between; and where they lie.
+    tasks
+        What the tasks are.
+    """
+
+    named: Tasks
+    n_records: int
+    files: pa.Table
+    records: Sequence[Path]
+    tasks: pa.Table
+
+
 def _parts(
-    queries: Queries,
+    context: StageContext,
     inputs: Mapping[str, Any],
     record_files: pa.Table,
     names: pa.Table,
     tasks: pa.Table,
-) -> Iterator[tuple[Tasks, pa.Table, pa.Table]]:
-    """Tasks that are settled together, the files that hold records of them, and what they are.
-
-    Ids name their task: no two parts share one. Files stand in their order of precedence, without
-    the number, which moves when another file comes between.
-    """
+) -> Iterator[_Together]:
+    """Tasks that are settled together. Ids name their task: no two parts share one."""
     rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
-    parts = cut({row["task"]: row["records_sum"] for row in rows if row["task"] is not None})
-    held = queries.table("ingest/files_of_tasks", inputs)
+    sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
+    parts = cut(sizes)
+    held = context.queries.table("ingest/files_of_tasks", inputs)
     ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
     ordered = ordered.select(["source_order", "source_file", "source_sha256", "filename"])
     for place, of_part in enumerate(parts, start=1):
@@ -127,7 +165,47 @@ def _parts(
         files = ordered.filter(is_any(ordered["filename"], held.filter(named)["filename"]))
         told = tasks.filter(is_any(tasks["task"], of_part))
         read = files if files.num_rows else ordered  # no record at all: any file tells the columns
-        yield Tasks.of(of_part, none=none), read, told
+        yield _Together(
+            Tasks.of(of_part, none=none),
+            sum(sizes[task] for task in of_part),
+            read,
+            [context.store.records / name for name in sorted({*read["filename"].to_pylist()})],
+            told,
+        )
+
+
+def _slices(context: StageContext, of: _Together, known: Facts) -> list[Tasks]:
+    """The same, or of a task that is too large for a part, some of its items at a time.
+
+    Ids name their item, too. Where slices end is kept in ``known``: all items are looked at for it.
+    """
+    if not is_large(of.n_records):
+        return [of.named]
+    key = digest([of.named.first, [path.name for path in of.records]])
+    latest = context.latest()
+    ends = latest.facts.get(SLICES, {}).get(key) if latest else None
+    if ends is None:
+        context.progress(f"{shorten(of.named.first)} is large: it is cut at items")
+        [ends] = context.engine.run([partial(_ends, context.part_queries, of.records, of.named)])
+    known[key] = ends
+    return [
+        replace(of.named, none=of.named.none and last is None, items=Items(after, last))
+        for after, last in pairwise([None, *ends, None])
+    ]
+
+
+def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
+    """The items that end slices of a task, but the last."""
+    inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
+    of_task = replace(task, none=False)
+    with queries.run("ingest/items_of_task", inputs, tasks=of_task, of=("records",)) as rows:
+        items = (
+            (row["name"], row["records"])
+            for batch in rows
+            for row in batch.to_pylist()
+            if row["name"] is not None
+        )
+        return [run[-1] for run in runs_of(items)][:-1]
 
 
 def _settle(
@@ -176,10 +254,6 @@ def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Fact
         "superseded_by_order": told("superseded_by_order", "superseded"),
         "experts_disagree": told("expert_disagreements", "adjudication"),
     }
-
-
-def _filenames(files: pa.Table) -> list[str]:
-    return sorted(set(files["filename"].to_pylist()))
 
 
 def _judges(context: StageContext, names: pa.Table) -> pa.Table:

@@ -1,8 +1,10 @@
-"""Tables that are made in parts of whole tasks, each made anew only if what it is made of changed.
+"""Tables that are made in parts, each made anew only if what it is made of changed.
 
-A part is a file. What it is made of gives its name, so that a stage finds in its latest result
-(of the same code and settings) which parts it has; those are linked, not made. Where parts end
-follows from the tasks themselves: one that grows, comes or goes moves the ends near it alone.
+A part is a file of some whole tasks; where one task is too large for a part, it lies in several
+that follow each other, of whole items. What a part is made of gives its name, so that a stage finds
+in its latest result (of the same code and settings) which parts it has; those are linked, not made.
+Where parts end follows from the names themselves: a task, or item, that grows, comes or goes moves
+the ends near it alone.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -33,12 +35,14 @@ from annot_pipeline.storage.tables import (
     tasks_in,
 )
 
-PART_ROWS = 500_000
-"""Rows of a part at most, unless it is one task."""
-LEAST_ROWS = 1 << 16
+PART_ROWS = 250_000
+"""Rows of a part at most, unless it is one item."""
+LEAST_ROWS = 1 << 15
 """Rows from which a part may end."""
 ENDS = 4
-"""One task in so many, by its name, ends a part that may end."""
+"""One task or item in so many, by its name, ends a part that may end."""
+GOES_ON = "+"
+"""Ends the name of a part that goes on with the task of the one before."""
 
 PARTS = "parts"
 """The fact that holds the facts of each part, by its key."""
@@ -58,36 +62,54 @@ class Part:
     make
         Given a folder and the part's key, writes the files of `part_path`; returns them by table,
         and facts that can be told in JSON. Takes nothing of the process that it was made in.
+    goes_on
+        Whether it is of the same task as the part before.
     """
 
     made_of: Any
     make: Make
+    goes_on: bool = False
 
     @cached_property
     def key(self) -> str:
         """Its name."""
-        return digest(self.made_of)[:32]
+        return part_key(self.made_of, goes_on=self.goes_on)
+
+
+def part_key(made_of: Any, *, goes_on: bool) -> str:
+    """The name of a `Part`."""
+    return digest(made_of)[:32] + GOES_ON * goes_on
 
 
 @dataclass(frozen=True)
 class InputPart:
-    """Some whole tasks of the tables that a stage reads: of each, a file that holds them alone.
+    """Some tasks of the tables that a stage reads: of each table, files that hold them alone.
 
     Parameters
     ----------
     files
-        By table.
+        By table: one file, or of a task that is too large for one, several.
     tasks
         Those that the tables name, in order.
+    goes_on
+        Whether it is of the same task as the one before; never of whole tasks.
     """
 
-    files: Mapping[str, TableFile]
+    files: Mapping[str, StoredTable]
     tasks: Sequence[str]
+    goes_on: bool = False
 
     @property
     def hashes(self) -> list[str]:
         """Of the bytes of all files."""
-        return [file.sha256 for file in self.files.values()]
+        return [table.sha256 for table in self.files.values()]
+
+    def slices(self, name: str) -> list[InputPart]:
+        """The files of one table, each by itself."""
+        return [
+            InputPart({name: StoredTable((file,))}, self.tasks, goes_on=n > 0)
+            for n, file in enumerate(self.files[name].files)
+        ]
 
 
 def cut(
@@ -100,34 +122,72 @@ def cut(
     sizes
         Rows by task.
     most, least
-        Rows of a part at most, unless it is one task, and from which it may end; `PART_ROWS`
+        As `runs_of` takes them.
+    """
+    in_order = ((task, sizes[task]) for task in sorted(sizes))
+    return list(runs_of(in_order, most=most, least=least)) or [[]]
+
+
+def runs_of(
+    sizes: Iterable[tuple[str, int]], *, most: int | None = None, least: int | None = None
+) -> Iterator[list[str]]:
+    """Names, in order, in runs.
+
+    Parameters
+    ----------
+    sizes
+        Names in order, and rows of each.
+    most, least
+        Rows of a run at most, unless it is one name, and from which it may end; `PART_ROWS`
         and `LEAST_ROWS`.
     """
     most, least = most or PART_ROWS, least or LEAST_ROWS
-    parts: list[list[str]] = [[]]
+    names: list[str] = []
     rows = 0
-    for task in sorted(sizes):
-        if parts[-1] and rows + sizes[task] > most:
-            parts.append([])
-            rows = 0
-        parts[-1].append(task)
-        rows += sizes[task]
-        if rows >= least and zlib.crc32(task.encode()) % ENDS == 0:
-            parts.append([])
-            rows = 0
-    return parts if parts[-1] or len(parts) == 1 else parts[:-1]
+    for name, n in sizes:
+        if names and rows + n > most:
+            yield names
+            names, rows = [], 0
+        names.append(name)
+        rows += n
+        if rows >= least and zlib.crc32(name.encode()) % ENDS == 0:
+            yield names
+            names, rows = [], 0
+    if names:
+        yield names
+
+
+def is_large(rows: int) -> bool:
+    """Whether a task is more than one part holds."""
+    return rows > PART_ROWS
 
 
 def input_parts(context: StageContext, *names: str) -> list[InputPart]:
-    """The parts of tables that were made by the same parts."""
-    tables = [context.inputs[name].files for name in names]
+    """Whole tasks of tables that were made of the same parts."""
+    tables = [_by_tasks(context.inputs[name]) for name in names]
     return [
         InputPart(
-            dict(zip(names, files, strict=True)),
-            sorted({task for file in files for task in tasks_in(file)}),
+            dict(zip(names, of, strict=True)),
+            sorted({task for table in of for file in table.files for task in tasks_in(file)}),
         )
-        for files in zip(*tables, strict=True)
+        for of in zip(*tables, strict=True)
     ]
+
+
+def input_slices(context: StageContext, name: str) -> list[InputPart]:
+    """All files of a table, each by itself: for what is done row by row, or item by item."""
+    return [piece for of in input_parts(context, name) for piece in of.slices(name)]
+
+
+def _by_tasks(table: StoredTable) -> list[StoredTable]:
+    """Files of whole tasks: what goes on with a task comes to the file before."""
+    found: list[list[TableFile]] = []
+    for file in table.files:
+        if file.path.stem.endswith(GOES_ON):
+            found[-1].append(file)
+        else:
+            found.append([file])
+    return [StoredTable(tuple(files)) for files in found]
 
 
 def part_path(folder: Path, table: str, key: str) -> Path:

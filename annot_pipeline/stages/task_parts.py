@@ -111,7 +111,7 @@ class _Asked:
 class _TaskPart:
     """One part: files, of which of its tasks each is read, and what else is given of the tasks."""
 
-    files: Mapping[str, TableFile]
+    files: Mapping[str, StoredTable]
     wanted: Mapping[str, Sequence[str]]
     tasks: Sequence[str]
     small: Mapping[str, pa.Table]
@@ -198,8 +198,8 @@ def _make(
 ) -> tuple[Mapping[str, TableFile], Facts]:
     """Make a part: what is new in it, and what the latest result knows."""
     inputs = {
-        name: _read(file, asked.columns[name], part.wanted[name])
-        for name, file in part.files.items()
+        name: _read(table, asked.columns[name], part.wanted[name])
+        for name, table in part.files.items()
     }
     inputs |= {name: ByTask(rows) for name, rows in part.small.items()}
     hashes = {
@@ -230,9 +230,9 @@ def _make(
     return files, {MADE_OF: hashes, OF_TASKS: _joined([facts for _, facts in found])}
 
 
-def _read(file: TableFile, columns: Sequence[str], tasks: Sequence[str]) -> ByTask:
+def _read(table: StoredTable, columns: Sequence[str], tasks: Sequence[str]) -> ByTask:
     """Rows of some tasks."""
-    read = ByTask(read_unharmed(StoredTable((file,)), columns, tasks))
+    read = ByTask(read_unharmed(table, columns, tasks))
     return ByTask(read.only(tasks))
 
 

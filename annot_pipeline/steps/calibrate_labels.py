@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
-from annot_pipeline.methods.calibration_choice import Choice, choose_together
+from annot_pipeline.methods.calibration_choice import Choice, choose_together, draw_together
 from annot_pipeline.methods.dawid_skene import (
     DawidSkeneModel,
     DawidSkeneParams,
     DawidSkeneResult,
 )
+from annot_pipeline.methods.held_out_labels import HeldOutLabels
 from annot_pipeline.methods.label_calibration import (
     Calibration,
     CalibrationParams,
@@ -63,18 +64,17 @@ def calibrate_labels(
     return calibrate_batch(tasks, fits, params=params, seeds=seeds, together=chosen)
 
 
+def hold_out_together(name: str, task: LabelCodes, *, seed: int) -> HeldOutLabels:
+    """Labels by which a task chooses with others."""
+    return draw_together(task, task_seed(name, seed))
+
+
 def choose_together_by(
-    names: Sequence[str],
-    tasks: Sequence[LabelCodes],
-    *,
-    model: DawidSkeneParams,
-    params: CalibrationParams,
-    seed: int,
+    held_out: Sequence[HeldOutLabels], *, model: DawidSkeneParams, params: CalibrationParams
 ) -> Choice:
     """What tasks choose that choose together, by some of them; see `choose_together`."""
-    seeds = [task_seed(name, seed) for name in names]
     return choose_together(
-        tasks, seeds, pooling=params.given_pooling, temper=params.given_temper,
+        held_out, pooling=params.given_pooling, temper=params.given_temper,
         params=early_fits(model),
     )  # fmt: skip
 

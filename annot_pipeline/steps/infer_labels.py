@@ -96,7 +96,7 @@ def infer_labels(
         for t, f, c in zip(found, fits, calibrated, strict=True)
     ]
     models = [
-        LabelModel(t.name, t.classes, t.judges, f, c.fit, c.choice, c.evidence, sums_of(of))
+        LabelModel.of(t, f, c.fit, c.choice, c.evidence, sums_of(of))
         for t, f, c, of in zip(found, fits, calibrated, items, strict=True)
     ]
     by_task = [

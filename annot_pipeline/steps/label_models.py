@@ -21,6 +21,7 @@ from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_calibration import Evidence
 from annot_pipeline.steps.indexing import names_of
 from annot_pipeline.steps.label_items import LabelSums
+from annot_pipeline.steps.label_tasks import LabelTask
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -84,6 +85,20 @@ class LabelModel:
     choice: Choice
     evidence: Evidence
     sums: LabelSums
+
+    @classmethod
+    def of(
+        cls,
+        task: LabelTask,
+        fit: DawidSkeneModel,
+        pooled: DawidSkeneModel,
+        choice: Choice,
+        evidence: Evidence,
+        sums: LabelSums,
+    ) -> LabelModel:
+        """With the names of its task."""
+        public = list(task.judges.values())
+        return cls(task.name, task.classes, public, fit, pooled, choice, evidence, sums)
 
 
 def model_tables(of: LabelModel) -> dict[str, pa.Table]:

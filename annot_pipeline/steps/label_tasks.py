@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +17,32 @@ from annot_pipeline.steps.indexing import class_order, index, index_pairs, is_an
 
 @dataclass(frozen=True)
 class LabelTask:
-    """One task: its names, its codes."""
+    """One task, or some items of it: names in the order of the codes.
+
+    Parameters
+    ----------
+    name
+        Of the task.
+    items, classes
+        Their names.
+    judges
+        By the names that records have for them, their public names.
+    codes
+        Of the labels.
+    """
 
     name: str
     items: list[str]
-    judges: list[str]  # public names, in the order of the codes
+    judges: dict[str, str]
     classes: list[str]
     codes: LabelCodes
+
+    def among(self, judges: Mapping[str, str]) -> LabelTask:
+        """The same with the codes of more judges, those of the whole task."""
+        place = {name: n for n, name in enumerate(judges)}
+        wider = np.array([place[name] for name in self.judges], np.int64)
+        codes = replace(self.codes, judges=wider[self.codes.judges], n_judges=len(judges))
+        return replace(self, judges=dict(judges), codes=codes)
 
 
 def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
@@ -74,6 +94,7 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
             len(classes),
         )
         names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
-        shown = [public[c] for c in judges.second[judge_ends[t] : judge_ends[t + 1]]]
+        of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
+        shown = {judge.names[c]: public[c] for c in of_task}
         found.append(LabelTask(name, names, shown, classes, codes))
     return found

@@ -59,6 +59,31 @@ Files: TypeAlias = Source | Sequence[Path]
 
 
 @dataclass(frozen=True)
+class Items:
+    """Some items of a task that follow each other; of a pair the name is ``item_a | item_b``.
+
+    Parameters
+    ----------
+    after, last
+        The one before the first, and the last; None: there is none before, or behind. Rows that
+        name no item stand behind all.
+    """
+
+    after: str | None
+    last: str | None
+
+    def condition(self, columns: Collection[str]) -> str:
+        """Of SQL, over a table that has some columns of records."""
+        item = ["item"] if "item" in columns else []
+        pair = ["item_a || ' | ' || item_b"] if {"item_a", "item_b"} <= {*columns} else []
+        name = f"coalesce({', '.join([*item, *pair, 'NULL'])})"
+        after = [] if self.after is None else [f"{name} > {_text(self.after)}"]
+        last = [] if self.last is None else [f"{name} <= {_text(self.last)}"]
+        both = " AND ".join((*after, *last)) or "true"
+        return f"({both})" if self.last is not None else f"({both} OR {name} IS NULL)"
+
+
+@dataclass(frozen=True)
 class Tasks:
     """Some tasks that follow each other in the order of names.
 
@@ -68,22 +93,31 @@ class Tasks:
         Those at both ends.
     none
         Whether rows that name no task go with them.
+    items
+        Of the one task, where it is not all of it.
     """
 
     first: str
     last: str
     none: bool
+    items: Items | None = None
 
     @classmethod
     def of(cls, names: Sequence[str], *, none: bool) -> Tasks:
         """Those of some names in order; of no name, none."""
         return cls(names[0], names[-1], none) if names else cls("", "", none)
 
-    @property
-    def condition(self) -> str:
-        """Of SQL; row groups of other tasks are not read."""
-        ends = ("'" + task.replace("'", "''") + "'" for task in (self.first, self.last))
-        return f"task BETWEEN {' AND '.join(ends)}" + " OR task IS NULL" * self.none
+    def condition(self, columns: Collection[str]) -> str:
+        """Of SQL, over a table that has some columns; row groups of other tasks are not read."""
+        named = f"task BETWEEN {_text(self.first)} AND {_text(self.last)}"
+        if self.items:
+            named = f"({named} AND {self.items.condition(columns)})"
+        return named + " OR task IS NULL" * self.none
+
+
+def _text(name: str) -> str:
+    """A text of SQL."""
+    return "'" + name.replace("'", "''") + "'"
 
 
 class Queries:
@@ -125,7 +159,11 @@ class Queries:
                 if isinstance(source, pa.Table):
                     connection.register(view, source)
                 else:
-                    connection.execute(_view(view, source, tasks if view in of else None))
+                    files = _files(source)
+                    if tasks and view in of:
+                        told = connection.sql(files).columns
+                        files += f" WHERE {tasks.condition(told)}"
+                    connection.execute(f'CREATE TEMP VIEW "{view}" AS {files}')
             for table, query in (made or {}).items():
                 connection.execute(f'CREATE TEMP TABLE "{table}" AS {sql_text(query)}')
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
@@ -137,7 +175,7 @@ class Queries:
         inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
     ) -> pa.Table:
-        """The rows of one SELECT, whole."""
+        """The rows of one SELECT, whole; see `run`."""
         with self.run(name, inputs, parameters) as reader:
             return reader.read_all()
 
@@ -186,14 +224,13 @@ def clear_spill(spill: Path) -> None:
     clean_spill(spill)
 
 
-def _view(name: str, source: Files, tasks: Tasks | None) -> str:
-    """The statement that names files; views take no parameters."""
+def _files(source: Files) -> str:
+    """The statement that reads files; views take no parameters."""
     if isinstance(source, Path):
         paths, options = [source], ""
     elif isinstance(source, StoredTable):
         paths, options = source.paths, ""
     else:
         paths, options = list(source), ", union_by_name = true, filename = true"
-    listed = ", ".join("'" + no_glob(path).replace("'", "''") + "'" for path in paths)
-    where = f" WHERE {tasks.condition}" if tasks else ""
-    return f'CREATE TEMP VIEW "{name}" AS SELECT * FROM read_parquet([{listed}]{options}){where}'  # noqa: S608
+    listed = ", ".join(_text(no_glob(path)) for path in paths)
+    return f"SELECT * FROM read_parquet([{listed}]{options})"  # noqa: S608

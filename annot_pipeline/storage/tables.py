@@ -316,15 +316,16 @@ def read_as_written(file: TableFile) -> pa.Table:
     return pa.concat_tables(read_groups(_checked(file), plain=True))
 
 
-def groups_unharmed(file: TableFile, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
-    """Read a file of the store row group by row group; see `read_groups`.
+def groups_unharmed(table: StoredTable, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
+    """Read a table of the store row group by row group; see `read_groups`.
 
     Raises
     ------
     StoreError
         The bytes are not those that were written.
     """
-    yield from read_groups(_checked(file), columns or None)
+    for file in table.files:
+        yield from read_groups(_checked(file), columns or None)
 
 
 def _checked(file: TableFile) -> Path:

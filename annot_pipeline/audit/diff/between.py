@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import FLAG, TEXT
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.control import control_judges_of_campaign, with_verdicts
-from annot_pipeline.stages.parts import PARTS, input_parts
+from annot_pipeline.stages.parts import PARTS, input_slices
 from annot_pipeline.steps.look_alikes import NAMES
 from annot_pipeline.storage.tables import StoredTable
 
@@ -113,7 +113,7 @@ def control_with(held: HeldVerdicts) -> Work:
         tests: Any = made.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
-        parts = input_parts(context, "settled")
+        parts = input_slices(context, "settled")
         controlled, by_part = with_verdicts(context, parts, applied)
         return Made({**made.tables, **controlled}, {**made.facts, PARTS: by_part})
 
