@@ -15,7 +15,7 @@ import pytest
 from annot_pipeline import publish as publishing
 from annot_pipeline import release_pages
 from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.pipeline import STAGES, Build, StageRun
+from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.publish import Publication, publish
 from annot_pipeline.stages import check_tables
 from annot_pipeline.storage.releases import Release
@@ -134,9 +134,9 @@ def engine() -> tuple[str, ...]:
     return ("engine.kind=spark", f"engine.master={master}") if master else ()
 
 
-def build_file(path: Path, *sets: str) -> Built:
+def build_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> Built:
     """Build a campaign file in this process, without Dagster."""
-    build = Build(load_campaign(path, sets=(*engine(), *sets)))
+    build = Build(load_campaign(path, sets=(*engine(), *sets)), progress=progress)
     runs = {stage.name: build.run_stage(stage) for stage in STAGES}
     return Built(runs, publish(build))
 

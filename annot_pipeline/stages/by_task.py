@@ -6,9 +6,11 @@ Each stage is a function that plans, and one that works on the rows of some task
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
@@ -16,21 +18,30 @@ from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.calibration import chosen_together
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.parts import (
-    Facts,
-)
-from annot_pipeline.stages.task_parts import TaskRows, of_tasks
+from annot_pipeline.stages.parts import Facts, InputPart, Part
+from annot_pipeline.stages.task_parts import Given, TaskRows, now_and_then, of_tasks
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
+
+WHOLE_ROWS = 500_000
+"""Judgments of a categorical task up to which its labels are worked out by one job."""
+BLOCKS = "blocks"
+"""The folder of what labels of larger tasks are worked out by, while the stage runs."""
 
 
 def infer_label_tables(context: StageContext) -> Made:
     """Labels of all categorical tasks."""
     choices, told = chosen_together(context)
     made = of_tasks(
-        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices
-    )
+        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices,
+        large=partial(_labels_in_blocks, context),
+    )  # fmt: skip
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
     facts = made.facts | told
+    if new := facts["decided_new_classes"]:
+        from annot_pipeline.steps.adjudicate import new_classes_in_words
+
+        facts["decided_new_classes"] = {task: new_classes_in_words(of) for task, of in new.items()}
     if facts["items"]:
         n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
         context.progress(
@@ -46,6 +57,24 @@ def infer_label_tables(context: StageContext) -> Made:
     return Made(made.tables, facts)
 
 
+def _labels_in_blocks(
+    context: StageContext,
+    of: InputPart,
+    small: Mapping[str, pa.Table],
+    given: Given,
+    made_of: Sequence[Any],
+) -> list[Part]:
+    """Parts of a task that is too large to be done whole."""
+    table, kinds = of.files["controlled"], small["tasks"]["kind"].to_pylist()
+    if len(table.files) == 1 or table.rows <= WHOLE_ROWS or kinds != ["categorical"]:
+        return []
+    from annot_pipeline.stages.label_blocks import parts_of_blocks
+
+    [task] = of.tasks
+    folder = context.folder / BLOCKS
+    return parts_of_blocks(context, folder, of, small["tasks"], given.get(task), made_of)
+
+
 def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     from annot_pipeline.steps.infer_labels import infer_labels
 
@@ -56,21 +85,8 @@ def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         calibration=of.settings.calibration_params,
         seed=of.settings.seed,
         together=of.given,
-        progress=_now_and_then(of.progress),
+        progress=now_and_then(of.progress),
     )
-
-
-def _now_and_then(progress: Callable[[str], None]) -> Callable[[str], None]:
-    """Passes a message on if the last one is a second ago."""
-    last = time.monotonic()
-
-    def told(message: str) -> None:
-        nonlocal last
-        if time.monotonic() - last >= 1:
-            last = time.monotonic()
-            progress(message)
-
-    return told
 
 
 def score_items_of_tasks(context: StageContext) -> Made:
@@ -147,7 +163,7 @@ def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         of["item_rows"],
         pa.concat_tables([VOTES.empty_table(), *votes.values()]),
         segment_graphs=of.settings.ranking.segment_graphs,
-        progress=_now_and_then(of.progress),
+        progress=now_and_then(of.progress),
     )
     return {"segment_ranks": table}, facts
 
@@ -171,7 +187,7 @@ def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         standardize=settings.standardize,
         seed=settings.seed,
         workers=of.workers,
-        progress=_now_and_then(of.progress),
+        progress=now_and_then(of.progress),
     )
     compared, compared_facts = rank_by_comparisons(
         of["comparisons"],
@@ -179,7 +195,7 @@ def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         easl=settings.easl,
         seed=settings.seed,
         segment_ranks=of["segment_ranks"],
-        progress=_now_and_then(of.progress),
+        progress=now_and_then(of.progress),
     )
     whole = {
         name: pa.concat_tables([table, compared[name]]).sort_by(
@@ -215,13 +231,13 @@ def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
         workers=of.workers,
-        progress=_now_and_then(of.progress),
+        progress=now_and_then(of.progress),
     )
     rows, preference_facts = measure_preference_agreement(
         of["comparisons"],
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
-        progress=_now_and_then(of.progress),
+        progress=now_and_then(of.progress),
     )
     of_preferences = AGREEMENT.of({n: [row[n] for row in rows] for n in AGREEMENT.schema.names})
     whole = pa.concat_tables([table, of_preferences])

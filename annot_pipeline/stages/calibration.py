@@ -64,10 +64,10 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
         for of in parts
         if {*asked}.intersection(of.tasks)
     ]
-    held_out = {task: labels for of in context.engine.run(jobs) for task, labels in of.items()}
+    held_out = {task: labels for of in context.run(jobs) for task, labels in of.items()}
     known = latest.facts.get(TOGETHER) if latest else None
     choose = partial(_choose, [held_out[name] for name in asked], settings, known)
-    [(choice, told)] = context.engine.run([choose]) if asked else [choose()]
+    [(choice, told)] = context.run([choose]) if asked else [choose()]
     return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
 
 
@@ -88,7 +88,7 @@ def _sizes_by_file(
     }
     new = [key for key in asked if key not in known]
     jobs = [partial(_sizes, asked[key]) for key in new]
-    found = {**known, **dict(zip(new, context.engine.run(jobs), strict=True))}
+    found = {**known, **dict(zip(new, context.run(jobs), strict=True))}
     return {key: found[key] for key in asked}
 
 

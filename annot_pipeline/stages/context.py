@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -14,10 +15,11 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.engines import Engine, engine_of
 from annot_pipeline.storage.keys import derive
-from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.queries import Queries, give_back_memory
 from annot_pipeline.storage.store import StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, write_table
 
+T = TypeVar("T")
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 Opened: TypeAlias = Callable[[], AbstractContextManager[Rows]]
 
@@ -62,6 +64,14 @@ class StageContext:
         """Where the parts of the work are done."""
         return engine_of(self.campaign.settings, self.store.root)
 
+    def run(self, jobs: Sequence[Callable[[], T]], at_once: int | None = None) -> list[T]:
+        """What jobs return that the engine runs, in their order; see `Engine.run`.
+
+        On another machine a job gives its memory back: its process lives on, beside others.
+        """
+        all_jobs = jobs if self.is_here else [partial(_then_free, job) for job in jobs]
+        return self.engine.run(all_jobs, at_once)
+
     @property
     def is_here(self) -> bool:
         """Whether the engine is this machine."""
@@ -95,6 +105,12 @@ class Made:
             return made
         opened = made if callable(made) else lambda: nullcontext(made)
         return StoredTable((write_declared(path, name, opened),))
+
+
+def _then_free(job: Callable[[], T]) -> T:
+    found = job()
+    give_back_memory()
+    return found
 
 
 def write_declared(path: Path, name: str, opened: Opened) -> TableFile:

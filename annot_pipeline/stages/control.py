@@ -103,7 +103,7 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     test = partial(
         _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
     )
-    [(tests, facts)] = context.engine.run([test])
+    [(tests, facts)] = context.run([test])
     controlled, by_part = with_verdicts(context, parts, tests)
     accounting = whole_account(
         context.read("record_files").to_pylist(), (of[ACCOUNT] for of in by_part.values())

@@ -190,7 +190,7 @@ STAGES: tuple[Stage, ...] = (
             "label_fits", "label_evidence",
         ),
         settings=("dawid_skene", "seed"),
-        code_version="10",  # in parts
+        code_version="11",  # large tasks in blocks
         work=by_task.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -192,7 +192,7 @@ def add_up_costs(context: StageContext) -> Made:
     from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 
     def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
-        [found] = context.engine.run([partial(context.part_queries.table, query, inputs)])
+        [found] = context.run([partial(context.part_queries.table, query, inputs)])
         return found
 
     rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
@@ -232,7 +232,7 @@ def _by_query(
     make = partial(
         _query, context.part_queries, query, dict(context.inputs), parameters, context.folder, table
     )
-    [file] = context.engine.run([make])
+    [file] = context.run([make])
     return Made({table: StoredTable((file,))})
 
 

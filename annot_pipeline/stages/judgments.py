@@ -90,7 +90,7 @@ def settle_judgments(context: StageContext) -> Made:
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
-    [alike] = context.engine.run([partial(_all_look_alikes, tables["names"])])
+    [alike] = context.run([partial(_all_look_alikes, tables["names"])])
     facts = {
         PARTS: by_part,
         SLICES: slices,
@@ -186,7 +186,7 @@ def _slices(context: StageContext, of: _Together, known: Facts) -> list[Tasks]:
     ends = latest.facts.get(SLICES, {}).get(key) if latest else None
     if ends is None:
         context.progress(f"{shorten(of.named.first)} is large: it is cut at items")
-        [ends] = context.engine.run([partial(_ends, context.part_queries, of.records, of.named)])
+        [ends] = context.run([partial(_ends, context.part_queries, of.records, of.named)])
     known[key] = ends
     return [
         replace(of.named, none=of.named.none and last is None, items=Items(after, last))

@@ -24,7 +24,6 @@ import pyarrow as pa
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext, write_declared
 from annot_pipeline.storage.files import beside, remove_unfinished
-from annot_pipeline.storage.queries import give_back_memory
 from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -258,13 +257,6 @@ def known_parts(result: StageResult | None) -> list[KnownPart]:
     return [KnownPart(key, files[key], of) for key, of in facts.items() if key in files]
 
 
-def _frugal(make: Make, folder: Path, key: str) -> tuple[Mapping[str, TableFile], Facts]:
-    """Make a part in a process that lives on, beside others, and may make none again."""
-    made = make(folder, key)
-    give_back_memory()
-    return made
-
-
 def in_parts(
     context: StageContext, parts: Sequence[Part], *, at_once: int | None = None
 ) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
@@ -280,9 +272,8 @@ def in_parts(
     latest = {part.key: part for part in known_parts(context.latest())}
     known = {part.key: latest[part.key] for part in parts if part.key in latest}
     new = [part for part in parts if part.key not in known]
-    makes = [part.make if context.is_here else partial(_frugal, part.make) for part in new]
-    jobs = [partial(make, context.folder, of.key) for make, of in zip(makes, new, strict=True)]
-    done = dict(zip((part.key for part in new), context.engine.run(jobs, at_once), strict=True))
+    jobs = [partial(part.make, context.folder, part.key) for part in new]
+    done = dict(zip((part.key for part in new), context.run(jobs, at_once), strict=True))
     remove_unfinished(context.folder)  # of machines that were lost
     for key, part in known.items():
         linked = {

@@ -9,6 +9,7 @@ result, so it makes everything.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,6 +24,7 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parts import (
     PARTS,
     Facts,
+    InputPart,
     KnownPart,
     Part,
     in_parts,
@@ -62,6 +64,19 @@ class Told:
         return Told, ()
 
 
+def now_and_then(progress: Progress) -> Progress:
+    """Passes a message on if the last one is a second ago."""
+    last = time.monotonic()
+
+    def told(message: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= 1:
+            last = time.monotonic()
+            progress(message)
+
+    return told
+
+
 @dataclass(frozen=True)
 class TaskRows:
     """What work on some tasks is given.
@@ -92,6 +107,11 @@ class TaskRows:
 
 
 TaskWork: TypeAlias = Callable[[TaskRows], tuple[Mapping[str, pa.Table], Facts]]
+Large: TypeAlias = Callable[
+    [InputPart, Mapping[str, pa.Table], Given, Sequence[Any]], Sequence[Part]
+]
+"""Given whole tasks, what is handed over of them, what was found before, and what all of it is made
+of."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +147,7 @@ def of_tasks(
     whole: Collection[str] = (),
     apart: Collection[str] = (),
     given: Given | None = None,
+    large: Large = lambda *_: (),
 ) -> Made:
     """Tables and facts of a stage that works task by task, in the order of tasks.
 
@@ -144,6 +165,8 @@ def of_tasks(
         Inputs that the stage reads itself, for what is given.
     given
         What the stage found before, by task; its ``repr`` tells all of it.
+    large
+        Gives the parts of a task that is too large for this; of others none.
     """
     given, kinds = given or {}, kinds or {}
     settings, in_files = context.campaign.settings, input_parts(context, *names)
@@ -163,7 +186,7 @@ def of_tasks(
     latest = {
         task: known for known in known_parts(context.latest()) for task in known.facts[MADE_OF]
     }
-    parts = []
+    parts: list[Part] = []
     for of in in_files:
         part = _TaskPart(
             files=of.files,
@@ -181,7 +204,8 @@ def of_tasks(
             of.hashes, part.wanted, hash_values(list(part.small.values())), asked.whole_hashes,
             {task: repr(told) for task, told in part.given.items()},
         ]  # fmt: skip
-        parts.append(Part(made_of, partial(_make, asked, part)))
+        cut = large(of, part.small, part.given, made_of)
+        parts.extend(cut or [Part(made_of, partial(_make, asked, part))])
     tables, by_part = in_parts(context, parts)
     if latest:
         hashes = {task: of for facts in by_part.values() for task, of in facts[MADE_OF].items()}
@@ -262,9 +286,18 @@ def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _joined(facts: Sequence[Facts]) -> Facts:
-    """Facts by task, in the order of tasks."""
+    """Facts by task, in the order of tasks; what several parts say of one is added up."""
     found: Facts = {}
     for of in facts:
         for name, by_task in of.items():
-            found.setdefault(name, {}).update(by_task)
+            known = found.setdefault(name, {})
+            for task, told in by_task.items():
+                known[task] = _added(known[task], told) if task in known else told
     return {name: dict(sorted(by_task.items())) for name, by_task in found.items()}
+
+
+def _added(first: Any, second: Any) -> Any:
+    """Lists one after the other; numbers summed, by their names."""
+    if isinstance(first, dict):
+        return {name: first[name] + second[name] for name in first}
+    return first + second

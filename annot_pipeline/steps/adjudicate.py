@@ -47,7 +47,8 @@ def adjudicate(
         A row an item that was judged or decided; ``adjudications``: by task how many items were
         ``decided``, of how many the model says otherwise (``overridden``), how many decisions are
         ``superseded``; and what may be mistyped, by task too: the items ``decided_not_judged``,
-        and the ``decided_new_classes`` of tasks that judges answered.
+        and the ``decided_new_classes`` of tasks that judges answered: the class, how many items
+        were decided so, and the first.
     """
     by_experts = judgments.filter(is_any(judgments["control"], ("adjudication",)))
     superseded = by_experts.filter(is_any(by_experts["fate"], ("superseded",)))
@@ -129,7 +130,7 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
 
 def _new_classes(
     decisions: pa.Table, classes: Mapping[str, Collection[str]]
-) -> dict[str, list[str]]:
+) -> dict[str, list[tuple[str, int, str]]]:
     """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
     by_task = ByTask(decisions)
     found = {}
@@ -141,13 +142,20 @@ def _new_classes(
             for row in new.to_pylist():
                 items.setdefault(row["label"], []).append(row["item"])
             if items:
-                found[task] = [_told(label, items[label]) for label in sorted(items)]
+                found[task] = [(label, len(of), min(of)) for label, of in sorted(items.items())]
     return found
 
 
-def _told(label: str, items: Sequence[str]) -> str:
-    n = f"{len(items):,} item{'s' * (len(items) > 1)}"
-    return f"{shorten(label)} ({n}, as {shorten(min(items))})"
+def new_classes_in_words(found: Sequence[tuple[str, int, str]]) -> list[str]:
+    """Classes of a task that no judge gave, as ``decided_new_classes`` has them."""
+    items: dict[str, tuple[int, str]] = {}
+    for label, n, item in found:
+        so_far, first = items.get(label, (0, item))
+        items[label] = so_far + n, min(first, item)
+    return [
+        f"{shorten(label)} ({n:,} item{'s' * (n > 1)}, as {shorten(first)})"
+        for label, (n, first) in sorted(items.items())
+    ]
 
 
 def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]:

@@ -112,6 +112,11 @@ class Store:
         return self.root / "export_digests.json"
 
     @property
+    def checkpoints(self) -> Path:
+        """Where long calculations stand that did not end."""
+        return self.root / "checkpoints"
+
+    @property
     def _settings(self) -> Path:
         return self.root / "settings"
 
@@ -288,6 +293,7 @@ class Store:
         for folder in (
             self.root,
             self.records,
+            self.checkpoints,
             *self._folders("stages/*"),
             self._settings,
             *self._folders("archive/*"),
@@ -306,6 +312,9 @@ class Store:
                 kept_files |= _named_files(folder / "record_files.parquet")
             elif folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder)
+        for path in self.checkpoints.glob("*.*"):
+            if path.stat().st_mtime < oldest:
+                path.unlink()
         for path in self.records.glob("*.*"):
             if path.stem not in kept_files and path.stat().st_mtime < oldest:
                 path.unlink()

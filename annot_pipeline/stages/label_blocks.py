@@ -1,0 +1,560 @@
+"""Labels of a task that is too large for one job: its items come in blocks.
+
+A block is a file of judgments of whole items (stages.parts). Each is coded once; then Dawid-Skene
+asks all blocks for their expected counts, again and again, and adds these in the order of blocks,
+so the sums hang on the judgments alone, not on engine or machines. Labels that are held out or
+checked are drawn from all items, as they are of a task that is done whole. Where EM stands is put
+into the store now and then: a build that was killed goes on there.
+
+What does not belong here: EM itself (methods.label_em), what rows look like (steps.label_items,
+steps.label_models).
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, replace
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+from typing import Any, TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import LABEL_CALIBRATION
+from annot_pipeline.errors import shorten
+from annot_pipeline.methods.calibration_choice import (
+    MOST_LABELS,
+    Choice,
+    choose_alone,
+    given_choice,
+    stream,
+    unknown_choice,
+)
+from annot_pipeline.methods.convergence import Convergence
+from annot_pipeline.methods.dawid_skene import (
+    DawidSkeneModel,
+    DawidSkeneParams,
+    expected_counts,
+    fitted,
+    stacked_priors,
+    voted_counts,
+)
+from annot_pipeline.methods.held_out_labels import (
+    HeldOutLabels,
+    drawn_items,
+    n_judges_of,
+    tempered,
+)
+from annot_pipeline.methods.label_calibration import early_fits, evidence_of
+from annot_pipeline.methods.label_em import Counts, EMState, Estimates, Flags, run_em
+from annot_pipeline.methods.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.predictive_checks import checks_of, items_to_check
+from annot_pipeline.signature import digest
+from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.parts import (
+    Facts,
+    InputPart,
+    Part,
+    known_parts,
+    part_key,
+    write_part,
+)
+from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS, now_and_then
+from annot_pipeline.steps.adjudicate import adjudicate
+from annot_pipeline.steps.calibrate_labels import (
+    calibration_table,
+    held_out_rows,
+    rows_of_checks,
+    task_seed,
+)
+from annot_pipeline.steps.indexing import class_order
+from annot_pipeline.steps.infer_labels import SCHEMAS
+from annot_pipeline.steps.label_items import (
+    LabelledItems,
+    LabelSums,
+    distribution_rows,
+    label_rows,
+    sums_of,
+)
+from annot_pipeline.steps.label_models import FACTS, LabelModel, model_facts, model_tables
+from annot_pipeline.steps.label_tasks import LabelTask, label_tasks
+from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.version import __version__, numeric_packages
+
+T = TypeVar("T")
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+CODED = ("task", "item", "judge", "judge_id", "label", "fate")
+"""What codes are made of."""
+SECONDS = 10.0
+"""After which it is noted again where EM stands."""
+HELD = 1 << 28
+"""Bytes of counts of blocks that are held at once, about."""
+
+ALL_SCHEMAS = SCHEMAS | {"label_evidence": LABEL_CALIBRATION.schema}
+
+
+def parts_of_blocks(
+    context: StageContext,
+    folder: Path,
+    of: InputPart,
+    tasks: pa.Table,
+    choice: Choice | None,
+    made_of: Any,
+) -> list[Part]:
+    """The parts of one task, a block each; the model is fitted unless all are known.
+
+    Parameters
+    ----------
+    folder
+        Where it may put what is of no use when the stage has ended.
+    of
+        Its judgments, ``controlled``.
+    tasks
+        ``task``, ``kind``, ``labels`` of it.
+    choice
+        What it chose with others.
+    made_of
+        All that its rows follow from, but code and settings.
+    """
+    blocks = of.slices("controlled")
+    basis = [[made_of, n] for n in range(len(blocks))]
+    known = {part.key for part in known_parts(context.latest())}
+    keys = {part_key(told, goes_on=n > 0) for n, told in enumerate(basis)}
+    if keys <= known:
+        return [Part(told, _make_known, goes_on=n > 0) for n, told in enumerate(basis)]
+    whole = _fit(context, folder, blocks, tasks, choice, digest(made_of))
+    columns = context.columns["controlled"]
+    return [
+        Part(told, partial(_make, whole, n, block.files["controlled"], columns), goes_on=n > 0)
+        for n, (told, block) in enumerate(zip(basis, blocks, strict=True))
+    ]
+
+
+def _make_known(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Facts]:
+    raise LookupError(f"{key} is known, so it is not made in {folder}")
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """What all blocks of a task share once it is fitted.
+
+    Parameters
+    ----------
+    task
+        Its row of tasks, with its classes.
+    judges
+        By the names that records have for them, their public names.
+    fits
+        Where its fits lie; None: no label counts.
+    model, evidence
+        What is told of it, and rows of `LABEL_CALIBRATION`.
+    """
+
+    task: pa.Table
+    judges: Mapping[str, str]
+    fits: Path | None
+    model: LabelModel | None
+    evidence: pa.Table
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """Estimates under which items are labelled, and how these are calibrated."""
+
+    raw: Estimates
+    pooled: Estimates
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Where the codes of a block lie, and its matrix."""
+
+    folder: Path
+    n: int
+
+    @property
+    def codes(self) -> Path:
+        """`_Coded`."""
+        return self.folder / f"codes-{self.n}"
+
+    @property
+    def matrix(self) -> Path:
+        """`LabelMatrix`."""
+        return self.folder / f"matrix-{self.n}"
+
+    @property
+    def alike(self) -> Path:
+        """`LabelMatrix` of all judges taken as one."""
+        return self.folder / f"alike-{self.n}"
+
+
+@dataclass(frozen=True)
+class _Coded:
+    """Labels of a block; ``(n_items,)`` labels and judges of its items."""
+
+    labels: LabelCodes
+    n: npt.NDArray[np.int32]
+    n_judges: npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """Labels of a task that are held out or checked."""
+
+    n_predictable: int
+    choice: HeldOutLabels
+    evidence: HeldOutLabels
+    checked: LabelCodes
+    rng: np.random.Generator
+
+
+# --- on the machine that builds ------------------------------------------------------------------
+
+
+def _fit(
+    context: StageContext,
+    folder: Path,
+    blocks: Sequence[InputPart],
+    tasks: pa.Table,
+    together: Choice | None,
+    key: str,
+) -> _Whole:
+    """Fit the models of a task to its blocks."""
+    settings = context.campaign.settings
+    model = settings.dawid_skene_params
+    name = tasks["task"][0].as_py()
+    tables = [block.files["controlled"] for block in blocks]
+    judges, labels = _names(context, tables, tasks)
+    declared = tasks["labels"][0].as_py()
+    classes = list(declared or class_order(sorted(labels)))
+    tasks = tasks.set_column(
+        tasks.schema.get_field_index("labels"), "labels", pa.array([classes], pa.list_(pa.string()))
+    )
+    if not labels:
+        return _Whole(tasks, judges, None, None, calibration_table([]))
+    folder = folder / key[:32]
+    folder.mkdir(parents=True)
+    coded = [_Block(folder, n) for n in range(len(blocks))]
+    codings = [partial(_code, *of, tasks, judges) for of in zip(tables, coded, strict=True)]
+    n_items = sum(context.run(codings))
+    [drawn] = context.run([partial(_draw, coded, task_seed(name, settings.seed))])
+    choice = _choice(drawn, together, settings)
+    em = partial(_em, context, name, coded, key=key, params=model, n_items=n_items)
+    raw, fit = em("", [block.matrix for block in coded], len(judges))
+    pooled, borrowed = raw, fit
+    if choice.pooling > 0:
+        context.run([partial(_alike, block) for block in coded])
+        _, shared = em("judges taken as one", [block.alike for block in coded], 1)
+        prior = stacked_priors([choice.pooling * shared.confusion[0]], len(classes))
+        pooled, borrowed = em("pooled", [block.matrix for block in coded], len(judges), prior=prior)
+    context.progress(f"Dawid-Skene of {shorten(name)}: calibrating by labels that are held out")
+    [evidence] = evidence_of([drawn.evidence], [choice], early_fits(model))
+    rows = [*held_out_rows(choice, evidence)]
+    for which, of in (("raw", fit), ("pooled", borrowed)):
+        found = checks_of(drawn.checked, of, rng=copy.deepcopy(drawn.rng))
+        rows += rows_of_checks(which, found)
+    fits = folder / "fits"
+    _dump(fits, _Fits(raw, pooled, choice))
+    sums = reduce(add, context.run([partial(_sums, block, fits) for block in coded]))
+    told = LabelModel(name, classes, list(judges.values()), fit, borrowed, choice, evidence, sums)
+    return _Whole(
+        tasks, judges, fits, told, calibration_table([{"task": name, **row} for row in rows])
+    )
+
+
+def _names(
+    context: StageContext, tables: Sequence[StoredTable], tasks: pa.Table
+) -> tuple[dict[str, str], set[str]]:
+    """All judges of a task, by name, and the labels that they gave."""
+    judges: dict[str, str] = {}
+    labels: set[str] = set()
+    for of_block, given in context.run([partial(_scan, of, tasks) for of in tables]):
+        judges |= of_block
+        labels |= given
+    return dict(sorted(judges.items())), labels
+
+
+def _choice(drawn: _Drawn, together: Choice | None, settings: Campaign) -> Choice:
+    """What the task takes, as `calibration_choice.choose` has it."""
+    params = settings.calibration_params
+    pooling, temper = params.given_pooling, params.given_temper
+    if pooling is not None and temper is not None:
+        return given_choice(pooling, temper)
+    if together:
+        return replace(together, is_pooling_given=pooling is not None)
+    if not drawn.n_predictable:
+        return unknown_choice(pooling=pooling, temper=temper)
+    early = early_fits(settings.dawid_skene_params)
+    [choice] = choose_alone([drawn.choice], pooling=pooling, temper=temper, params=early)
+    return choice
+
+
+class _Blocks:
+    """Labels in blocks, as EM asks for them (`label_em.Labels`)."""
+
+    def __init__(
+        self,
+        context: StageContext,
+        folder: Path,
+        matrices: Sequence[Path],
+        n_labels: int,
+        n_judges: int,
+        n_items: int,
+    ) -> None:
+        self.context, self.folder, self.matrices = context, folder, matrices
+        self.n_labels = n_labels
+        self.judge_starts = np.array([0, n_judges])
+        self.items_of = np.array([n_items])
+
+    def expected(self, estimates: Estimates) -> Counts:
+        """E-step, added up."""
+        path = self.folder / f"estimates-{uuid.uuid4().hex}"
+        _dump(path, estimates)
+        try:
+            return self._added([partial(_expected, matrix, path) for matrix in self.matrices])
+        finally:
+            path.unlink()
+
+    def voted(self) -> Counts:
+        """Counts by shares of votes."""
+        return self._added([partial(_voted, matrix) for matrix in self.matrices])
+
+    def keep(self, _: Flags) -> _Blocks:
+        """It is one task."""
+        return self
+
+    def _added(self, jobs: Sequence[Callable[[], Counts]]) -> Counts:
+        """In the order of blocks, so many at a time as memory is to hold."""
+        some = max(HELD // (int(self.judge_starts[-1]) * self.n_labels**2 * 8), 1)
+        found = (
+            counts
+            for first in range(0, len(jobs), some)
+            for counts in self.context.run(jobs[first : first + some])
+        )
+        return reduce(add, found)
+
+
+def _em(
+    context: StageContext,
+    name: str,
+    blocks: Sequence[_Block],
+    what: str,
+    matrices: Sequence[Path],
+    n_judges: int,
+    *,
+    key: str,
+    params: DawidSkeneParams,
+    n_items: int,
+    prior: Floats | None = None,
+) -> tuple[Estimates, DawidSkeneModel]:
+    """Run EM over blocks, from where an earlier build stood if it did not end."""
+    k = _load(blocks[0].codes).labels.n_labels
+    labels = _Blocks(context, blocks[0].folder, matrices, k, n_judges, n_items)
+    told_of = [key, what, repr(params), None if prior is None else prior.tolist()]
+    noted = _Checkpoint(
+        context.store.checkpoints / f"{digest([told_of, __version__, numeric_packages()])}.npz"
+    )
+    where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
+    ends: list[tuple[Estimates, DawidSkeneModel]] = []
+    last, tell = time.monotonic(), now_and_then(context.progress)
+
+    def settled(place: int, state: EMState, course: Convergence, _: _Blocks) -> None:
+        ends.append((state.estimates, fitted(state.estimates, course, params, place)))
+
+    def told(n_settled: int, state: EMState) -> None:
+        nonlocal last
+        objective = state.course(params.stop_on)[-1][0]
+        tell(f"{where}: iteration {state.iteration}, log {params.stop_on} {objective:,.3f}")
+        if not n_settled and time.monotonic() - last >= SECONDS:
+            noted.write(state)
+            last = time.monotonic()
+
+    state = noted.read()
+    if state:
+        context.progress(f"{where}: goes on after iteration {state.iteration}")
+    run_em(labels, prior, params, settled=settled, progress=told, state=state)
+    noted.path.unlink(missing_ok=True)
+    return ends[0]
+
+
+@dataclass(frozen=True)
+class _Checkpoint:
+    """Where EM of one task stands."""
+
+    path: Path
+
+    def write(self, state: EMState) -> None:
+        """Note it."""
+        self.path.parent.mkdir(exist_ok=True)
+        with replacing(self.path) as temporary, temporary.open("wb") as file:
+            np.savez(
+                file,
+                iteration=state.iteration,
+                **{f"estimates_{name}": of for name, of in vars(state.estimates).items()},
+                **{f"counts_{name}": of for name, of in vars(state.counts).items()},
+                log_posterior=np.array(state.log_posterior),
+                log_likelihood=np.array(state.log_likelihood),
+            )
+
+    def read(self) -> EMState | None:
+        """Where it stood; None if nothing tells."""
+        unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
+        with suppress(*unread), self.path.open("rb") as file, np.load(file) as told:
+            return EMState(
+                int(told["iteration"]),
+                Estimates(*(told[f"estimates_{of.name}"] for of in fields(Estimates))),
+                Counts(*(told[f"counts_{of.name}"] for of in fields(Counts))),
+                tuple(told["log_posterior"]),
+                tuple(told["log_likelihood"]),
+            )
+        return None
+
+
+# --- jobs ----------------------------------------------------------------------------------------
+
+
+def _scan(table: StoredTable, tasks: pa.Table) -> tuple[dict[str, str], set[str]]:
+    """Judges of a block, and the labels that they gave."""
+    given = tasks.set_column(
+        tasks.schema.get_field_index("labels"), "labels", pa.nulls(1, pa.list_(pa.string()))
+    )
+    found = label_tasks(read_unharmed(table, CODED), given)
+    return (found[0].judges, set(found[0].classes)) if found else ({}, set())
+
+
+def _labels_of(rows: pa.Table, tasks: pa.Table, judges: Mapping[str, str]) -> LabelTask:
+    """Labels of a block, with the codes of the whole task; none may count."""
+    found = label_tasks(rows, tasks)
+    if found:
+        return found[0].among(judges)
+    none, classes = np.empty(0, np.int64), tasks["labels"][0].as_py()
+    codes = LabelCodes(none, none, none, 0, len(judges), len(classes))
+    return LabelTask(tasks["task"][0].as_py(), [], dict(judges), classes, codes)
+
+
+def _code(table: StoredTable, block: _Block, tasks: pa.Table, judges: Mapping[str, str]) -> int:
+    """Put the codes of a block where its jobs find them; how many items it has."""
+    codes = _labels_of(read_unharmed(table, CODED), tasks, judges).codes
+    n = np.bincount(codes.items, minlength=codes.n_items).astype(np.int32)
+    _dump(block.codes, _Coded(codes, n, n_judges_of(codes).astype(np.int32)))
+    _dump(block.matrix, LabelMatrix.of([0], [codes]))
+    return codes.n_items
+
+
+def _alike(block: _Block) -> None:
+    """The matrix of a block whose judges are taken as one."""
+    codes = _load(block.codes).labels
+    one = replace(codes, judges=np.zeros_like(codes.judges), n_judges=1)
+    _dump(block.alike, LabelMatrix.of([0], [one]))
+
+
+def _expected(matrix: Path, estimates: Path) -> Counts:
+    return expected_counts(_load(matrix), _load(estimates))[1]
+
+
+def _voted(matrix: Path) -> Counts:
+    return voted_counts(_load(matrix))
+
+
+def _draw(blocks: Sequence[_Block], seed: Sequence[int]) -> _Drawn:
+    """Draw the labels that are held out or checked, from all items of a task."""
+    coded = [_load(block.codes) for block in blocks]
+    starts = np.cumsum([0, *(of.n.size for of in coded)])
+    n, n_judges = (
+        np.concatenate([getattr(of, name) for of in coded]).astype(np.int64)
+        for name in ("n", "n_judges")
+    )
+    del coded
+    held_out = {}
+    for purpose in ("choice", "evidence"):
+        rng = stream(seed, purpose)
+        some = drawn_items(n, rng, MOST_LABELS)
+        held_out[purpose] = HeldOutLabels.of(_gathered(blocks, starts, some), rng)
+    rng = np.random.default_rng(list(seed))
+    checked = _gathered(blocks, starts, items_to_check(n_judges, rng))
+    return _Drawn(int(n[n_judges > 1].sum()), **held_out, checked=checked, rng=rng)
+
+
+def _gathered(blocks: Sequence[_Block], starts: Codes, some: Flags) -> LabelCodes:
+    """Labels of some items of a task."""
+    found = []
+    for block, first, end in zip(blocks, starts, starts[1:], strict=False):
+        if some[first:end].any():
+            codes = _load(block.codes).labels.of_items(some[first:end])
+            found.append(replace(codes, items=codes.items + first, n_items=some.size))
+    shape = _load(blocks[0].codes).labels
+    none = np.empty(0, np.int64)
+    items, judges, labels = (
+        np.concatenate([none, *(getattr(of, name) for of in found)])
+        for name in ("items", "judges", "labels")
+    )
+    return LabelCodes(items, judges, labels, some.size, shape.n_judges, shape.n_labels)
+
+
+def _sums(block: _Block, fits: Path) -> LabelSums:
+    """What the items of a block add up to."""
+    codes = _load(block.codes).labels
+    task = LabelTask("", [], {}, [], codes)
+    return sums_of(_labelled(task, _load(block.matrix), _load(fits)))
+
+
+def _labelled(task: LabelTask, matrix: LabelMatrix, fits: _Fits) -> LabelledItems:
+    raw, pooled = (expected_counts(matrix, of)[0] for of in (fits.raw, fits.pooled))
+    power = fits.choice.power(n_judges_of(task.codes))
+    return LabelledItems.of(task, raw, pooled, tempered(pooled, power))
+
+
+def _make(
+    whole: _Whole,
+    n: int,
+    table: StoredTable,
+    columns: Sequence[str],
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Rows of a block; with the first one what is told of the whole task."""
+    rows = read_unharmed(table, columns)
+    tables = {name: schema.empty_table() for name, schema in ALL_SCHEMAS.items()}
+    facts: Facts = {name: {} for name in FACTS}
+    model = whole.model
+    if model and whole.fits:
+        task = _labels_of(rows, whole.task, whole.judges)
+        of = _labelled(task, LabelMatrix.of([0], [task.codes]), _load(whole.fits))
+        tables |= {"labels": label_rows(of), "label_distributions": distribution_rows(of)}
+        if n == 0:
+            tables |= model_tables(model) | {"label_evidence": whole.evidence}
+            told = model_facts(model, tables["judge_figures"])
+            facts = {name: {model.name: told[name]} for name in FACTS}
+    classes = {model.name: model.classes} if model else {}
+    tables["labels"], decided = adjudicate(
+        tables["labels"], tables["label_distributions"], rows, classes
+    )
+    files = {
+        name: write_part(folder, name, key, partial(iter, [made])) for name, made in tables.items()
+    }
+    return files, {MADE_OF: {}, OF_TASKS: facts | decided}
+
+
+def _dump(path: Path, found: Any) -> None:
+    """Put it where other jobs find it; two machines may do so at once."""
+    temporary = path.with_name(f".tmp-{uuid.uuid4().hex}")
+    temporary.write_bytes(pickle.dumps(found, protocol=5))
+    temporary.replace(path)
+
+
+def _load(path: Path) -> Any:
+    return pickle.loads(path.read_bytes())  # noqa: S301 - of our own jobs

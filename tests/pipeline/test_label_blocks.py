@@ -1,0 +1,177 @@
+"""A task that is too large for one job: its labels, worked out in blocks of items."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pyarrow as pa
+import pytest
+
+from annot_pipeline.engines.local import LocalEngine
+from annot_pipeline.stages import by_task, label_blocks, parts
+from tests.conftest import build_file
+
+GOLD_OF_LABELS = (
+    "labels", "label_distributions", "prevalence", "judge_confusion", "label_calibration", "judges",
+)  # fmt: skip
+FEW = ("ranking.bootstrap=2", "agreement.bootstrap=2")
+
+
+def crowd(n_items=120, n_judges=7, seed=3):
+    """Two tasks of three classes; judges differ, and one says class b too often."""
+    draw = random.Random(seed)
+    rows = ["task,item,judge,label,role"]
+    for task in ("large", "other"):
+        for item in range(n_items if task == "large" else 12):
+            truth = draw.choice("aabc")
+            for judge in draw.sample(range(n_judges), 5):
+                right = draw.random() < 0.55 + judge / 20
+                label = truth if right else draw.choice("bbac" if judge == 2 else "abc")
+                rows.append(f"{task},item {item:03},w{judge},{label},")
+    rows += ["large,item 007,expert,a,adjudication", "large,item 999,expert,z,adjudication"]
+    rows += ["large,item 011,expert,z,adjudication"]
+    return "\n".join([*rows, ""])
+
+
+def campaign(folder, text=None, **more):
+    names = {name: name for name in ("task", "item", "judge", "label")}
+    source = {"path": "*.csv", "format": "csv", "fields": names | {"control": "role"}}
+    gates = {"decided_not_judged": {"warn": None}, "decided_new_classes": {"warn": None}}
+    (folder / "a.csv").write_text(text or crowd())
+    document = {"campaign": "c", "sources": [source], "gates": gates, **more}
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    return folder
+
+
+pytestmark = pytest.mark.usefixtures("small")
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Blocks of some fifty labels."""
+    monkeypatch.setattr(parts, "PART_ROWS", 60)
+    monkeypatch.setattr(parts, "LEAST_ROWS", 40)
+    monkeypatch.setattr(by_task, "WHOLE_ROWS", 100)
+
+
+def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
+    """The same rows; numbers but for rounding."""
+    assert blocks.schema == whole.schema
+    assert blocks.num_rows == whole.num_rows
+    for name in whole.schema.names:
+        found, expected = blocks[name].to_pylist(), whole[name].to_pylist()
+        if not pa.types.is_floating(whole.schema.field(name).type):
+            assert found == expected, name
+        else:
+            assert [x is None for x in found] == [x is None for x in expected], name
+            assert [x for x in found if x is not None] == pytest.approx(
+                [x for x in expected if x is not None], abs=1e-6
+            ), name
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"dawid_skene": {"pooling": 3, "temper": 0.8}},
+        {"dawid_skene": {"start": "votes", "pooling": "none"}},
+    ],
+)
+def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
+    folder = campaign(tmp_path, **settings)
+    blocks = build_file(folder, *FEW)
+    assert len(blocks.runs["infer_labels"].result.tables["labels"].files) > 5
+    monkeypatch.setattr(by_task, "WHOLE_ROWS", 10**6)
+    whole = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    for name in GOLD_OF_LABELS:
+        assert_alike(blocks.table(name), whole.table(name))
+    found, expected = (dict(built.facts("infer_labels")) for built in (blocks, whole))
+    for name in ("classes", "converged", "items", "items_by_judgments", "certain_share", "judges",
+                 "judges_below_chance", "misnamed_classes", "adjudications", "calibrations",
+                 "decided_not_judged", "decided_new_classes"):  # fmt: skip
+        assert found[name] == expected[name], name
+    assert found["adjudications"]["large"]["decided"] == 3
+
+
+def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
+    folder = campaign(tmp_path)
+    built = build_file(folder, *FEW, "resources.threads=1")
+    header, *rows = crowd().splitlines()
+    random.Random(1).shuffle(rows)
+    for n in range(3):
+        (tmp_path / f"{n}.csv").write_text("\n".join([header, *rows[n::3], ""]))
+    (tmp_path / "a.csv").unlink()
+    places = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    again = build_file(folder, *FEW, *places, "resources.threads=3")
+    for name in GOLD_OF_LABELS:
+        assert again.table(name).equals(built.table(name)), name
+
+
+class KilledError(Exception):
+    """In the middle of EM."""
+
+
+def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch):
+    folder = campaign(tmp_path)
+    undisturbed = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    monkeypatch.setattr(label_blocks, "SECONDS", 0.0)
+    run, asked = LocalEngine.run, []
+
+    def dies(self, jobs, *rest, **more):
+        if any(getattr(job, "func", None) is label_blocks._expected for job in jobs):
+            asked.append(1)
+            if len(asked) == 9:
+                raise KilledError
+        return run(self, jobs, *rest, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(LocalEngine, "run", dies)
+        with pytest.raises(KilledError):
+            build_file(folder, *FEW)
+    assert len([*(tmp_path / "store" / "checkpoints").iterdir()]) == 1
+    told = []
+    built = build_file(folder, *FEW, progress=told.append)
+    assert any("goes on after iteration 7" in line for line in told), told
+    assert built.hashes() == undisturbed.hashes()
+    assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
+
+
+def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
+    for text in (b"", b"PK\x03\x04 cut short", b"no note"):
+        (tmp_path / "note.npz").write_bytes(text)
+        assert label_blocks._Checkpoint(tmp_path / "note.npz").read() is None
+
+
+def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
+    folder = campaign(tmp_path)
+    before = build_file(folder, *FEW)
+
+    def fitted(*_):
+        raise AssertionError("fitted again")
+
+    (tmp_path / "b.csv").write_text("task,item,judge,label,role\nother,new,w1,a,\n")
+    monkeypatch.setattr(label_blocks, "_fit", fitted)
+    after = build_file(folder, *FEW)
+    files = [built.runs["infer_labels"].result.tables["labels"].files for built in (before, after)]
+    assert len({of.sha256 for of in files[0]} & {of.sha256 for of in files[1]}) > 5
+    large, now = (
+        [row for row in built.table("labels").to_pylist() if row["task"] == "large"]
+        for built in (before, after)
+    )
+    assert large == now
+    assert after.facts("infer_labels")["items"] == {"large": 120, "other": 13}
+
+
+def test_a_large_task_no_label_of_which_counts(tmp_path):
+    text = re.sub(r"(?m)^(large,.*),[abc],$", r"\1,,", crowd())
+    built = build_file(
+        campaign(tmp_path, text, gates={"rejected_share": {"error": None}}),
+        *FEW,
+    )
+    labels = built.table("labels").to_pylist()
+    assert [row["item"] for row in labels if row["task"] == "large"] == [
+        "item 007", "item 011", "item 999",
+    ]  # fmt: skip
+    assert all(row["adjudicated"] for row in labels if row["task"] == "large")
