@@ -57,6 +57,8 @@ def judge_accuracy(
     met
         ``(n_labels,)`` whether any item was inferred to have the class.
     """
+    # numpy adds in the order of memory, and another machine gives it back in another one
+    confusion = np.ascontiguousarray(confusion.transpose(0, 2, 1)).transpose(0, 2, 1)
     diagonal = confusion.diagonal(axis1=1, axis2=2)
     expected = np.einsum("k,jkl->jl", prevalence, confusion)
     over = expected - prevalence

@@ -123,7 +123,8 @@ class Contents:
     @cached_property
     def judgments_by_task(self) -> Mapping[tuple[Any, ...], int]:
         """Judgments, by task and fate."""
-        return count_rows(self.tables["judgments"], "task", "fate")
+        rows = self.tables["judgments"].to_pylist()
+        return {(row["task"], row["fate"]): row["n"] for row in rows}
 
     @cached_property
     def judges(self) -> list[dict[str, Any]]:

@@ -27,7 +27,16 @@ from annot_pipeline.report.sections.method import method
 from annot_pipeline.report.sections.rankings import rankings
 from annot_pipeline.report.sections.records import records
 
-__all__ = ["COMPARED", "INTERNAL", "MOST_ITEMS", "SECTIONS", "STYLE", "TABLES", "report_html"]
+__all__ = [
+    "COMPARED",
+    "COUNTED",
+    "INTERNAL",
+    "MOST_ITEMS",
+    "SECTIONS",
+    "STYLE",
+    "TABLES",
+    "report_html",
+]
 
 SECTIONS: tuple[tuple[str, str, Callable[[Contents], str]], ...] = (
     ("glance", "At a glance", glance),
@@ -50,7 +59,6 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
     "judge_confusion": None,
     "judges": None,
-    "judgments": ("task", "fate"),
     "labels": (
         "task", "item", "label", "probability", "calibrated_probability", "calibrated_certain",
         "adjudicated", "model_label", "model_probability", "adjudicator", "adjudicated_at",
@@ -68,6 +76,9 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "system_rankings": None,
 }  # fmt: skip
 """Gold tables that the report shows, with the columns that it needs (None: all)."""
+
+COUNTED: dict[str, tuple[str, ...]] = {"judgments": ("task", "fate")}
+"""Gold tables of which it shows how many rows (``n``) have the same values of some columns."""
 
 INTERNAL: dict[str, tuple[str, ...] | None] = {
     "control_pairs": ("judge_id", "control", "reason", "score", "ordinary_score"),

@@ -89,6 +89,30 @@ def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     )
 
 
+def check_label_calibration(context: StageContext) -> Made:
+    """Probabilities of labels against what is known of items."""
+    made = of_tasks(
+        context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
+    )
+    wrong = made.facts["wrong_certain_labels"]
+    return Made(made.tables, made.facts | {"wrong_certain_labels": [*wrong.values()]})
+
+
+def _check_calibration(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.steps.check_calibration import (
+        check_calibration,
+        truths_of_no_class,
+        wrong_certain_labels,
+    )
+
+    distributions, items = of["label_distributions"], of["items"]
+    table = check_calibration(of["label_evidence"], distributions, items)
+    return {"label_calibration": table}, {
+        "wrong_certain_labels": wrong_certain_labels(table),
+        "truths_of_no_class": truths_of_no_class(distributions, items),
+    }
+
+
 def score_items_of_tasks(context: StageContext) -> Made:
     """Scores of the items of all scalar tasks."""
     made = of_tasks(context, _score_items, "standardized")

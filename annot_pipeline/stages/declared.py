@@ -313,8 +313,8 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("label_calibration",),
         settings=(),
-        code_version="4",
-        work=gold.check_label_calibration,
+        code_version="5",  # in parts
+        work=by_task.check_label_calibration,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(

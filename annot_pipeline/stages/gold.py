@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from annot_pipeline.config import Standardize
+from annot_pipeline.config import Campaign, Standardize
 from annot_pipeline.stages.context import Made, StageContext, write_declared
 from annot_pipeline.stages.parts import (
     PARTS,
@@ -37,24 +37,6 @@ from annot_pipeline.storage.tables import (
 
 if TYPE_CHECKING:
     from annot_pipeline.steps.listed_items import ListedItems
-
-
-def check_label_calibration(context: StageContext) -> Made:
-    """Probabilities of labels against what is known of items."""
-    from annot_pipeline.steps.check_calibration import (
-        check_calibration,
-        truths_of_no_class,
-        wrong_certain_labels,
-    )
-
-    names = ("label_evidence", "label_distributions", "items")
-    evidence, distributions, items = map(context.read, names)
-    table = check_calibration(evidence, distributions, items)
-    facts = {
-        "wrong_certain_labels": wrong_certain_labels(table),
-        "truths_of_no_class": truths_of_no_class(distributions, items),
-    }
-    return Made({"label_calibration": table}, facts)
 
 
 def standardize_judgments(context: StageContext) -> Made:
@@ -106,20 +88,31 @@ def _tasks_and_items(context: StageContext) -> tuple[pa.Table, ListedItems, str]
 
 def plan_next_hits(context: StageContext) -> Made:
     """The next HITs of all tasks that their design is for."""
-    from annot_pipeline.steps.planning.plan_hits import plan_hits
-
-    table, facts = plan_hits(
-        context.read("scores"),
-        context.read("tasks"),
-        context.read("item_rows"),
-        settings=context.campaign.settings,
-        comparisons=context.read("comparisons"),
-        votes=context.read("label_distributions"),
+    [(table, facts)] = context.run(
+        [partial(_plan, dict(context.inputs), context.columns, context.campaign.settings)]
     )
     if facts["hits"]:
         n = sum(facts["hits"].values())
         context.progress(f"{n:,} HIT{'s' * (n != 1)} planned: annot hits writes them")
     return Made({"next_hits": table}, facts)
+
+
+def _plan(
+    stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
+) -> tuple[pa.Table, Facts]:
+    """Plan by the tables that the design looks at."""
+    from annot_pipeline.steps.planning.plan_hits import NEEDED, plan_hits
+
+    wanted = {"tasks", "item_rows", *NEEDED[settings.next_hits.design]}
+    read = {name: read_unharmed(stored[name], columns[name]) for name in wanted}
+    return plan_hits(
+        read.get("scores"),
+        read["tasks"],
+        read["item_rows"],
+        settings=settings,
+        comparisons=read.get("comparisons"),
+        votes=read.get("label_distributions"),
+    )
 
 
 def set_judgments_aside(context: StageContext) -> Made:

@@ -55,14 +55,17 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
     return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
 
 
-def wrong_certain_labels(figures: pa.Table) -> list[str]:
-    """Tasks of whose calibrated certain labels too many are wrong, with the interval."""
+def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
+    """Tasks of whose calibrated certain labels too many are wrong, and how many, by task."""
     rows = figures.filter(
         (pc.field("model") == "calibrated")
         & (pc.field("statistic") == "certain_accuracy")
         & (pc.field("ci_high") < CERTAIN)  # null where no label is certain
     )
-    return [f"{r['task']} {r['value']:.1%} of {r['n']:,} right" for r in rows.to_pylist()]
+    return {
+        row["task"]: f"{row['task']} {row['value']:.1%} of {row['n']:,} right"
+        for row in rows.to_pylist()
+    }
 
 
 def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, list[str]]:

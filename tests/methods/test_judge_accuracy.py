@@ -31,3 +31,14 @@ def test_by_hand():
 def test_no_class_met_is_undefined():
     figures = judge_accuracy(np.eye(2)[None], np.array([0.5, 0.5]), np.zeros(2, bool))
     assert np.isnan(figures.mean_met_class_accuracy).all()
+
+
+def test_how_it_lies_in_memory_moves_no_digit():
+    """Another machine gives back an array in the order of its indices."""
+    rng = np.random.default_rng(4)
+    confusion = np.exp(rng.normal(size=(50, 7, 7))).transpose(0, 2, 1)
+    prevalence, met = rng.dirichlet(np.ones(7)), np.ones(7, np.bool_)
+    here = judge_accuracy(confusion, prevalence, met)
+    there = judge_accuracy(np.ascontiguousarray(confusion), prevalence, met)
+    for name in ("accuracy", "mean_class_accuracy", "chance_accuracy", "bias"):
+        assert np.array_equal(getattr(here, name), getattr(there, name)), name

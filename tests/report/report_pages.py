@@ -11,9 +11,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from annot_pipeline.release_pages import reported_tables
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.report import INTERNAL, TABLES
-from annot_pipeline.storage.tables import read_table
+from annot_pipeline.report.report import INTERNAL
 from tests.conftest import Built, build_file
 
 SCRIPT = "<script>alert(1)</script>"
@@ -29,7 +29,7 @@ HOSTILE = (SCRIPT, IMAGE, FORMULA, ARABIC, REORDERED, LONG, MARKUP, TEMPLATE)
 
 def contents_of(built: Built, **facts: Any) -> Contents:
     release = built.publication.release
-    tables = {n: read_table(release.folder / f"{n}.parquet", c) for n, c in TABLES.items()}
+    tables = reported_tables({name: release.stored(name) for name in release.tables})
     manifest = release.manifest | {"facts": release.manifest["facts"] | facts}
     return Contents(manifest, tables, {
         name: built.table(name).select(columns or built.table(name).column_names)

@@ -82,7 +82,22 @@ def executors() -> list[int]:
 )
 def test_an_executor_that_is_killed_costs_a_retry(campaign, local, standalone, while_there_is):
     name = f"killed-{while_there_is.partition('/')[0]}"
-    spark = ("engine.kind=spark", f"engine.master={standalone.url}")
+    build_while_killed(campaign, name, standalone.url, while_there_is)
+    assert gold_of(campaign, name) == local
+
+
+def test_a_task_in_blocks_and_an_executor_killed_in_the_middle_of_its_em(tmp_path, standalone):
+    """One task is too large for one job: EM asks blocks of its items, again and again."""
+    large = Shape(labels=600_000, scores=0, comparisons=0, tasks=1, judges=60)
+    path = write_campaign(tmp_path / "c", large)
+    here = build(path, "here")
+    build_while_killed(path, "killed", standalone.url, "infer_labels/.tmp-*/blocks/*/estimates-*")
+    assert gold_of(path, "killed") == here
+
+
+def build_while_killed(campaign: Path, name: str, master: str, while_there_is: str) -> None:
+    """Build on Spark; two executors die when there is a file of the store's stages."""
+    spark = ("engine.kind=spark", f"engine.master={master}")
     with subprocess.Popen(
         command(campaign, name, *spark), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as running:
@@ -97,7 +112,6 @@ def test_an_executor_that_is_killed_costs_a_retry(campaign, local, standalone, w
         _, errors = running.communicate(timeout=300)
         assert running.returncode == 0, errors.decode()[-3000:]
     assert killed
-    assert gold_of(campaign, name) == local
 
 
 @pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, TEXT
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
 from annot_pipeline.methods.beta_scores import FRESH
 from annot_pipeline.steps.comparing.comparisons import COMPARISONS
 from annot_pipeline.steps.comparing.equal_outputs import equal_outputs
@@ -46,7 +46,7 @@ NEEDED = {
 
 
 def plan_hits(
-    scores: pa.Table,
+    scores: pa.Table | None,
     tasks: pa.Table,
     items: pa.Table,
     *,
@@ -60,7 +60,7 @@ def plan_hits(
     ----------
     scores
         ``task``, ``item``, ``segment``, ``system``, ``n_judgments``, ``easl_alpha``,
-        ``easl_beta``.
+        ``easl_beta``. None: there are none.
     tasks
         As `resolve_tasks` gives it; without judgments those of the item tables are added.
     items
@@ -82,6 +82,7 @@ def plan_hits(
     """
     comparisons = COMPARISONS.empty_table() if comparisons is None else comparisons
     votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
+    scores = SCORES.empty() if scores is None else scores
     listed = listed_items(items, tasks, settings)
     questions, unplanned = hit_questions(tasks, listed, votes, settings)
     known = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
