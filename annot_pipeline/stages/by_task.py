@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.errors import counted
@@ -22,9 +23,11 @@ from annot_pipeline.stages.parts import Facts, InputPart, Part
 from annot_pipeline.stages.task_parts import Given, TaskRows, now_and_then, of_tasks
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
+from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
-WHOLE_ROWS = 500_000
-"""Judgments of a categorical task up to which its labels are worked out by one job."""
+WHOLE_LABELS = 500_000
+"""Labels of a task up to which all that comes of them is worked out by one job."""
 BLOCKS = "blocks"
 """The folder of what labels of larger tasks are worked out by, while the stage runs."""
 
@@ -66,13 +69,24 @@ def _labels_in_blocks(
 ) -> list[Part]:
     """Parts of a task that is too large to be done whole."""
     table, kinds = of.files["controlled"], small["tasks"]["kind"].to_pylist()
-    if len(table.files) == 1 or table.rows <= WHOLE_ROWS or kinds != ["categorical"]:
+    if len(table.files) == 1 or table.rows <= WHOLE_LABELS or kinds != ["categorical"]:
+        return []
+    counts = [partial(_used, piece.files["controlled"]) for piece in of.slices("controlled")]
+    if sum(context.run(counts)) <= WHOLE_LABELS:  # copies of exports must not change it
         return []
     from annot_pipeline.stages.label_blocks import parts_of_blocks
 
     [task] = of.tasks
     folder = context.folder / BLOCKS
     return parts_of_blocks(context, folder, of, small["tasks"], given.get(task), made_of)
+
+
+def _used(table: StoredTable) -> int:
+    """How many judgments count."""
+    return sum(
+        pc.sum(is_any(rows["fate"], ("used",))).as_py() or 0
+        for rows in groups_unharmed(table, ["fate"])
+    )
 
 
 def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:

@@ -199,12 +199,7 @@ def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
     inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
     of_task = replace(task, none=False)
     with queries.run("ingest/items_of_task", inputs, tasks=of_task, of=("records",)) as rows:
-        items = (
-            (row["name"], row["records"])
-            for batch in rows
-            for row in batch.to_pylist()
-            if row["name"] is not None
-        )
+        items = ((row["name"], row["judgments"]) for batch in rows for row in batch.to_pylist())
         return [run[-1] for run in runs_of(items)][:-1]
 
 

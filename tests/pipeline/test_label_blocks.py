@@ -53,7 +53,7 @@ def small(monkeypatch):
     """Blocks of some fifty labels."""
     monkeypatch.setattr(parts, "PART_ROWS", 60)
     monkeypatch.setattr(parts, "LEAST_ROWS", 40)
-    monkeypatch.setattr(by_task, "WHOLE_ROWS", 100)
+    monkeypatch.setattr(by_task, "WHOLE_LABELS", 100)
 
 
 def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
@@ -83,7 +83,7 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
     folder = campaign(tmp_path, **settings)
     blocks = build_file(folder, *FEW)
     assert len(blocks.runs["infer_labels"].result.tables["labels"].files) > 5
-    monkeypatch.setattr(by_task, "WHOLE_ROWS", 10**6)
+    monkeypatch.setattr(by_task, "WHOLE_LABELS", 10**6)
     whole = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
     for name in GOLD_OF_LABELS:
         assert_alike(blocks.table(name), whole.table(name))
@@ -107,6 +107,21 @@ def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
     again = build_file(folder, *FEW, *places, "resources.threads=3")
     for name in GOLD_OF_LABELS:
         assert again.table(name).equals(built.table(name)), name
+
+
+def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
+    """Where blocks end, and whether there are any, hangs on what counts."""
+    folder = campaign(tmp_path, gates={"rejected_share": {"error": None}})
+    before = build_file(folder, *FEW)
+    text = crowd()
+    (tmp_path / "b.csv").write_text(text)
+    blank = "".join(f"large,item {n:03},w1,,\n" for n in range(0, 120, 2))
+    (tmp_path / "c.csv").write_text(text.splitlines()[0] + "\n" + blank)
+    after = build_file(folder, *FEW)
+    assert after.facts("control_judges")["fates"]["rejected"] == 60
+    for name in GOLD_OF_LABELS:
+        if name != "judges":  # which tells how many of a judge's records were rejected
+            assert after.table(name).equals(before.table(name)), name
 
 
 class KilledError(Exception):
