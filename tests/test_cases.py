@@ -145,7 +145,7 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
     if name in PREPARE:
         PREPARE[name](folder)
     # what a step says once a second depends on the machine
-    monkeypatch.setattr("annot_pipeline.stages.by_task._now_and_then", lambda _: lambda _: None)
+    monkeypatch.setattr("annot_pipeline.stages.by_task.now_and_then", lambda _: lambda _: None)
     if not UPDATE and not needs_dagster(name):
         monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)
     disk = nullcontext()

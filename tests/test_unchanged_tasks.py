@@ -66,13 +66,13 @@ def ranked(monkeypatch):
 def labelled(monkeypatch):
     """Tasks whose labels were inferred."""
     tasks = []
-    rows = infer_labels._labels
+    rows = infer_labels.label_rows
 
     def noted(of):
         tasks.append(of.task.name)
         return rows(of)
 
-    monkeypatch.setattr(infer_labels, "_labels", noted)
+    monkeypatch.setattr(infer_labels, "label_rows", noted)
     return tasks
 
 

@@ -92,7 +92,7 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
     sure = {"n": (0.0, 0.001, 1), "y": (1.0, 0.999, 3)}
     rows = distributions(t={f"i{n}": sure for n in range(200)}, u={"i199": sure})
     truth = {f"i{n}": "n" if n < wrong else "y" for n in range(200)}
-    found = wrong_certain_labels(check_calibration(NO, rows, items(**truth)))
+    found = list(wrong_certain_labels(check_calibration(NO, rows, items(**truth))).values())
     assert found == told
     contracts = {"label_calibration": {"broken": [], "doubtful": [], "unchecked": []}}
     facts = {"wrong_certain_labels": found, "truths_of_no_class": {}, "contracts": contracts}
@@ -102,7 +102,7 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
 
 
 def test_no_certain_label_is_none_that_is_wrong():
-    assert wrong_certain_labels(check_calibration(NO, ROWS, items(a="n", b="y"))) == []
+    assert wrong_certain_labels(check_calibration(NO, ROWS, items(a="n", b="y"))) == {}
 
 
 def test_a_truth_that_is_no_class_and_tasks_without_truth():
