@@ -39,7 +39,11 @@ def infer_label_tables(context: StageContext) -> Made:
         context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices,
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
-    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    if (folder := context.folder / BLOCKS).exists():
+        from annot_pipeline.stages.block_em import forget_checkpoints
+
+        forget_checkpoints(context, folder)
+        shutil.rmtree(folder)
     facts = made.facts | told
     if new := facts["decided_new_classes"]:
         from annot_pipeline.steps.adjudicate import new_classes_in_words

@@ -13,17 +13,12 @@ steps.label_models).
 from __future__ import annotations
 
 import copy
-import pickle
-import time
-import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from typing import Any, TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -33,33 +28,26 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_CALIBRATION
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.calibration_choice import (
-    MOST_LABELS,
     Choice,
     choose_alone,
     given_choice,
-    stream,
     unknown_choice,
 )
-from annot_pipeline.methods.convergence import Convergence
 from annot_pipeline.methods.dawid_skene import (
-    DawidSkeneModel,
-    DawidSkeneParams,
     expected_counts,
-    fitted,
     stacked_priors,
-    voted_counts,
 )
 from annot_pipeline.methods.held_out_labels import (
-    HeldOutLabels,
-    drawn_items,
     n_judges_of,
     tempered,
 )
 from annot_pipeline.methods.label_calibration import early_fits, evidence_of
-from annot_pipeline.methods.label_em import Counts, EMState, Estimates, Flags, run_em
+from annot_pipeline.methods.label_em import Estimates
 from annot_pipeline.methods.label_matrix import LabelCodes, LabelMatrix
-from annot_pipeline.methods.predictive_checks import checks_of, items_to_check
+from annot_pipeline.methods.predictive_checks import checks_of
 from annot_pipeline.signature import digest
+from annot_pipeline.stages.block_codes import Block, Coded, Drawn, draw, dump, load, take_as_one
+from annot_pipeline.stages.block_em import em_of_blocks
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.parts import (
     Facts,
@@ -69,7 +57,7 @@ from annot_pipeline.stages.parts import (
     part_key,
     write_part,
 )
-from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS, now_and_then
+from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
 from annot_pipeline.steps.adjudicate import adjudicate
 from annot_pipeline.steps.calibrate_labels import (
     calibration_table,
@@ -88,9 +76,7 @@ from annot_pipeline.steps.label_items import (
 )
 from annot_pipeline.steps.label_models import FACTS, LabelModel, model_facts, model_tables
 from annot_pipeline.steps.label_tasks import LabelTask, label_tasks
-from annot_pipeline.storage.files import replacing
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
-from annot_pipeline.version import __version__, numeric_packages
 
 T = TypeVar("T")
 Codes = npt.NDArray[np.int64]
@@ -98,10 +84,6 @@ Floats = npt.NDArray[np.float64]
 
 CODED = ("task", "item", "judge", "judge_id", "label", "fate")
 """What codes are made of."""
-SECONDS = 10.0
-"""After which it is noted again where EM stands."""
-HELD = 1 << 28
-"""Bytes of counts of blocks that are held at once, about."""
 
 ALL_SCHEMAS = SCHEMAS | {"label_evidence": LABEL_CALIBRATION.schema}
 
@@ -179,52 +161,6 @@ class _Fits:
     choice: Choice
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Where the codes of a block lie, and its matrix."""
-
-    folder: Path
-    n: int
-
-    @property
-    def codes(self) -> Path:
-        """`_Coded`."""
-        return self.folder / f"codes-{self.n}"
-
-    @property
-    def matrix(self) -> Path:
-        """`LabelMatrix`."""
-        return self.folder / f"matrix-{self.n}"
-
-    @property
-    def alike(self) -> Path:
-        """`LabelMatrix` of all judges taken as one."""
-        return self.folder / f"alike-{self.n}"
-
-
-@dataclass(frozen=True)
-class _Coded:
-    """Labels of a block; ``(n_items,)`` labels and judges of its items."""
-
-    labels: LabelCodes
-    n: npt.NDArray[np.int32]
-    n_judges: npt.NDArray[np.int32]
-
-
-@dataclass(frozen=True)
-class _Drawn:
-    """Labels of a task that are held out or checked."""
-
-    n_predictable: int
-    choice: HeldOutLabels
-    evidence: HeldOutLabels
-    checked: LabelCodes
-    rng: np.random.Generator
-
-
-# --- on the machine that builds ------------------------------------------------------------------
-
-
 def _fit(
     context: StageContext,
     folder: Path,
@@ -248,16 +184,16 @@ def _fit(
         return _Whole(tasks, judges, None, None, calibration_table([]))
     folder = folder / key[:32]
     folder.mkdir(parents=True)
-    coded = [_Block(folder, n) for n in range(len(blocks))]
+    coded = [Block(folder, n) for n in range(len(blocks))]
     codings = [partial(_code, *of, tasks, judges) for of in zip(tables, coded, strict=True)]
     n_items = sum(context.run(codings))
-    [drawn] = context.run([partial(_draw, coded, task_seed(name, settings.seed))])
+    [drawn] = context.run([partial(draw, coded, task_seed(name, settings.seed))])
     choice = _choice(drawn, together, settings)
-    em = partial(_em, context, name, coded, key=key, params=model, n_items=n_items)
+    em = partial(em_of_blocks, context, name, coded, params=model, n_items=n_items)
     raw, fit = em("", [block.matrix for block in coded], len(judges))
     pooled, borrowed = raw, fit
     if choice.pooling > 0:
-        context.run([partial(_alike, block) for block in coded])
+        context.run([partial(take_as_one, block) for block in coded])
         _, shared = em("judges taken as one", [block.alike for block in coded], 1)
         prior = stacked_priors([choice.pooling * shared.confusion[0]], len(classes))
         pooled, borrowed = em("pooled", [block.matrix for block in coded], len(judges), prior=prior)
@@ -268,7 +204,7 @@ def _fit(
         found = checks_of(drawn.checked, of, rng=copy.deepcopy(drawn.rng))
         rows += rows_of_checks(which, found)
     fits = folder / "fits"
-    _dump(fits, _Fits(raw, pooled, choice))
+    dump(fits, _Fits(raw, pooled, choice))
     sums = reduce(add, context.run([partial(_sums, block, fits) for block in coded]))
     told = LabelModel(name, classes, list(judges.values()), fit, borrowed, choice, evidence, sums)
     return _Whole(
@@ -288,7 +224,7 @@ def _names(
     return dict(sorted(judges.items())), labels
 
 
-def _choice(drawn: _Drawn, together: Choice | None, settings: Campaign) -> Choice:
+def _choice(drawn: Drawn, together: Choice | None, settings: Campaign) -> Choice:
     """What the task takes, as `calibration_choice.choose` has it."""
     params = settings.calibration_params
     pooling, temper = params.given_pooling, params.given_temper
@@ -301,130 +237,6 @@ def _choice(drawn: _Drawn, together: Choice | None, settings: Campaign) -> Choic
     early = early_fits(settings.dawid_skene_params)
     [choice] = choose_alone([drawn.choice], pooling=pooling, temper=temper, params=early)
     return choice
-
-
-class _Blocks:
-    """Labels in blocks, as EM asks for them (`label_em.Labels`)."""
-
-    def __init__(
-        self,
-        context: StageContext,
-        folder: Path,
-        matrices: Sequence[Path],
-        n_labels: int,
-        n_judges: int,
-        n_items: int,
-    ) -> None:
-        self.context, self.folder, self.matrices = context, folder, matrices
-        self.n_labels = n_labels
-        self.judge_starts = np.array([0, n_judges])
-        self.items_of = np.array([n_items])
-
-    def expected(self, estimates: Estimates) -> Counts:
-        """E-step, added up."""
-        path = self.folder / f"estimates-{uuid.uuid4().hex}"
-        _dump(path, estimates)
-        try:
-            return self._added([partial(_expected, matrix, path) for matrix in self.matrices])
-        finally:
-            path.unlink()
-
-    def voted(self) -> Counts:
-        """Counts by shares of votes."""
-        return self._added([partial(_voted, matrix) for matrix in self.matrices])
-
-    def keep(self, _: Flags) -> _Blocks:
-        """It is one task."""
-        return self
-
-    def _added(self, jobs: Sequence[Callable[[], Counts]]) -> Counts:
-        """In the order of blocks, so many at a time as memory is to hold."""
-        some = max(HELD // (int(self.judge_starts[-1]) * self.n_labels**2 * 8), 1)
-        found = (
-            counts
-            for first in range(0, len(jobs), some)
-            for counts in self.context.run(jobs[first : first + some])
-        )
-        return reduce(add, found)
-
-
-def _em(
-    context: StageContext,
-    name: str,
-    blocks: Sequence[_Block],
-    what: str,
-    matrices: Sequence[Path],
-    n_judges: int,
-    *,
-    key: str,
-    params: DawidSkeneParams,
-    n_items: int,
-    prior: Floats | None = None,
-) -> tuple[Estimates, DawidSkeneModel]:
-    """Run EM over blocks, from where an earlier build stood if it did not end."""
-    k = _load(blocks[0].codes).labels.n_labels
-    labels = _Blocks(context, blocks[0].folder, matrices, k, n_judges, n_items)
-    told_of = [key, what, repr(params), None if prior is None else prior.tolist()]
-    noted = _Checkpoint(
-        context.store.checkpoints / f"{digest([told_of, __version__, numeric_packages()])}.npz"
-    )
-    where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
-    ends: list[tuple[Estimates, DawidSkeneModel]] = []
-    last, tell = time.monotonic(), now_and_then(context.progress)
-
-    def settled(place: int, state: EMState, course: Convergence, _: _Blocks) -> None:
-        ends.append((state.estimates, fitted(state.estimates, course, params, place)))
-
-    def told(n_settled: int, state: EMState) -> None:
-        nonlocal last
-        objective = state.course(params.stop_on)[-1][0]
-        tell(f"{where}: iteration {state.iteration}, log {params.stop_on} {objective:,.3f}")
-        if not n_settled and time.monotonic() - last >= SECONDS:
-            noted.write(state)
-            last = time.monotonic()
-
-    state = noted.read()
-    if state:
-        context.progress(f"{where}: goes on after iteration {state.iteration}")
-    run_em(labels, prior, params, settled=settled, progress=told, state=state)
-    noted.path.unlink(missing_ok=True)
-    return ends[0]
-
-
-@dataclass(frozen=True)
-class _Checkpoint:
-    """Where EM of one task stands."""
-
-    path: Path
-
-    def write(self, state: EMState) -> None:
-        """Note it."""
-        self.path.parent.mkdir(exist_ok=True)
-        with replacing(self.path) as temporary, temporary.open("wb") as file:
-            np.savez(
-                file,
-                iteration=state.iteration,
-                **{f"estimates_{name}": of for name, of in vars(state.estimates).items()},
-                **{f"counts_{name}": of for name, of in vars(state.counts).items()},
-                log_posterior=np.array(state.log_posterior),
-                log_likelihood=np.array(state.log_likelihood),
-            )
-
-    def read(self) -> EMState | None:
-        """Where it stood; None if nothing tells."""
-        unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
-        with suppress(*unread), self.path.open("rb") as file, np.load(file) as told:
-            return EMState(
-                int(told["iteration"]),
-                Estimates(*(told[f"estimates_{of.name}"] for of in fields(Estimates))),
-                Counts(*(told[f"counts_{of.name}"] for of in fields(Counts))),
-                tuple(told["log_posterior"]),
-                tuple(told["log_likelihood"]),
-            )
-        return None
-
-
-# --- jobs ----------------------------------------------------------------------------------------
 
 
 def _scan(table: StoredTable, tasks: pa.Table) -> tuple[dict[str, str], set[str]]:
@@ -446,70 +258,20 @@ def _labels_of(rows: pa.Table, tasks: pa.Table, judges: Mapping[str, str]) -> La
     return LabelTask(tasks["task"][0].as_py(), [], dict(judges), classes, codes)
 
 
-def _code(table: StoredTable, block: _Block, tasks: pa.Table, judges: Mapping[str, str]) -> int:
+def _code(table: StoredTable, block: Block, tasks: pa.Table, judges: Mapping[str, str]) -> int:
     """Put the codes of a block where its jobs find them; how many items it has."""
     codes = _labels_of(read_unharmed(table, CODED), tasks, judges).codes
     n = np.bincount(codes.items, minlength=codes.n_items).astype(np.int32)
-    _dump(block.codes, _Coded(codes, n, n_judges_of(codes).astype(np.int32)))
-    _dump(block.matrix, LabelMatrix.of([0], [codes]))
+    dump(block.codes, Coded(codes, n, n_judges_of(codes).astype(np.int32)))
+    dump(block.matrix, LabelMatrix.of([0], [codes]))
     return codes.n_items
 
 
-def _alike(block: _Block) -> None:
-    """The matrix of a block whose judges are taken as one."""
-    codes = _load(block.codes).labels
-    one = replace(codes, judges=np.zeros_like(codes.judges), n_judges=1)
-    _dump(block.alike, LabelMatrix.of([0], [one]))
-
-
-def _expected(matrix: Path, estimates: Path) -> Counts:
-    return expected_counts(_load(matrix), _load(estimates))[1]
-
-
-def _voted(matrix: Path) -> Counts:
-    return voted_counts(_load(matrix))
-
-
-def _draw(blocks: Sequence[_Block], seed: Sequence[int]) -> _Drawn:
-    """Draw the labels that are held out or checked, from all items of a task."""
-    coded = [_load(block.codes) for block in blocks]
-    starts = np.cumsum([0, *(of.n.size for of in coded)])
-    n, n_judges = (
-        np.concatenate([getattr(of, name) for of in coded]).astype(np.int64)
-        for name in ("n", "n_judges")
-    )
-    del coded
-    held_out = {}
-    for purpose in ("choice", "evidence"):
-        rng = stream(seed, purpose)
-        some = drawn_items(n, rng, MOST_LABELS)
-        held_out[purpose] = HeldOutLabels.of(_gathered(blocks, starts, some), rng)
-    rng = np.random.default_rng(list(seed))
-    checked = _gathered(blocks, starts, items_to_check(n_judges, rng))
-    return _Drawn(int(n[n_judges > 1].sum()), **held_out, checked=checked, rng=rng)
-
-
-def _gathered(blocks: Sequence[_Block], starts: Codes, some: Flags) -> LabelCodes:
-    """Labels of some items of a task."""
-    found = []
-    for block, first, end in zip(blocks, starts, starts[1:], strict=False):
-        if some[first:end].any():
-            codes = _load(block.codes).labels.of_items(some[first:end])
-            found.append(replace(codes, items=codes.items + first, n_items=some.size))
-    shape = _load(blocks[0].codes).labels
-    none = np.empty(0, np.int64)
-    items, judges, labels = (
-        np.concatenate([none, *(getattr(of, name) for of in found)])
-        for name in ("items", "judges", "labels")
-    )
-    return LabelCodes(items, judges, labels, some.size, shape.n_judges, shape.n_labels)
-
-
-def _sums(block: _Block, fits: Path) -> LabelSums:
+def _sums(block: Block, fits: Path) -> LabelSums:
     """What the items of a block add up to."""
-    codes = _load(block.codes).labels
+    codes = load(block.codes).labels
     task = LabelTask("", [], {}, [], codes)
-    return sums_of(_labelled(task, _load(block.matrix), _load(fits)))
+    return sums_of(_labelled(task, load(block.matrix), load(fits)))
 
 
 def _labelled(task: LabelTask, matrix: LabelMatrix, fits: _Fits) -> LabelledItems:
@@ -533,7 +295,7 @@ def _make(
     model = whole.model
     if model and whole.fits:
         task = _labels_of(rows, whole.task, whole.judges)
-        of = _labelled(task, LabelMatrix.of([0], [task.codes]), _load(whole.fits))
+        of = _labelled(task, LabelMatrix.of([0], [task.codes]), load(whole.fits))
         tables |= {"labels": label_rows(of), "label_distributions": distribution_rows(of)}
         if n == 0:
             tables |= model_tables(model) | {"label_evidence": whole.evidence}
@@ -547,14 +309,3 @@ def _make(
         name: write_part(folder, name, key, partial(iter, [made])) for name, made in tables.items()
     }
     return files, {MADE_OF: {}, OF_TASKS: facts | decided}
-
-
-def _dump(path: Path, found: Any) -> None:
-    """Put it where other jobs find it; two machines may do so at once."""
-    temporary = path.with_name(f".tmp-{uuid.uuid4().hex}")
-    temporary.write_bytes(pickle.dumps(found, protocol=5))
-    temporary.replace(path)
-
-
-def _load(path: Path) -> Any:
-    return pickle.loads(path.read_bytes())  # noqa: S301 - of our own jobs

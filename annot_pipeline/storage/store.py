@@ -293,7 +293,7 @@ class Store:
         for folder in (
             self.root,
             self.records,
-            self.checkpoints,
+            *self._folders("checkpoints/*"),
             *self._folders("stages/*"),
             self._settings,
             *self._folders("archive/*"),
@@ -312,9 +312,9 @@ class Store:
                 kept_files |= _named_files(folder / "record_files.parquet")
             elif folder.stat().st_mtime < oldest:
                 shutil.rmtree(folder)
-        for path in self.checkpoints.glob("*.*"):
-            if path.stat().st_mtime < oldest:
-                path.unlink()
+        for folder in self._folders("checkpoints/*"):
+            if folder.stat().st_mtime < oldest:
+                shutil.rmtree(folder)
         for path in self.records.glob("*.*"):
             if path.stem not in kept_files and path.stat().st_mtime < oldest:
                 path.unlink()

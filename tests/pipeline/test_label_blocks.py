@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.engines.local import LocalEngine
-from annot_pipeline.stages import by_task, label_blocks, parts
+from annot_pipeline.stages import block_codes, block_em, by_task, label_blocks, parts
 from tests.conftest import build_file
 
 GOLD_OF_LABELS = (
@@ -128,16 +128,21 @@ class KilledError(Exception):
     """In the middle of EM."""
 
 
-def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("of", "n", "went_on"),
+    [(block_codes.expected_of, 9, "goes on after iteration 7"), (label_blocks._make, 1, "pooled")],
+)
+def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, of, n, went_on):
+    """In the middle of EM, and where rows are written."""
     folder = campaign(tmp_path)
     undisturbed = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
-    monkeypatch.setattr(label_blocks, "SECONDS", 0.0)
+    monkeypatch.setattr(block_em, "SECONDS", 0.0)
     run, asked = LocalEngine.run, []
 
     def dies(self, jobs, *rest, **more):
-        if any(getattr(job, "func", None) is label_blocks._expected for job in jobs):
+        if any(getattr(job, "func", None) is of for job in jobs):
             asked.append(1)
-            if len(asked) == 9:
+            if len(asked) == n:
                 raise KilledError
         return run(self, jobs, *rest, **more)
 
@@ -145,10 +150,9 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch):
         patched.setattr(LocalEngine, "run", dies)
         with pytest.raises(KilledError):
             build_file(folder, *FEW)
-    assert len([*(tmp_path / "store" / "checkpoints").iterdir()]) == 1
     told = []
     built = build_file(folder, *FEW, progress=told.append)
-    assert any("goes on after iteration 7" in line for line in told), told
+    assert any(went_on in line for line in told if "goes on" in line), told
     assert built.hashes() == undisturbed.hashes()
     assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
 
@@ -156,7 +160,7 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch):
 def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
     for text in (b"", b"PK\x03\x04 cut short", b"no note"):
         (tmp_path / "note.npz").write_bytes(text)
-        assert label_blocks._Checkpoint(tmp_path / "note.npz").read() is None
+        assert block_em.Checkpoint(tmp_path / "note.npz").read() is None
 
 
 def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
