@@ -128,7 +128,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         tables = _place(build, made, folder)
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = _changes(build, folder, document, parent)
-        write_pages(folder, document, made, parent)
+        queries = Queries(build.campaign.settings.resources, build.campaign.spill)
+        write_pages(folder, document, made, parent, queries)
         document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
         return document
 

@@ -14,13 +14,21 @@ from pyarrow.parquet import read_schema
 
 from annot_pipeline.audit.trace.items import contested, trace_items
 from annot_pipeline.report.croissant import croissant
-from annot_pipeline.report.data_card import TABLES as TOLD
 from annot_pipeline.report.data_card import data_card
-from annot_pipeline.report.report import COMPARED, COUNTED, MOST_ITEMS, report_html
+from annot_pipeline.report.release_figures import drawn_judges
+from annot_pipeline.report.report import (
+    COMPARED,
+    COUNTED,
+    MOST_CHANGES,
+    MOST_ITEMS,
+    QUERIED,
+    report_html,
+)
 from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import stored_table
+from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_groups, read_table
 
@@ -30,6 +38,7 @@ def write_pages(
     document: Mapping[str, Any],
     made: Mapping[str, StoredTable],
     parent: Release | None,
+    queries: Queries,
 ) -> None:
     """Write them into the folder of a release in the making, whose tables are there.
 
@@ -41,27 +50,44 @@ def write_pages(
         All tables of the build.
     parent
         The release before.
+    queries
+        Those that run here.
     """
     there = {table["name"]: stored_table(folder, table) for table in document["tables"]}
-    told = {name: read_table(there[name], c) for name, c in TOLD.items()}
-    (folder / "README.md").write_text(data_card(document, told), encoding="utf-8")
+    gold = reported_tables(there, queries)
+    (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
     (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
+    items = contested(folder, document, MOST_ITEMS, queries)
     (folder / "report.html").write_text(
         report_html(
             document,
-            reported_tables(there),
-            {name: read_table(made[name], columns) for name, columns in DRAWN.items()},
-            trace_items(folder, document, contested(folder, document, MOST_ITEMS)),
-            *_before(parent),
+            gold,
+            drawn_tables(made, gold, queries),
+            trace_items(folder, document, items, queries),
+            _before(parent, there, document, queries),
+            parent.manifest if parent else None,
         ),
         encoding="utf-8",
     )
 
 
-def reported_tables(there: Mapping[str, StoredTable]) -> dict[str, pa.Table]:
-    """Gold tables as the report reads them."""
+def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[str, pa.Table]:
+    """What the pages show of gold: of tables with a row an item only counts, and rows drawn."""
     read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
-    return read | {name: _counted(there[name], columns) for name, columns in COUNTED.items()}
+    read |= {name: _counted(there[name], columns) for name, columns in COUNTED.items()}
+    inputs = {name: there[name] for name in ("labels", "items", "scores")}
+    return read | {
+        name: queries.table(f"report/{name}", inputs, told) for name, told in QUERIED.items()
+    }
+
+
+def drawn_tables(
+    made: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
+) -> dict[str, pa.Table]:
+    """What the report draws of the store's tables."""
+    read = {name: read_table(made[name], columns) for name, columns in DRAWN.items()}
+    pairs, of = {"control_pairs": made["control_pairs"]}, {"judges": drawn_judges(gold["judges"])}
+    return read | {"control_differences": queries.table("report/control_differences", pairs, of)}
 
 
 def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
@@ -75,13 +101,21 @@ def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
     return in_order.rename_columns([*columns, "n"])
 
 
-def _before(parent: Release | None) -> tuple[dict[str, pa.Table] | None, dict[str, Any] | None]:
-    """Tables and manifest that the report compares with."""
+def _before(
+    parent: Release | None,
+    there: Mapping[str, StoredTable],
+    document: Mapping[str, Any],
+    queries: Queries,
+) -> dict[str, pa.Table] | None:
+    """Tables of the parent that the report compares with, and the labels that differ."""
     if parent is None:
-        return None, None
+        return None
     tables = {}
     for name, columns in COMPARED.items():
         stored = parent.stored(name)
         known = read_schema(stored.paths[0]).names  # an older schema has fewer columns
         tables[name] = read_table(stored, [c for c in columns if c in known])
-    return tables, parent.manifest
+    labels = {"old_labels": parent.stored("labels"), "new_labels": there["labels"]}
+    other_names = (document["changes"] or {}).get("judges_have_other_names", False)
+    told = {"most": MOST_CHANGES, "same_names": not other_names}
+    return tables | {"label_changes": queries.table("report/label_changes", labels, told)}

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.wilson import wilson_interval
 
 
@@ -44,32 +41,21 @@ class Accuracy:
         return float(low[0]), float(high[0])
 
 
-def accuracies(tables: Mapping[str, pa.Table]) -> list[Accuracy]:
+def accuracies(label_counts: Sequence[Mapping[str, Any]]) -> list[Accuracy]:
     """How often labels are the truth of their item, by task: all labels, those to rely on.
 
     Parameters
     ----------
-    tables
-        ``labels`` (``task``, ``item``, ``label``, ``calibrated_certain``, ``adjudicated``) and
-        ``items`` (``item``, ``truth``).
+    label_counts
+        Rows of sql/report/label_counts.sql.
     """
-    labels, items = tables["labels"], tables["items"]
-    known = items.filter(items["truth"].is_valid())
-    if not known.num_rows or not labels.num_rows:
-        return []
-    place = pc.index_in(labels["item"].cast(TEXT), known["item"].cast(TEXT))
-    truth = known["truth"].cast(TEXT).take(place)
-    right = pc.equal(labels["label"].cast(TEXT), truth).to_numpy()
-    held = place.is_valid().to_numpy()
-    sure = pc.or_(labels["calibrated_certain"], labels["adjudicated"]).to_numpy()
-    tasks = labels["task"].cast(TEXT).combine_chunks().dictionary_encode()
-    codes = tasks.indices.to_numpy()
-    found = []
-    for code in np.argsort(tasks.dictionary.to_pylist()):
-        of_task = held & (codes == code)
-        for which, rows in (("all", of_task), ("certain or decided", of_task & sure)):
-            n = int(rows.sum())
-            if n:
-                hits = sum(found is True for found in right[rows].tolist())
-                found.append(Accuracy(tasks.dictionary[int(code)].as_py(), which, n, hits))
-    return found
+    n: Counter[tuple[str, str]] = Counter()
+    right: Counter[tuple[str, str]] = Counter()
+    for row in label_counts:
+        if row["right"] is None:
+            continue
+        sure = row["calibrated_certain"] or row["adjudicated"]
+        for which in ("all", *["certain or decided"] * sure):
+            n[row["task"], which] += row["n"]
+            right[row["task"], which] += row["n"] * row["right"]
+    return [Accuracy(*key, n[key], right[key]) for key in sorted(n)]

@@ -25,7 +25,7 @@ CALIBRATED = {
 
 def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
     """Lines of the section: of the methods that were used, and of what the gates found."""
-    found = [*_of_labels(manifest, gold["labels"]), *_of_control(manifest, gold["judges"])]
+    found = [*_of_labels(manifest, gold), *_of_control(manifest, gold["judges"])]
     guessed = manifest["facts"]["guessed_tasks"]
     if guessed:
         names = escape(first_of(guessed))
@@ -45,7 +45,7 @@ def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> l
     return [*(f"- {limit}" for limit in found), ""]
 
 
-def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
+def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
     if not manifest["convergence"]:
         return []
     found = [
@@ -54,8 +54,11 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
         f"{CALIBRATED[how_calibrated(manifest['settings']['dawid_skene'])]} Neither sees where "
         "judges take one class for another all together."
     ]
-    usable = pc.or_(labels["calibrated_certain"], labels["adjudicated"])
-    n, uncertain = labels.num_rows, pc.sum(pc.invert(usable)).as_py() or 0
+    counts = gold["label_counts"].to_pylist()
+    n = sum(row["n"] for row in counts)
+    uncertain = sum(
+        row["n"] for row in counts if not (row["calibrated_certain"] or row["adjudicated"])
+    )
     if uncertain:
         found.append(
             f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither "
@@ -74,7 +77,7 @@ def _of_labels(manifest: Mapping[str, Any], labels: pa.Table) -> list[str]:
             f"Of {other:,} items another class than `label` has the higher calibrated probability "
             "(`label_distributions`): `label` is Dawid-Skene's own, or an expert's."
         )
-    single = pc.sum(pc.equal(labels["n_judgments"], 1)).as_py() or 0
+    single = sum(row["n"] for row in gold["labels"].to_pylist() if row["n_judgments"] == 1)
     if single:
         found.append(
             f"{single:,} of {n:,} items have one judgment: their label rests on one judge, and "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
@@ -97,20 +96,23 @@ class Contents:
         return {table["name"]: table["rows"] for table in self.manifest["tables"]}
 
     @cached_property
+    def label_counts(self) -> list[dict[str, Any]]:
+        """How many labels are alike, as sql/report/label_counts.sql tells them."""
+        rows: list[dict[str, Any]] = self.tables["label_counts"].to_pylist()
+        return rows
+
+    @cached_property
     def labelled(self) -> Mapping[str, Labelled]:
         """How the labels of each task stand."""
-        labels = self.tables["labels"]
-        other = pc.fill_null(pc.not_equal(labels["label"], labels["model_label"]), False)
-        rows = count_rows(labels.append_column("other", other), "task", "calibrated_certain",
-                          "adjudicated", "other")  # fmt: skip
         found: dict[str, Labelled] = {}
-        for (task, certain, decided, other_), n in rows.items():
-            so_far = found.get(task, Labelled())
-            found[task] = Labelled(
+        for row in self.label_counts:
+            so_far = found.get(row["task"], Labelled())
+            n, decided = row["n"], row["adjudicated"]
+            found[row["task"]] = Labelled(
                 so_far.n + n,
-                so_far.certain + n * (certain and not decided),
+                so_far.certain + n * (row["calibrated_certain"] and not decided),
                 so_far.decided + n * decided,
-                so_far.against + n * (decided and other_),
+                so_far.against + n * (decided and row["as_model"] is False),
             )
         return found
 
@@ -153,21 +155,6 @@ class Contents:
         found = self.agreement.get(task, {})
         rows = (found.get(name) for name in HEADLINES[kind])
         return next((row for row in rows if row and row["value"] is not None), None)
-
-
-COUNTED_ROWS = 1 << 20
-"""That are counted at a time."""
-
-
-def count_rows(table: pa.Table, *columns: str) -> dict[tuple[Any, ...], int]:
-    """Rows by the values of some columns, in the order of the values."""
-    found: Counter[tuple[Any, ...]] = Counter()
-    for first in range(0, table.num_rows, COUNTED_ROWS):  # as texts they take many times the memory
-        rows = plain(table.select(columns).slice(first, COUNTED_ROWS))
-        groups = rows.group_by(list(columns)).aggregate([([], "count_all")])
-        keys = zip(*(groups[name].to_pylist() for name in columns), strict=True)
-        found.update(dict(zip(keys, groups["count_all"].to_pylist(), strict=True)))
-    return dict(sorted(found.items(), key=lambda entry: tuple(map(str, entry[0]))))
 
 
 def plain(table: pa.Table) -> pa.Table:

@@ -15,33 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.contracts import VERDICTS, fates_text, share_text
+from annot_pipeline.contracts import TEXT, VERDICTS, fates_text, share_text
 from annot_pipeline.errors import first_of
 from annot_pipeline.report.accuracy import accuracies
 from annot_pipeline.report.card_front_matter import front_matter
 from annot_pipeline.report.card_limits import known_limits
 from annot_pipeline.report.card_reading import how_to_read, tables
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
-from annot_pipeline.report.contents import count_rows
 from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
-
-TABLES: dict[str, tuple[str, ...] | None] = {
-    "agreement": None,
-    "items": ("item", "truth"),
-    "judges": ("task", "n_judgments", "verdict", "verdict_reason", "dropped", "test", "n_pairs"),
-    "labels": (
-        "task",
-        "item",
-        "n_judgments",
-        "label",
-        "model_label",
-        "calibrated_certain",
-        "adjudicated",
-    ),
-    "prevalence": ("task", "label", "label_order", "prevalence", "n_items"),
-    "scores": ("task", "n_judgments"),
-}
-"""Gold tables that the card tells of, with the columns that it needs (None: all)."""
 
 NOBODY = "Nobody was dropped"
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")
@@ -66,7 +47,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
         ("What was asked", _asked(manifest)),
         ("Who judged", _judged(manifest, gold)),
         ("Who was filtered, and by which test", _filtered(manifest, gold["judges"])),
-        ("Experts' decisions", _adjudicated(manifest, gold["labels"])),
+        ("Experts' decisions", _adjudicated(manifest, gold["label_counts"])),
         ("How judges agree", _agreement(gold["agreement"])),
         ("Classes", _classes(gold)),
         ("Labels held against known answers", _accuracies(gold)),
@@ -133,14 +114,14 @@ def _judged(manifest: Manifest, gold: Gold) -> list[str]:
 
 
 def _counts(rows: pa.Table) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """``n_judgments`` by task; the tables are sorted by it."""
-    tasks = rows["task"].combine_chunks()
-    tasks = tasks.dictionary_decode() if pa.types.is_dictionary(tasks.type) else tasks
+    """``n_judgments`` by task, by which rows are sorted; ``n`` times where a row is of many."""
+    tasks = rows["task"].cast(TEXT).combine_chunks()
     counts = rows["n_judgments"].to_numpy()
+    times = rows["n"].to_numpy() if "n" in rows.column_names else np.ones_like(counts)
     ends = pc.run_end_encode(tasks)
     start = 0
     for task, end in zip(ends.values.to_pylist(), ends.run_ends.to_pylist(), strict=True):
-        yield task, counts[start:end]
+        yield task, np.repeat(counts[start:end], times[start:end])
         start = end
 
 
@@ -202,9 +183,11 @@ def _reasons(judges: pa.Table) -> list[str]:
     return table(("verdict", "because", "judges"), rows, "`judges.parquet`")
 
 
-def _adjudicated(manifest: Manifest, labels: pa.Table) -> list[str]:
+def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> list[str]:
     counts = manifest["facts"]["adjudications"]
-    alone = Counter(labels.filter(pc.is_null(labels["model_label"]))["task"].to_pylist())
+    alone: Counter[str] = Counter()
+    for row in label_counts.to_pylist():
+        alone[row["task"]] += row["n"] * (row["as_model"] is None)
     rows = [
         (task, found["decided"], found["overridden"], alone[task])
         for task, found in sorted(counts.items())
@@ -246,20 +229,22 @@ def _interval(row: Mapping[str, Any]) -> Marked:
 def _classes(gold: Gold) -> list[str]:
     """Classes of the model, then those that only experts know; items by label."""
     model = {(row["task"], row["label"]): row for row in gold["prevalence"].to_pylist()}
-    labels = gold["labels"]
-    usable = labels.filter(pc.or_(labels["calibrated_certain"], labels["adjudicated"]))
-    n, n_usable = (count_rows(rows, "task", "label") for rows in (labels, usable))
+    n: Counter[tuple[str, str]] = Counter()
+    n_usable: Counter[tuple[str, str]] = Counter()
     totals: Counter[str] = Counter()
-    for (task, _), count in n.items():
-        totals[task] += count
+    for row in gold["label_counts"].to_pylist():
+        key = row["task"], row["label"]
+        n[key] += row["n"]
+        n_usable[key] += row["n"] * (row["calibrated_certain"] or row["adjudicated"])
+        totals[row["task"]] += row["n"]
     order = {key: row["label_order"] for key, row in model.items()}
     told = []
     for key in sorted(n.keys() | order, key=lambda k: (k[0], order.get(k, len(order)), k[1])):
-        row, count = model.get(key), n.get(key, 0)
+        row, count = model.get(key), n[key]
         told.append((
             *key, count, Marked(share_text(count / max(totals[key[0]], 1))),
             row["n_items"] if row else Marked("not a class of it"),
-            Marked(share_text(row["prevalence"])) if row else None, n_usable.get(key, 0),
+            Marked(share_text(row["prevalence"])) if row else None, n_usable[key],
         ))  # fmt: skip
     head = ("task", "class", "items", "share", "items (model)", "prevalence (model)",
             "certain or decided")  # fmt: skip
@@ -272,7 +257,7 @@ def _accuracies(gold: Gold) -> list[str]:
             of.task, of.which, of.n, of.right, Marked(share_text(of.share)),
             Marked(" to ".join(map(share_text, of.interval))),
         )
-        for of in accuracies(gold)
+        for of in accuracies(gold["label_counts"].to_pylist())
     ]  # fmt: skip
     head = ("task", "labels", "with a known answer", "right", "accuracy", "95% interval (Wilson)")
     found = table(head, rows, "`labels.parquet` and `items.parquet`")

@@ -84,39 +84,34 @@ def difference_figures(judges: pa.Table, pairs: pa.Table) -> list[Drawn]:
     judges
         ``judge``, ``verdict``, ``p_value``, ``n_pairs``.
     pairs
-        As `control_judges` gives them.
+        As `control_judges` gives them, of `drawn_judges` at least.
     """
-    decided = [row for row in _once_a_judge(judges) if row["p_value"] is not None]
-    decided.sort(key=lambda row: (row["p_value"], row["judge"]))
     drawn = []
-    for which, row in (("smallest", decided[:1]), ("largest", decided[1:][-1:])):
-        for judge in (r["judge"] for r in row):
-            d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
-            if d1.size or d2.size:
-                svg = judge_differences_svg(np.abs(d1), d2, judge)
-                drawn.append(Drawn(f"Differences of the judge with the {which} p", svg))
+    for which, judge in zip(("smallest", "largest"), drawn_judges(judges), strict=False):
+        d1, d2 = (_differences(pairs, judge, kind) for kind in ("ask_again", "bad_reference"))
+        if d1.size or d2.size:
+            svg = judge_differences_svg(np.abs(d1), d2, judge)
+            drawn.append(Drawn(f"Differences of the judge with the {which} p", svg))
     return drawn
 
 
-def reliability_figures(labels: pa.Table, items: pa.Table) -> list[Drawn]:
+def drawn_judges(judges: pa.Table) -> list[str]:
+    """The judge with the smallest p, and the one with the largest."""
+    decided = [row for row in _once_a_judge(judges) if row["p_value"] is not None]
+    decided.sort(key=lambda row: (row["p_value"], row["judge"]))
+    return [row["judge"] for row in (*decided[:1], *decided[1:][-1:])]
+
+
+def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
     """How often labels of the model are the truth, by their probability; where truth is known.
 
     Parameters
     ----------
-    labels
-        ``task``, ``item``, ``label``, ``adjudicated``, ``probability``,
-        ``calibrated_probability``.
-    items
-        ``item``, ``truth``.
+    known_labels
+        ``task``, ``probability``, ``calibrated_probability``, ``right``.
     """
-    known = items.filter(items["truth"].is_valid())
-    inferred = labels.filter(pc.invert(labels["adjudicated"]))
-    place = pc.index_in(inferred["item"].cast(TEXT), known["item"].cast(TEXT).combine_chunks())
-    held = inferred.filter(place.is_valid())
-    truth = known["truth"].cast(TEXT).combine_chunks().take(place.drop_null().combine_chunks())
-    held = held.append_column("right", pc.equal(held["label"].cast(TEXT), truth))
     drawn = []
-    for task, rows in first_tasks(held):
+    for task, rows in first_tasks(known_labels):
         right = rows["right"].to_numpy()
         found = [
             reliability(rows[name].to_numpy(), right, right)

@@ -11,11 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.contracts import CERTAINTY_BOUNDS
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.page import STYLE, Part, page
+from annot_pipeline.report.release_figures import MOST_TASKS
+from annot_pipeline.report.sections.adjudicated import MOST_ROWS as MOST_DECISIONS
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.certainty import certainty
+from annot_pipeline.report.sections.changes import MOST_ROWS as MOST_CHANGES
 from annot_pipeline.report.sections.changes import changes
 from annot_pipeline.report.sections.contested import MOST_ITEMS, contested
 from annot_pipeline.report.sections.cost import cost
@@ -31,7 +35,9 @@ __all__ = [
     "COMPARED",
     "COUNTED",
     "INTERNAL",
+    "MOST_CHANGES",
     "MOST_ITEMS",
+    "QUERIED",
     "SECTIONS",
     "STYLE",
     "TABLES",
@@ -59,15 +65,8 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "agreement": None,
     "judge_confusion": None,
     "judges": None,
-    "labels": (
-        "task", "item", "label", "probability", "calibrated_probability", "calibrated_certain",
-        "adjudicated", "model_label", "model_probability", "adjudicator", "adjudicated_at",
-        "adjudication_reason",
-    ),
     "label_calibration": None,
-    "items": ("item", "truth"),
     "prevalence": None,
-    "scores": ("task", "easl_score", "ra_score"),
     "segment_ranks": (
         "task", "segment", "item", "system", "in_contradiction", "component", "n_comparisons",
     ),
@@ -75,13 +74,24 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "system_comparisons": None,
     "system_rankings": None,
 }  # fmt: skip
-"""Gold tables that the report shows, with the columns that it needs (None: all)."""
+"""Gold tables that the pages show, with the columns that they need (None: all)."""
 
-COUNTED: dict[str, tuple[str, ...]] = {"judgments": ("task", "fate")}
-"""Gold tables of which it shows how many rows (``n``) have the same values of some columns."""
+COUNTED: dict[str, tuple[str, ...]] = {
+    "judgments": ("task", "fate"),
+    "labels": ("task", "n_judgments"),
+    "scores": ("task", "n_judgments"),
+}
+"""Gold tables of which they show how many rows (``n``) have the same values of some columns."""
+
+QUERIED: dict[str, dict[str, Any]] = {
+    "label_counts": {"bounds": list(CERTAINTY_BOUNDS)},
+    "decisions": {"most": MOST_DECISIONS},
+    "known_labels": {"most_tasks": MOST_TASKS},
+    "drawn_scores": {"most_tasks": MOST_TASKS},
+}
+"""What they show of gold tables with a row an item: queries of ``sql/report``, and parameters."""
 
 INTERNAL: dict[str, tuple[str, ...] | None] = {
-    "control_pairs": ("judge_id", "control", "reason", "score", "ordinary_score"),
     "comparisons": (
         "task", "kept", "segment", "item_a", "item_b", "system_a", "system_b", "outcome",
     ),
@@ -92,7 +102,6 @@ INTERNAL: dict[str, tuple[str, ...] | None] = {
 
 COMPARED: dict[str, tuple[str, ...]] = {
     "judges": ("task", "judge", "verdict", "dropped", "p_value"),
-    "labels": ("task", "item", "label", "probability", "adjudicated", "adjudicator"),
     "system_rankings": ("task", "method", "system", "rank", "cluster", "score"),
 }
 """Gold tables of the previous release that this one is held against, with their columns."""
@@ -113,13 +122,13 @@ def report_html(
     manifest
         Of the release, without ``files``.
     tables
-        Those of ``TABLES``.
+        Those of ``TABLES``, ``COUNTED`` and ``QUERIED``.
     internal
-        Those of ``INTERNAL``.
+        Those of ``INTERNAL``, and ``control_differences`` of `drawn_judges`.
     traces
         Of the contested items, as annot trace gives them.
     previous, previous_manifest
-        Tables of ``COMPARED`` and manifest of the parent, if there is one.
+        Tables of ``COMPARED``, ``label_changes``, and manifest of the parent, if there is one.
     """
     contents = Contents(manifest, tables, internal, traces, previous, previous_manifest)
     parts = [Part(anchor, title, section(contents)) for anchor, title, section in SECTIONS]

@@ -6,15 +6,21 @@ import csv
 import io
 import json
 import re
+import tempfile
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.release_pages import reported_tables
+import pyarrow as pa
+
+from annot_pipeline.config import Resources
+from annot_pipeline.release_pages import drawn_tables, reported_tables
 from annot_pipeline.report.contents import Contents
-from annot_pipeline.report.report import INTERNAL
+from annot_pipeline.storage.queries import Queries
 from tests.conftest import Built, build_file
+
+QUERIES = Queries(Resources(), Path(tempfile.gettempdir()))
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror="document.title=\'hit\'">'
@@ -29,12 +35,15 @@ HOSTILE = (SCRIPT, IMAGE, FORMULA, ARABIC, REORDERED, LONG, MARKUP, TEMPLATE)
 
 def contents_of(built: Built, **facts: Any) -> Contents:
     release = built.publication.release
-    tables = reported_tables({name: release.stored(name) for name in release.tables})
+    gold = tables_of(built)
     manifest = release.manifest | {"facts": release.manifest["facts"] | facts}
-    return Contents(manifest, tables, {
-        name: built.table(name).select(columns or built.table(name).column_names)
-        for name, columns in INTERNAL.items()
-    })  # fmt: skip
+    made = {name: table for run in built.runs.values() for name, table in run.result.tables.items()}
+    return Contents(manifest, gold, drawn_tables(made, gold, QUERIES))
+
+
+def tables_of(built: Built) -> dict[str, pa.Table]:
+    release = built.publication.release
+    return reported_tables({name: release.stored(name) for name in release.tables}, QUERIES)
 
 
 class Page(HTMLParser):

@@ -6,15 +6,24 @@ import re
 from pathlib import Path
 
 import pandas
+import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.accuracy import Accuracy, accuracies
 from annot_pipeline.report.card_limits import known_limits
 from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections.changes import changes
 from tests.conftest import Built
-from tests.report.report_pages import build_into, contents_of, csv_text, rows_of_card
+from tests.report.report_pages import (
+    QUERIES,
+    build_into,
+    contents_of,
+    csv_text,
+    rows_of_card,
+    tables_of,
+)
 
 pytestmark = pytest.mark.reports
 
@@ -97,8 +106,7 @@ def test_pages_of_items_are_closed_and_say_who_decided(html):
 
 
 def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
-    contents = contents_of(built)
-    now = contents.tables["labels"]
+    contents, now = contents_of(built), built.table("labels")
     rows = now.to_pylist()
     for row in rows:
         if row["item"] == "i2":
@@ -106,16 +114,26 @@ def test_a_decision_that_says_the_same_is_a_change_of_whose_it_is(built):
     old = now.schema.empty_table().from_pylist(rows, now.schema)
     manifest = contents.manifest | {"parent": {"version": "v0000"}, "changes": {}}
     empty = {name: contents.tables[name].slice(0, 0) for name in ("judges", "system_rankings")}
-    found = changes(type(contents)(
-        manifest, contents.tables | empty, contents.internal, (), empty | {"labels": old}, None
-    ))  # fmt: skip
+
+    def changes_since(labels: pa.Table) -> str:
+        found = QUERIES.table(
+            "report/label_changes",
+            {"old_labels": labels, "new_labels": now},
+            {"same_names": True, "most": 9},
+        )
+        before = empty | {"label_changes": found}
+        return changes(type(contents)(
+            manifest, contents.tables | empty, contents.internal, (), before, None
+        ))  # fmt: skip
+
+    found = changes_since(old)
+    assert "somebody else&#x27;s: 1<" in found
     shown = found.split("Labels that are other, or somebody else", 1)[1]
     assert re.findall(r'row">(i\d)</th>', shown) == ["i2"]
     assert "<td>the model</td>" in shown
     assert re.search("expert j[0-9a-f]{20}", shown)
-    older = empty | {"labels": old.drop(["adjudicated", "adjudicator"])}  # of schema 1
-    same = type(contents)(manifest, contents.tables | empty, contents.internal, (), older, None)
-    assert "Labels that are other" not in changes(same)
+    of_schema_1 = old.drop(["adjudicated", "adjudicator"])
+    assert "Labels that are other" not in changes_since(of_schema_1)
 
 
 # --- the data card ---------------------------------------------------------------------------
@@ -148,8 +166,7 @@ def test_the_recipe_of_the_card_keeps_decisions(card, built, monkeypatch):
 
 def test_labels_are_held_against_known_answers(html, card, built):
     """Worked by hand: of eight known items all labels but those of i1 (decided no) and i3."""
-    tables = {name: built.table(name) for name in ("labels", "items")}
-    every, sure = accuracies(tables)
+    every, sure = accuracies(tables_of(built)["label_counts"].to_pylist())
     assert every == Accuracy("decided", "all", 8, 6)
     assert every.share == 0.75
     assert every.interval == pytest.approx((0.4093, 0.9285), abs=1e-4)  # Wilson 1927
@@ -160,14 +177,16 @@ def test_labels_are_held_against_known_answers(html, card, built):
     assert told == ["decided", "all", "8", "6", "75.0%", "40.9% to 92.9%"]
     assert "Held against known answers" in html
     assert "40.9% to 92.9%" in html
-    assert accuracies(tables | {"items": GOLD["items"].empty()}) == []
+    unknown = {"labels": built.table("labels"), "items": GOLD["items"].empty()}
+    counted = QUERIES.table("report/label_counts", unknown, QUERIED["label_counts"])
+    assert accuracies(counted.to_pylist()) == []
+    assert sum(row["n"] for row in counted.to_pylist()) == 11
 
 
 def test_a_card_without_decisions_tells_of_none(built):
     manifest = built.publication.release.manifest
     plain = manifest | {"facts": manifest["facts"] | {"adjudications": {}}}
-    names = ("agreement", "items", "judges", "labels", "prevalence", "scores")
-    assert "Experts' decisions" not in data_card(plain, {n: built.table(n) for n in names})
+    assert "Experts' decisions" not in data_card(plain, tables_of(built))
 
 
 @pytest.mark.parametrize(

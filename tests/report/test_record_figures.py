@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
-from annot_pipeline.report.figures.certainty_bands import bands_of, certainty_svg
+from annot_pipeline.report.figures.certainty_bands import certainty_svg
 from annot_pipeline.report.figures.record_flow import LEAST, TALL, record_flow_svg
 from annot_pipeline.report.figures.stage_graph import StageNode, implied_left_out, stage_graph_svg
+from annot_pipeline.report.report import QUERIED
+from annot_pipeline.report.sections.certainty import bands_by_task
 from tests.report.figure_reader import SVG, Figure
+from tests.report.report_pages import QUERIES
 
 READ = {("a.csv", "used"): 60, ("b.csv", "used"): 30, ("b.csv", "rejected"): 10}
 MADE = {("used", "labels"): 90, ("rejected", "kept in lineage"): 10, ("control", "tests"): 0}
@@ -87,10 +93,29 @@ def test_arrows_that_a_chain_implies_are_left_out():
     assert "nothing to draw" in stage_graph_svg([])
 
 
+def bands_of(probability: Sequence[float | None], decided: Sequence[bool] = ()) -> list[int]:
+    """Labels of a task in each band, by the report's query."""
+    rows = {
+        "task": ["x"] * len(probability),
+        "item": [f"i{n}" for n in range(len(probability))],
+        "calibrated_probability": pa.array(probability, pa.float64()),
+        "adjudicated": decided or [False] * len(probability),
+    }
+    labels = pa.table({
+        name.name: pa.array(rows[name.name], name.type) if name.name in rows
+        else pa.nulls(len(probability), name.type)
+        for name in GOLD["labels"].empty().schema
+    })  # fmt: skip
+    inputs = {"labels": labels, "items": GOLD["items"].empty()}
+    found = QUERIES.table("report/label_counts", inputs, QUERIED["label_counts"])
+    tasks, counts = bands_by_task(found.to_pylist())
+    assert tasks == ["x"]
+    return counts[0].tolist()
+
+
 def test_bands_of_probability_hold_their_lower_end():
     probability = [0.1, 0.4999, 0.5, 0.79, 0.8, 0.95, 0.9899, 0.99, 1.0, None]
-    assert bands_of(probability).tolist() == [2, 2, 1, 2, 2, 0]
-    assert bands_of([]).tolist() == [0] * 6
+    assert bands_of(probability) == [2, 2, 1, 2, 2, 0]
 
 
 def test_certainty_of_two_tasks():
@@ -118,8 +143,8 @@ def test_agreement_may_be_below_chance_and_without_interval():
 
 
 def test_what_experts_decided_is_a_band_of_its_own():
-    decided = np.array([True, False, True, False])
-    assert bands_of([0.1, 0.995, None, None], decided).tolist() == [0, 0, 0, 0, 1, 2]
+    decided = [True, False, True, False]
+    assert bands_of([0.1, 0.995, None, None], decided) == [0, 0, 0, 0, 1, 2]
     svg = certainty_svg(["x"], [[1, 0, 0, 0, 998, 1]])
     figure = Figure(svg)
     assert figure.words("certain") == ["99.9%"]

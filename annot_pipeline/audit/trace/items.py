@@ -17,6 +17,7 @@ from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kind
 from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.audit.trace.unknown import unknown_item
 from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 
 NOT_WORKED_OUT = (
@@ -58,7 +59,10 @@ def trace(release: Release, item: str, task: str | None = None) -> list[Row]:
 
 
 def trace_items(
-    folder: Path, manifest: Mapping[str, Any], wanted: Sequence[tuple[str, str]]
+    folder: Path,
+    manifest: Mapping[str, Any],
+    wanted: Sequence[tuple[str, str]],
+    queries: Queries | None = None,
 ) -> list[Row]:
     """Documents about many items, in the order asked for.
 
@@ -69,6 +73,8 @@ def trace_items(
         ``settings``, ``tables``, ``runs`` and ``facts`` are read.
     wanted
         Task and item.
+    queries
+        Those that run here; None: with the machine's memory.
 
     Raises
     ------
@@ -77,11 +83,13 @@ def trace_items(
     """
     if not wanted:
         return []
-    found = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted)
+    found = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted, queries)
     return [_document(manifest, task, item, found[item]) for task, item in wanted]
 
 
-def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tuple[str, str]]:
+def contested(
+    folder: Path, manifest: Mapping[str, Any], most: int, queries: Queries | None = None
+) -> list[tuple[str, str]]:
     """Task and item of the most contested items.
 
     First labels where an expert decided against the model. Then in turn the next of each kind:
@@ -96,14 +104,16 @@ def contested(folder: Path, manifest: Mapping[str, Any], most: int) -> list[tupl
         The release, as for `trace_items`.
     most
         How many items at most.
+    queries
+        As for `trace_items`.
     """
     tables = ("labels", "judgments")
     release = Release(manifest["version"], folder, dict(manifest))
-    rows = ask(release, "trace/contested", tables, {"most": 4 * most})
+    rows = ask(release, "trace/contested", tables, {"most": 4 * most}, queries)
     labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
     flipped = {
         (found["task"], found["item"])
-        for found in trace_items(folder, manifest, labels)
+        for found in trace_items(folder, manifest, labels, queries)
         if found["flipped_by"]
     }
     queues = [

@@ -37,7 +37,9 @@ PAIRED = ("pairwise", "ranking")
 """Kinds of tasks whose judgments may be about two items."""
 
 
-def rows_about(release: Release, wanted: Sequence[tuple[str | None, str]]) -> dict[str, ByTask]:
+def rows_about(
+    release: Release, wanted: Sequence[tuple[str | None, str]], queries: Queries | None = None
+) -> dict[str, ByTask]:
     """Rows of the gold tables about items, by the item asked for.
 
     Parameters
@@ -46,6 +48,8 @@ def rows_about(release: Release, wanted: Sequence[tuple[str | None, str]]) -> di
         The release.
     wanted
         Task and item; without a task: in every task.
+    queries
+        Those that run here; None: with the machine's memory.
 
     Raises
     ------
@@ -59,7 +63,7 @@ def rows_about(release: Release, wanted: Sequence[tuple[str | None, str]]) -> di
         "paired": [task for task, kind in kinds(release.manifest).items() if kind in PAIRED],
     }
     found: dict[str, ByTask] = {item: {} for _, item in wanted}
-    for row in ask(release, "trace/rows", READ, parameters):
+    for row in ask(release, "trace/rows", READ, parameters, queries):
         fields = json.loads(row["row"])
         fields.pop("asked", None)
         of_task = found[row["asked"]].setdefault(fields.get("task"), {})
@@ -68,11 +72,15 @@ def rows_about(release: Release, wanted: Sequence[tuple[str | None, str]]) -> di
 
 
 def ask(
-    release: Release, query: str, tables: Sequence[str], parameters: Mapping[str, Any]
+    release: Release,
+    query: str,
+    tables: Sequence[str],
+    parameters: Mapping[str, Any],
+    queries: Queries | None = None,
 ) -> list[Row]:
     """The rows of a query over tables of a release; a table that it does not hold is empty."""
     inputs = {name: _verified(release, name) for name in tables}
-    queries = Queries(Resources(), Path(tempfile.gettempdir()))
+    queries = queries or Queries(Resources(), Path(tempfile.gettempdir()))
     rows: list[Row] = queries.table(query, inputs, parameters).to_pylist()
     return rows
 

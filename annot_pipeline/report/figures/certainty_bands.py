@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.contracts import CERTAINTY_BOUNDS, share_text
+from annot_pipeline.contracts import share_text
 from annot_pipeline.report.figures.names import px_of, short
-from annot_pipeline.report.figures.scales import numbers, steps
+from annot_pipeline.report.figures.scales import steps
 from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
 from annot_pipeline.report.figures.theme import BLUE, FAINT, GREEN, SMALL, Color
 
@@ -27,25 +27,6 @@ WIDTH, BAR, PITCH, TOP = 460.0, 16.0, 25.0, 70.0
 """Of a whole bar, its height, from bar to bar, and above the first, px."""
 
 
-def bands_of(
-    probability: npt.ArrayLike, decided: npt.NDArray[np.bool_] | None = None
-) -> npt.NDArray[np.int64]:
-    """Numbers of labels in each band, ``(6,)``; NaN counts in none of those of probability.
-
-    Parameters
-    ----------
-    probability
-        ``(n_items,)`` of the labels.
-    decided
-        ``(n_items,)`` whether an expert decided: these are the last band. None: nowhere.
-    """
-    values = numbers(probability)
-    by_expert = np.zeros(len(values), np.bool_) if decided is None else decided
-    codes = np.searchsorted(CERTAINTY_BOUNDS, values, side="right")
-    codes = np.where(by_expert, len(NAMES) - 1, codes)[by_expert | ~np.isnan(values)]
-    return np.bincount(codes, minlength=len(NAMES)).astype(np.int64)
-
-
 def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
     """A bar for each task, parted by the probability of its labels: the darker, the surer.
 
@@ -56,7 +37,7 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
     tasks
         ``(n_tasks,)`` names.
     counts
-        ``(n_tasks, 6)`` labels in each band, as `bands_of` has them.
+        ``(n_tasks, 6)`` labels in each band of ``NAMES``.
 
     Raises
     ------

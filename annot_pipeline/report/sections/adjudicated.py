@@ -6,17 +6,14 @@ from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.markup import Column, chip, join, left_out, paragraph, table, text
 
 MOST_ROWS = 200
+"""Decisions that are shown."""
 
 
 def adjudicated(contents: Contents) -> str:
     """Decisions, those against the model first."""
-    labels = contents.tables["labels"]
-    found = labels.filter(labels["adjudicated"])
-    if not found.num_rows:
+    n, against = contents.labelled_in_all.decided, contents.labelled_in_all.against
+    if not n:
         return ""
-    rows = found.select([name for name in found.column_names if "certain" not in name]).to_pylist()
-    rows.sort(key=lambda row: (row["label"] == row["model_label"], row["task"], row["item"]))
-    against = sum(row["model_label"] not in (None, row["label"]) for row in rows)
     columns = [
         Column("item"), Column("task", choose=True), Column("decided"),
         Column("the model's answer"), Column("its probability", "share"),
@@ -30,16 +27,16 @@ def adjudicated(contents: Contents) -> str:
             "" if row["adjudicated_at"] is None else f"{row['adjudicated_at']:%Y-%m-%d %H:%M}",
             text(row["adjudication_reason"] or "", 400),
         )
-        for row in rows[:MOST_ROWS]
+        for row in contents.tables["decisions"].to_pylist()
     )  # fmt: skip
     words = (
-        f"{len(rows):,} labels are an expert's decision, {against:,} of them against the model. "
+        f"{n:,} labels are an expert's decision, {against:,} of them against the model. "
         "Distributions, prevalence and confusion stay the model's own."
     )
     return join([
         paragraph(words),
         table("Decisions of experts", columns, cells, sortable=True, search=True),
-        left_out(len(rows), MOST_ROWS, "labels.parquet"),
+        left_out(n, MOST_ROWS, "labels.parquet"),
     ])  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def calibration(contents: Contents) -> str:
             Column("items without dissent", "share"), Column("expected"),
         ], _agreement(shown), sortable=True),
         figures(
-            reliability_figures(contents.tables["labels"], contents.tables["items"]),
+            reliability_figures(contents.tables["known_labels"]),
             len({task for task, found in by_task.items() if ("raw", "log_loss") in found}),
         ),
         _against_truth(shown),

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from annot_pipeline.contracts import TEXT
 from annot_pipeline.report.accuracy import accuracies
-from annot_pipeline.report.contents import Contents, count_rows, count_tasks, of_every_task
-from annot_pipeline.report.figures.certainty_bands import NAMES, bands_of, certainty_svg
+from annot_pipeline.report.contents import Contents, count_tasks, of_every_task
+from annot_pipeline.report.figures.certainty_bands import NAMES, certainty_svg
 from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.markup import (
     Column,
@@ -59,10 +58,9 @@ DECIDED = (
 
 def certainty(contents: Contents) -> str:
     """Bands of probability by task, convergence, prevalence."""
-    labels = contents.tables["labels"]
-    if not labels.num_rows:
+    if not contents.label_counts:
         return ""
-    tasks, counts = _counts(labels)
+    tasks, counts = bands_by_task(contents.label_counts)
     decided = bool(counts[:, -1].any())
     names = NAMES if decided else NAMES[:-1]
     fits = {fit["task"]: fit for fit in contents.manifest["convergence"]}
@@ -91,7 +89,7 @@ def certainty(contents: Contents) -> str:
         part("How frequent the classes are", figures(
             prevalence_figures(contents.tables["prevalence"]),
             count_tasks(contents.tables["prevalence"]),
-        ) + _classes(contents.tables["prevalence"], labels)),
+        ) + _classes(contents)),
     ])  # fmt: skip
 
 
@@ -100,7 +98,7 @@ def _accuracies(contents: Contents) -> str:
         Column("task"), Column("labels", choose=True), Column("with a known answer", "count"),
         Column("right", "count"), Column("accuracy", "share"), Column("95% interval"),
     ]  # fmt: skip
-    found = accuracies(contents.tables)
+    found = accuracies(contents.label_counts)
     cells = (
         (of.task, of.which, of.n, of.right, of.share, interval(*of.interval, "share"))
         for of in found[:MOST_ROWS]
@@ -109,38 +107,48 @@ def _accuracies(contents: Contents) -> str:
     return shown + left_out(len(found), MOST_ROWS, "labels.parquet")
 
 
-def _counts(labels: pa.Table) -> tuple[list[str], npt.NDArray[np.int64]]:
-    """Tasks, and how many of their labels lie in each band."""
-    found = labels["task"].cast(TEXT).combine_chunks().dictionary_encode()
-    names = found.dictionary.to_pylist()
-    codes = found.indices.to_numpy()
-    probability = labels["calibrated_probability"].to_numpy()
-    decided = labels["adjudicated"].to_numpy()
-    order = sorted(range(len(names)), key=names.__getitem__)
-    counts = [bands_of(probability[codes == n], decided[codes == n]) for n in order]
-    return [names[n] for n in order], np.array(counts, np.int64).reshape(len(order), -1)
+def bands_by_task(
+    label_counts: Sequence[Mapping[str, Any]],
+) -> tuple[list[str], npt.NDArray[np.int64]]:
+    """Tasks by name, and how many of their labels lie in each band of ``NAMES``.
+
+    Parameters
+    ----------
+    label_counts
+        Rows of sql/report/label_counts.sql; what an expert decided is in the last band, and a
+        label without probability in none.
+    """
+    tasks = sorted({row["task"] for row in label_counts})
+    place = {task: n for n, task in enumerate(tasks)}
+    counts = np.zeros((len(tasks), len(NAMES)), np.int64)
+    for row in label_counts:
+        band = len(NAMES) - 1 if row["adjudicated"] else row["band"]
+        if band is not None:
+            counts[place[row["task"]], band] += row["n"]
+    return tasks, counts
 
 
-def _classes(prevalence: pa.Table, labels: pa.Table) -> str:
+def _classes(contents: Contents) -> str:
+    prevalence = contents.tables["prevalence"]
     columns = [
         Column("class"), Column("task", choose=True), Column("prevalence", "share"),
         Column("share of votes", "share"), Column("most frequent label", "share"),
         Column("support", "share"), Column("votes agree", "share"), Column("items", "count"),
         Column("certain", "count"), Column("keeps its name", choose=True),
     ]  # fmt: skip
-    return table(
-        "Classes", columns, _class_rows(prevalence, labels), sortable=True, search=True
-    ) + left_out(
+    return table("Classes", columns, _class_rows(contents), sortable=True, search=True) + left_out(
         prevalence.num_rows, of_every_task(prevalence, MOST_ROWS).num_rows, "prevalence.parquet"
     )
 
 
-def _class_rows(prevalence: pa.Table, labels: pa.Table) -> Iterator[list[object]]:
-    model = labels.filter(pc.invert(labels["adjudicated"]))
-    certain = count_rows(model.filter(model["calibrated_certain"]), "task", "label")
-    for row in of_every_task(prevalence, MOST_ROWS).to_pylist():
+def _class_rows(contents: Contents) -> Iterator[list[object]]:
+    certain: Counter[tuple[str, str]] = Counter()
+    for row in contents.label_counts:
+        if row["calibrated_certain"] and not row["adjudicated"]:
+            certain[row["task"], row["label"]] += row["n"]
+    for row in of_every_task(contents.tables["prevalence"], MOST_ROWS).to_pylist():
         yield [
             row["label"], row["task"], row["prevalence"], row["vote_share"],
             row["plurality_frequency"], row["support"], row["plurality_agreement"],
-            row["n_items"], certain.get((row["task"], row["label"]), 0), flag(row["named"]),
+            row["n_items"], certain[row["task"], row["label"]], flag(row["named"]),
         ]  # fmt: skip

@@ -88,11 +88,10 @@ def _tables(contents: Contents) -> Iterator[str]:
     old, new = contents.previous, contents.tables
     if old is None:
         return
-    labels = changed(
-        old["labels"], new["labels"], ("task", "item"), _whose(contents), ("probability",)
-    )
+    labels = old["label_changes"]
     yield _part(
-        "Labels that are other, or somebody else's", labels, "labels.parquet",
+        "Labels that are other, or somebody else's", labels,
+        labels["n_changed"][0].as_py() if labels.num_rows else 0, "labels.parquet",
         [Column("item"), Column("task", choose=True), Column("was"), Column("is"),
          Column("by whom it was", choose=True), Column("by whom it is", choose=True),
          Column("Dawid-Skene was", "share"), Column("Dawid-Skene is", "share")],
@@ -105,7 +104,7 @@ def _tables(contents: Contents) -> Iterator[str]:
         ("rank", "cluster"), ("score",),
     )  # fmt: skip
     yield _part(
-        "Ranks that changed", ranks, "system_rankings.parquet",
+        "Ranks that changed", ranks, ranks.num_rows, "system_rankings.parquet",
         [Column("system"), Column("task", choose=True), Column("method", choose=True),
          Column("rank was", "count"), Column("is", "count"), Column("cluster was", "count"),
          Column("cluster is", "count"), Column("score was", "real"), Column("score is", "real")],
@@ -116,21 +115,12 @@ def _tables(contents: Contents) -> Iterator[str]:
         old["judges"], new["judges"], ("task", "judge"), ("verdict", "dropped"), ("p_value",)
     )
     yield _part(
-        "Verdicts that changed", verdicts, "judges.parquet",
+        "Verdicts that changed", verdicts, verdicts.num_rows, "judges.parquet",
         [Column("judge"), Column("task", choose=True), Column("was", choose=True),
          Column("is", choose=True), Column("p was", "p"), Column("p is", "p")],
         lambda row: [row["judge"], row["task"], chip(row["verdict_old"]), chip(row["verdict"]),
                      row["p_value_old"], row["p_value"]],
     )  # fmt: skip
-
-
-def _whose(contents: Contents) -> list[str]:
-    """What of a label is compared: releases of schema 1 do not say who decided."""
-    names = ["label", "adjudicated"]
-    if not (contents.manifest["changes"] or {}).get("judges_have_other_names"):
-        names.append("adjudicator")
-    known = contents.previous["labels"].column_names if contents.previous else ()
-    return [name for name in names if name in known]
 
 
 def _by(row: Row, age: str = "") -> str:
@@ -140,12 +130,10 @@ def _by(row: Row, age: str = "") -> str:
     return f"expert {row.get(f'adjudicator{age}') or ''}".rstrip()
 
 
-def _part(title: str, found: pa.Table, file: str, columns: list[Column], cells: Any) -> str:
+def _part(title: str, found: pa.Table, n: int, file: str, columns: list[Column], cells: Any) -> str:
     rows = found.slice(0, MOST_ROWS).to_pylist()
     shown = table(title, columns, map(cells, rows), sortable=True, search=len(rows) > 10)
-    return part(f"{title}: {number(found.num_rows, 'count')}", shown) + left_out(
-        found.num_rows, MOST_ROWS, file
-    )
+    return part(f"{title}: {number(n, 'count')}", shown) + left_out(n, MOST_ROWS, file)
 
 
 def changed(

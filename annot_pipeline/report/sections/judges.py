@@ -68,7 +68,7 @@ def judges(contents: Contents) -> str:
         _table(contents.judges),
         part("Judge control", figures([
             *judge_figures(tables["judges"], quality["alpha"]),
-            *difference_figures(tables["judges"], contents.internal["control_pairs"]),
+            *difference_figures(tables["judges"], contents.internal["control_differences"]),
         ])),
         part("Confusion of labels", figures(
             confusion_figures(tables["judge_confusion"], tables["judges"], tables["prevalence"]),

@@ -69,7 +69,7 @@ def rankings(contents: Contents) -> str:
         )),
         part("Seconds a ranking and a comparison", _times(internal["comparison_times"])),
         part("Scores of items", figures(
-            score_figures(tables["scores"]), count_tasks(tables["scores"])
+            score_figures(tables["drawn_scores"]), count_tasks(tables["scores"])
         )),
     ])  # fmt: skip
 

@@ -1,0 +1,8 @@
+-- One row is a label of the model whose truth is known, of the first tasks that have such.
+-- Inputs: labels, items. Parameters: most_tasks: how many tasks.
+SELECT l.task, l.probability, l.calibrated_probability, l.label = i.truth AS right
+FROM labels AS l
+INNER JOIN (SELECT item, truth FROM items WHERE truth IS NOT NULL) AS i USING (item)
+WHERE NOT l.adjudicated
+QUALIFY dense_rank() OVER (ORDER BY l.task) <= $most_tasks
+ORDER BY l.task, l.item
