@@ -201,7 +201,7 @@ def test_a_card_without_decisions_tells_of_none(built):
 def test_the_card_says_how_far_calibration_goes(built, settings, says):
     manifest = dict(built.publication.release.manifest)
     manifest["settings"] = manifest["settings"] | {"dawid_skene": settings}
-    gold = {name: built.table(name) for name in ("labels", "judges")}
+    gold = tables_of(built)
     assert says in "\n".join(known_limits(manifest, gold))
 
 
@@ -214,7 +214,7 @@ def test_the_card_says_how_far_calibration_goes(built, settings, says):
 )
 def test_the_card_says_what_calibration_did_not_find_out(built, calibration, says):
     manifest = dict(built.publication.release.manifest)
-    gold = {name: built.table(name) for name in ("labels", "judges")}
+    gold = tables_of(built)
     plain = {"decided": {"chosen_by": "task", "other_class": 0}}
     for calibrations, told in ((plain, False), ({"decided": plain["decided"] | calibration}, True)):
         manifest["facts"] = manifest["facts"] | {"calibrations": calibrations}
@@ -223,7 +223,7 @@ def test_the_card_says_what_calibration_did_not_find_out(built, calibration, say
 
 def test_the_card_says_that_one_class_tells_nothing(built):
     manifest = dict(built.publication.release.manifest)
-    gold = {name: built.table(name) for name in ("labels", "judges")}
+    gold = tables_of(built)
     (fit,) = manifest["convergence"]
     for n_labels, told in ((2, False), (1, True)):
         manifest["convergence"] = [fit | {"n_labels": n_labels}]

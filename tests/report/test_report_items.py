@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,9 +10,10 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.contested import contested
-from tests.report.report_pages import MARKUP, SCRIPT, Page
+from tests.report.report_pages import MARKUP, QUERIES, SCRIPT, Page
 
 pytestmark = pytest.mark.reports
 
@@ -132,7 +132,8 @@ def test_a_trace_of_little_is_a_page_too():
 def test_decisions_against_the_model_come_first():
     def row(item: str, label: str, model: str | None) -> dict[str, Any]:
         return {
-            "task": "t", "item": item, "label": label, "model_label": model, "certain": False,
+            "task": "t", "item": item, "label": label, "model_label": model,
+            "calibrated_certain": False,
             "probability": None, "model_probability": None, "adjudicated": True,
             "adjudicator": "e", "adjudicated_at": datetime(2024, 6, 1, 12, tzinfo=UTC),
             "adjudication_reason": "<b>", "n_judgments": 0, "n_judges": 0,
@@ -140,10 +141,15 @@ def test_decisions_against_the_model_come_first():
 
     rows = [row("a", "yes", "yes"), row("b", "no", "yes"), row("c", "no", None)]
     labels = pa.Table.from_pylist(rows, GOLD["labels"].schema)
-    html = adjudicated(contents(labels=labels))
+
+    def queried(labels: pa.Table) -> dict[str, pa.Table]:
+        inputs = {"labels": labels, "items": GOLD["items"].empty()}
+        names = ("label_counts", "decisions")
+        return {n: QUERIES.table(f"report/{n}", inputs, QUERIED[n]) for n in names}
+
+    html = adjudicated(contents(**queried(labels)))
     assert "3 labels are an expert's decision, 1 of them against the model" in html
     assert html.index('row">b</th>') < html.index('row">c</th>') < html.index('row">a</th>')
     assert "&lt;b&gt;" in html
     assert "2024-06-01 12:00" in html
-    empty = replace(contents(labels=GOLD["labels"].empty()))
-    assert adjudicated(empty) == ""
+    assert adjudicated(contents(**queried(GOLD["labels"].empty()))) == ""
