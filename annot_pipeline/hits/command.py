@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.contracts import SCORES, TEXT
+from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.hits import PLATFORMS, write_batch
 from annot_pipeline.hits.batch import LOG
@@ -21,9 +21,9 @@ from annot_pipeline.pipeline import Build
 from annot_pipeline.read_back import refuse_read_back
 from annot_pipeline.stages.present_exports import listed_items, present_exports
 from annot_pipeline.steps.planning.hit_plan import Question
-from annot_pipeline.steps.planning.plan_hits import NEEDED, plan_hits, questions_of
+from annot_pipeline.steps.planning.plan_hits import NEEDED, VOTES, plan_hits, questions_of
 from annot_pipeline.steps.resolve_tasks import TASKS
-from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.tables import StoredTasks, read_table
 
 FOLDER = "hits"
 """Where `annot hits` writes beside campaign.yaml, a folder a batch."""
@@ -88,9 +88,12 @@ def next_batch(
     """
     settings = campaign.settings
     design = settings.next_hits.design
-    scores, tasks, items, known = _tables(campaign, progress)
-    questions, _ = questions_of(tasks, items, known.get("votes"), settings)
-    plan, facts = plan_hits(scores, tasks, items, settings=settings, **known)
+    tasks, items, votes, known = _tables(campaign, progress)
+    questions, _ = questions_of(tasks, items, votes, settings)
+    plan, facts = plan_hits(
+        known.get("scores"), tasks, items,
+        settings=settings, comparisons=known.get("comparisons"), votes=votes,
+    )  # fmt: skip
     if not questions and facts["homeless"]:
         raise _homeless(facts["homeless"], design)
     plan, unplanned = _selected(plan, facts["unplanned"], questions, only, design)
@@ -120,8 +123,8 @@ def next_batch(
 
 def _tables(
     campaign: LoadedCampaign, progress: Callable[[str], None]
-) -> tuple[pa.Table, pa.Table, pa.Table, dict[str, pa.Table]]:
-    """Scores, tasks, item rows and what else the design needs, by name.
+) -> tuple[pa.Table, pa.Table, pa.Table | None, dict[str, StoredTasks]]:
+    """Tasks, item rows, votes, and what else the design needs, by name.
 
     Of the last build, or before the first export.
     """
@@ -134,15 +137,15 @@ def _tables(
         items, unread = listed_items(campaign)
         for row in unread[:5]:
             progress(f"left out, for it cannot be read: {row}")
-        return SCORES.empty(), TASKS.empty_table(), items, {}
+        return TASKS.empty_table(), items, None, {}
     needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
     files = last_build(build, *needed, command="annot hits")
-    tables = {name: read_table(files[name]) for name in needed}
-    tasks, items = tables.pop("tasks"), tables.pop("item_rows")
-    scores = tables.pop("scores", SCORES.empty())
-    if "label_distributions" in tables:
-        tables["votes"] = tables.pop("label_distributions")
-    return scores, tasks, items, tables
+    tasks, items = read_table(files["tasks"]), read_table(files["item_rows"])
+    votes = read_table(files[VOTES]) if VOTES in needed else None
+    known: dict[str, StoredTasks] = {
+        name: StoredTasks(files[name]) for name in ("scores", "comparisons") if name in needed
+    }
+    return tasks, items, votes, known
 
 
 def _had_exports(build: Build) -> bool:

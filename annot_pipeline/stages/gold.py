@@ -30,9 +30,11 @@ from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
+    StoredTasks,
     TableFile,
     groups_unharmed,
     read_unharmed,
+    unharmed,
 )
 
 if TYPE_CHECKING:
@@ -101,17 +103,23 @@ def _plan(
     stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
 ) -> tuple[pa.Table, Facts]:
     """Plan by the tables that the design looks at."""
-    from annot_pipeline.steps.planning.plan_hits import NEEDED, plan_hits
+    from annot_pipeline.steps.planning.plan_hits import NEEDED, VOTES, plan_hits
 
-    wanted = {"tasks", "item_rows", *NEEDED[settings.next_hits.design]}
+    needed = NEEDED[settings.next_hits.design]
+    wanted = {"tasks", "item_rows", VOTES} & {"tasks", "item_rows", *needed}
     read = {name: read_unharmed(stored[name], columns[name]) for name in wanted}
+    by_task = {
+        name: StoredTasks(unharmed(stored[name]), columns[name])
+        for name in ("scores", "comparisons")
+        if name in needed
+    }
     return plan_hits(
-        read.get("scores"),
+        by_task.get("scores"),
         read["tasks"],
         read["item_rows"],
         settings=settings,
-        comparisons=read.get("comparisons"),
-        votes=read.get("label_distributions"),
+        comparisons=by_task.get("comparisons"),
+        votes=read.get(VOTES),
     )
 
 

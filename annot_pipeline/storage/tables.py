@@ -290,6 +290,39 @@ def streamed(parts: Iterator[pa.Table]) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(first.schema, batches)
 
 
+class StoredTasks:
+    """Rows of a table of the store, read task by task as they are asked for.
+
+    Parameters
+    ----------
+    table
+        ``task`` and more.
+    columns
+        Those wanted, ``task`` among them; all.
+    """
+
+    def __init__(self, table: StoredTable, columns: Sequence[str] = ()) -> None:
+        self._table, self._columns = table, columns or None
+
+    def __getitem__(self, task: str) -> pa.Table:
+        """Rows of a task, in their order; none if the table does not know it."""
+        rows = read_table(self._table, self._columns, [task])
+        return rows.filter(pc.equal(rows["task"].cast(pa.string()), task))
+
+
+def unharmed(table: StoredTable) -> StoredTable:
+    """A table of the store, looked at before it is read.
+
+    Raises
+    ------
+    StoreError
+        The bytes are not those that were written.
+    """
+    for file in table.files:
+        _checked(file)
+    return table
+
+
 def read_unharmed(
     table: StoredTable, columns: Sequence[str] = (), tasks: Collection[str] | None = None
 ) -> pa.Table:
@@ -300,9 +333,7 @@ def read_unharmed(
     StoreError
         The bytes are not those that were written.
     """
-    for file in table.files:
-        _checked(file)
-    return read_table(table, columns or None, tasks)
+    return read_table(unharmed(table), columns or None, tasks)
 
 
 def read_as_written(file: TableFile) -> pa.Table:

@@ -41,12 +41,11 @@ class Listed:
         own = [self.of[task] for task in tasks if task in self.of]
         return ChainMap[str, Row](*own, self.common)
 
-    def homeless(self, judged: set[str]) -> int:
-        """Listed items that are of no task, for there are several and nobody judged them."""
+    def homeless(self) -> set[str]:
+        """Listed items that are of no task unless somebody judged them: there are several."""
         if self.n_homes < 2:
-            return 0
-        own = {item for rows in self.of.values() for item in rows}
-        return len(self.common.keys() - judged - own)
+            return set()
+        return self.common.keys() - {item for rows in self.of.values() for item in rows}
 
 
 def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed:

@@ -7,8 +7,8 @@ plan_adequacy), files to upload (annot_pipeline.hits).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
 from annot_pipeline.methods.beta_scores import FRESH
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.comparing.comparisons import COMPARISONS
 from annot_pipeline.steps.comparing.equal_outputs import equal_outputs
-from annot_pipeline.steps.indexing import index
+from annot_pipeline.steps.indexing import index, is_any
 from annot_pipeline.steps.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
 from annot_pipeline.steps.planning.hit_plan import (
     HIT_PLAN,
@@ -36,22 +37,30 @@ from annot_pipeline.steps.planning.plan_controlled_hits import plan_controlled
 from annot_pipeline.steps.planning.plan_easl import plan_easl, with_text
 from annot_pipeline.steps.planning.plan_tournaments import NothingLeftError, plan_tournament
 
+VOTES = "label_distributions"
+
 NEEDED = {
     "easl": ("scores",),
     "controlled": ("scores",),
     "tournament": ("comparisons",),
-    "adequacy": ("comparisons", "label_distributions"),
+    "adequacy": ("comparisons", VOTES),
 }
 """Tables that each design looks at, beside tasks and item rows; others may be empty."""
 
 
+class TaskRows(Protocol):
+    """A table whose rows are had task by task, such as `ByTask`."""
+
+    def __getitem__(self, task: str) -> pa.Table: ...
+
+
 def plan_hits(
-    scores: pa.Table | None,
+    scores: TaskRows | None,
     tasks: pa.Table,
     items: pa.Table,
     *,
     settings: Campaign,
-    comparisons: pa.Table | None = None,
+    comparisons: TaskRows | None = None,
     votes: pa.Table | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Plan the next HITs.
@@ -80,13 +89,13 @@ def plan_hits(
         `hit_plan.HIT_PLAN`; and what was planned, what could not be, of which tasks that is
         because they are ``done``, how many listed items are ``homeless``, and what to know.
     """
-    comparisons = COMPARISONS.empty_table() if comparisons is None else comparisons
+    comparisons = ByTask(COMPARISONS.empty_table()) if comparisons is None else comparisons
     votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
-    scores = SCORES.empty() if scores is None else scores
+    scores = ByTask(SCORES.empty()) if scores is None else scores
     listed = listed_items(items, tasks, settings)
     questions, unplanned = hit_questions(tasks, listed, votes, settings)
     known = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
-    homeless = known.homeless()
+    homeless = len(known.homeless(tasks["task"].to_pylist()))
     notes = [NOWHERE.format(homeless)] if homeless else []
     done: list[str] = []
     parts: list[pa.Table] = []
@@ -125,30 +134,30 @@ class _Known:
 
     def __init__(
         self,
-        scores: pa.Table,
-        comparisons: pa.Table,
+        scores: TaskRows,
+        comparisons: TaskRows,
         votes: pa.Table,
         equal: pa.Table,
         listed: Listed,
         settings: Campaign,
     ) -> None:
         self.listed, self.settings = listed, settings
-        self._scores, self._comparisons = _ByTask(scores), _ByTask(comparisons)
+        self._scores, self._comparisons = scores, comparisons
         self.votes = votes
         self._equal = equal.to_pylist()
 
-    def homeless(self) -> int:
-        """Listed items that are of no task."""
-        judged: set[str] = set()
-        for design, columns in (("scores", ("item",)), ("comparisons", ("item_a", "item_b"))):
-            if design in NEEDED[self.settings.next_hits.design]:
-                table = {"scores": self._scores, "comparisons": self._comparisons}[design].table
-                judged.update(*(table[name].cast(TEXT).to_pylist() for name in columns))
-        return self.listed.homeless(judged)
+    def homeless(self, tasks: Iterable[str]) -> set[str]:
+        """Listed items that are of no task, and that no task has judged."""
+        found = self.listed.homeless()
+        for task in tasks if found else ():
+            scores, comparisons = self._scores[task], self._comparisons[task]
+            for judged in (scores["item"], comparisons["item_a"], comparisons["item_b"]):
+                found -= {*judged.filter(is_any(judged, found)).to_pylist()}
+        return found
 
     def scored(self, question: Question) -> TaskItems:
         """Items judged for a task, and those listed for it that nobody has judged."""
-        return _task_items(question, self._scores.rows(question.task), self.listed)
+        return _task_items(question, self._scores[question.task], self.listed)
 
     def compared(
         self, question: Question, notes: list[str], *, labelled_by: str | None = None
@@ -161,19 +170,9 @@ class _Known:
                 equal.setdefault(row["group"], []).append(row)
         sources = (task,) if labelled_by is None else (labelled_by, task)
         return compared_outputs(
-            question, self._comparisons.rows(task), self.listed.of.get(task, {}),
+            question, self._comparisons[task], self.listed.of.get(task, {}),
             self.listed.rows(*sources), equal, notes=notes,
         )  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _ByTask:
-    """A table whose rows are taken task by task."""
-
-    table: pa.Table
-
-    def rows(self, task: str) -> pa.Table:
-        return self.table.filter(pc.equal(self.table["task"].cast(TEXT), task))
 
 
 def _planned(

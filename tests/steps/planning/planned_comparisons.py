@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS
 from annot_pipeline.stages.present_exports import ITEM_ROWS
+from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.comparing.comparisons import COMPARISONS
 from annot_pipeline.steps.planning.plan_hits import plan_hits
 from annot_pipeline.steps.resolve_tasks import TASKS
@@ -91,11 +92,11 @@ def planned(
         tasks = [{"task": "mt", "kind": "pairwise"}] if comparisons else []
     rows = [{"place": place} | row for place, row in enumerate(items)]
     table, facts = plan_hits(
-        SCORES.empty(),
+        None,
         tasks_table(*tasks),
         pa.Table.from_pylist(rows, ITEM_ROWS),
         settings=campaign,
-        comparisons=pa.Table.from_pylist(list(comparisons), COMPARISONS),
+        comparisons=ByTask(pa.Table.from_pylist(list(comparisons), COMPARISONS)),
         votes=votes_table(votes),
     )
     return table.to_pylist(), facts
