@@ -8,13 +8,22 @@ What does not belong here: what columns mean (steps.read_records) and where file
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from annot_pipeline.exports.appraise import read_appraise
 from annot_pipeline.exports.hits import read_hits
-from annot_pipeline.exports.json_lines import read_jsonl
+from annot_pipeline.exports.json_lines import jsonl_pieces, read_jsonl
 from annot_pipeline.exports.label_studio import read_label_studio
 from annot_pipeline.exports.mturk import read_mturk
-from annot_pipeline.exports.parquet import read_parquet
-from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, Reader
+from annot_pipeline.exports.parquet import parquet_pieces, read_parquet
+from annot_pipeline.exports.raw_rows import (
+    PIECE_BYTES,
+    Export,
+    Opening,
+    Piece,
+    RawRows,
+    Reader,
+)
 from annot_pipeline.exports.tabular import read_csv
 from annot_pipeline.exports.wmt_ranking import read_wmt_ranking
 
@@ -32,4 +41,23 @@ READERS: dict[str, Reader] = {
     "wmt_ranking": read_wmt_ranking,
 }
 
-__all__ = ["CODE_VERSION", "READERS", "Export", "Opening", "RawRows", "Reader"]
+PIECES: dict[str, Callable[[Opening], list[Piece]]] = {
+    "jsonl": jsonl_pieces,
+    "parquet": parquet_pieces,
+}
+"""Formats of which a large export can be read in pieces, and what cuts it; their readers take one.
+
+Not csv: where a row ends is known only to who has read all quotes before it.
+"""
+
+__all__ = [
+    "CODE_VERSION",
+    "PIECES",
+    "PIECE_BYTES",
+    "READERS",
+    "Export",
+    "Opening",
+    "Piece",
+    "RawRows",
+    "Reader",
+]

@@ -7,13 +7,22 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from itertools import pairwise
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.errors import shorten
-from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, unreadable
+from annot_pipeline.exports.raw_rows import (
+    CHUNK_BYTES,
+    PIECE_BYTES,
+    Export,
+    Opening,
+    Piece,
+    RawRows,
+    unreadable,
+)
 
 CHUNK = 50_000
 HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
@@ -26,11 +35,27 @@ def read_jsonl(opening: Opening) -> Export:
     Raises
     ------
     InputError
-        Also while rows are read: no line at all holds an object.
+        Also while rows are read: no line at all holds an object. Of a piece that is nothing to
+        complain of: others may.
     """
     export = Export(iter(()), [], has_header=False)
     export.chunks = _chunks(opening, export)
     return export
+
+
+def jsonl_pieces(opening: Opening) -> list[Piece]:
+    """Lines that can be read by themselves; none of text that must be read from its start."""
+    if opening.gzipped or not opening.is_utf8:
+        return []
+    size = opening.path.stat().st_size
+    ends = [0]
+    with opening.path.open("rb") as file:
+        while ends[-1] + PIECE_BYTES < size:
+            file.seek(ends[-1] + PIECE_BYTES - 1)
+            while (part := file.readline(CHUNK_BYTES)) and not part.endswith(b"\n"):
+                pass
+            ends.append(file.tell())
+    return [*pairwise([*ends, size])] if ends[-1] < size else [*pairwise(ends)]
 
 
 def as_text(value: Any) -> str | None:
@@ -111,8 +136,9 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     problems: list[tuple[int, str]] = []
     seen: dict[str, None] = {}
     first_problem, number = "", 0
+    starts = opening.piece is None or opening.piece[0] == 0
     for number, line in _lines(opening):
-        row = _row(opening, line, "utf-8-sig" if number == 1 else "utf-8")
+        row = _row(opening, line, "utf-8-sig" if starts and number == 1 else "utf-8")
         if isinstance(row, dict):
             rows.append(row)
             numbers.append(number)
@@ -125,7 +151,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
         if len(rows) + len(problems) >= CHUNK:
             yield from _emit(opening, export, rows, numbers, problems)
             rows, numbers, problems = [], [], []
-    if first_problem and not seen:
+    if first_problem and not seen and not opening.piece:
         raise opening.broken(
             f"no row can be read: no line holds a JSON object ({first_problem})",
             "check format: jsonl is one object a line; jq -c '.[]' turns an array into lines",
@@ -162,7 +188,9 @@ def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
     try:
         with opening.open_bytes() as raw:
             lines: Iterable[bytes] = raw
-            if not opening.is_utf8:
+            if opening.piece:
+                lines = _between(raw, *opening.piece)
+            elif not opening.is_utf8:
                 text = io.TextIOWrapper(raw, opening.encoding, newline="\n")
                 lines = (line.encode() for line in text)
             for line in lines:
@@ -174,6 +202,13 @@ def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
             f"is not text in {opening.encoding}, after row {number}",
             "set options.encoding to the file's encoding",
         ) from None
+
+
+def _between(raw: IO[bytes], start: int, end: int) -> Iterator[bytes]:
+    """Lines that start at one byte and before another."""
+    raw.seek(start)
+    while raw.tell() < end:
+        yield raw.readline()
 
 
 def _emit(

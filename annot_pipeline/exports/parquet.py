@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import InputError
-from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, distinct
+from annot_pipeline.exports.raw_rows import (
+    PIECE_BYTES,
+    Export,
+    Opening,
+    Piece,
+    RawRows,
+    distinct,
+)
 
 DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
 """What pyarrow raises where bytes are not what they should be; names that are no text, too."""
@@ -26,15 +34,40 @@ def read_parquet(opening: Opening) -> Export:
         names = distinct(file.schema_arrow.names)
     except DAMAGED as error:
         raise _broken(opening, error) from None
-    return Export(_chunks(opening, file, names), names, n_rows=file.metadata.num_rows)
+    groups = range(*opening.piece or (0, file.num_row_groups))
+    n_rows = sum(file.metadata.row_group(group).num_rows for group in groups)
+    return Export(_chunks(opening, file, names, groups), names, n_rows=n_rows)
 
 
-def _chunks(opening: Opening, file: pq.ParquetFile, names: list[str]) -> Iterator[RawRows]:
+def parquet_pieces(opening: Opening) -> list[Piece]:
+    """Row groups that can be read by themselves; none of a file that cannot be read."""
+    if opening.gzipped:
+        return []
+    try:
+        with pq.ParquetFile(opening.path) as file:
+            metadata = file.metadata
+            sizes = [metadata.row_group(n).total_byte_size for n in range(file.num_row_groups)]
+    except DAMAGED:  # who reads it says so
+        return []
+    ends, size = [0], 0
+    for group, bytes_ in enumerate(sizes, start=1):
+        size += bytes_
+        if size >= PIECE_BYTES or group == len(sizes):
+            ends.append(group)
+            size = 0
+    return [*pairwise(ends)]
+
+
+def _chunks(
+    opening: Opening, file: pq.ParquetFile, names: list[str], groups: Iterable[int]
+) -> Iterator[RawRows]:
     wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
     are_distinct = names == file.schema_arrow.names  # equal names can only be told by place
     last = 0
     try:
-        for batch in file.iter_batches(columns=wanted if are_distinct else None):
+        for batch in file.iter_batches(
+            row_groups=[*groups], columns=wanted if are_distinct else None
+        ):
             numbers = np.arange(last + 1, last + batch.num_rows + 1)
             last += batch.num_rows
             if not are_distinct:

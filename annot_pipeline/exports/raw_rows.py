@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,11 @@ FOREIGN = {
 """First bytes of files that are not text in UTF-8: what they are, and what to do."""
 
 CHUNK_BYTES = 1 << 20
+PIECE_BYTES = 64 << 20
+"""Of an export, in its own bytes or as they lie in memory, for which one job is enough."""
+
+Piece: TypeAlias = tuple[int, int]
+"""Where a piece of an export starts, and where it ends: bytes, or row groups of Parquet."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +103,8 @@ class Opening:
         Columns that the mapping uses; None for all. Others need not be read.
     delimiter, quote, encoding, header, multilabel
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
+    piece
+        The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
     """
 
     path: Path
@@ -108,6 +115,7 @@ class Opening:
     encoding: str = "utf-8"
     header: tuple[str, ...] | None = None
     multilabel: str = "yes_no"
+    piece: Piece | None = None
 
     @property
     def gzipped(self) -> bool:

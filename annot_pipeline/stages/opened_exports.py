@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from annot_pipeline.config import ItemSource, Source
 from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
-from annot_pipeline.exports import READERS, Export, Opening
+from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.steps.read_records import columns_by_field, columns_of
 
 
-def open_export(source: Source | ItemSource, path: Path, name: str) -> Export:
-    """Open an export with the reader of its format."""
+def open_export(
+    source: Source | ItemSource, path: Path, name: str, piece: Piece | None = None
+) -> Export:
+    """Open an export, or a piece of it, with the reader of its format."""
+    return READERS[source.format](replace(_opening(source, path, name), piece=piece))
+
+
+def pieces_of(source: Source, path: Path, name: str) -> list[Piece]:
+    """Pieces that an export is read in side by side; none where one job reads it."""
+    if source.format not in PIECES or path.stat().st_size <= PIECE_BYTES:
+        return []
+    pieces = PIECES[source.format](_opening(source, path, name))
+    return pieces if len(pieces) > 1 else []
+
+
+def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
     options = source.options
-    return READERS[source.format](
-        Opening(
-            path,
-            name,
-            frozenset(columns_of(source)),
-            options.delimiter,
-            options.quote,
-            options.encoding,
-            options.columns,
-            options.multilabel,
-        )
+    return Opening(
+        path,
+        name,
+        frozenset(columns_of(source)),
+        options.delimiter,
+        options.quote,
+        options.encoding,
+        options.columns,
+        options.multilabel,
     )
 
 

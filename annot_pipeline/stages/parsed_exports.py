@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from annot_pipeline.config import CANONICAL_FIELDS, Source
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
+from annot_pipeline.exports import Piece
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.opened_exports import check_columns, open_export
-from annot_pipeline.steps.account_records import RowCounts
+from annot_pipeline.stages.opened_exports import check_columns, open_export, pieces_of
+from annot_pipeline.steps.account_records import RowCounts, row_hashes
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import read_json, replacing, write_json
-from annot_pipeline.storage.tables import write_table
+from annot_pipeline.storage.tables import read_groups, write_table
 
 CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 """Of reading: the readers', then that of making records."""
@@ -121,7 +125,11 @@ class Parsing:
         AnnotError
             The export cannot be read, or lacks a column that its mapping names.
         """
-        export = open_export(self.source, self.kept, self.name)
+        return self._noted(self.read(campaign, self.target))
+
+    def read(self, campaign: str, target: Path, piece: Piece | None = None) -> Parsed:
+        """Write the records of the export, or of a piece of it, somewhere; raises as `parse`."""
+        export = open_export(self.source, self.kept, self.name, piece)
         if export.has_header:
             where = f"sources.{self.place}.fields"
             check_columns(self.source, export.columns, self.name, where)
@@ -130,7 +138,7 @@ class Parsing:
             of_rows.counted(read_records(chunk, self.source, path=self.name, campaign=campaign))
             for chunk in export.chunks
         )
-        with replacing(self.target) as temporary:
+        with replacing(target) as temporary:
             written = write_table(temporary, _numbered(tables))
         counts = {
             "rows": export.n_rows,
@@ -139,9 +147,41 @@ class Parsing:
             "rows_with_records": of_rows.n,
             "row_hashes": of_rows.hashes,
         }
-        columns = None if export.has_header else export.columns
-        write_json(self.note, {"counted": counts, "columns": columns})
-        return Parsed(counts, columns)
+        return Parsed(counts, None if export.has_header else export.columns)
+
+    def join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
+        """Write the records of all pieces, the same as of `parse`, then the note."""
+        columns = [parsed.columns for _, parsed in pieces]
+        met = None if None in columns else [*dict.fromkeys(chain(*filter(None, columns)))]
+        if met == []:  # no row can be read: the reader says so, who now sees all of them
+            return self.parse(campaign)
+        hashes = 0
+
+        def tables() -> Iterator[pa.Table]:
+            nonlocal hashes
+            before = 0
+            for path, parsed in pieces:
+                for records in read_groups(path, plain=True) if parsed.counts["records"] else ():
+                    rows = pc.add(records["row"], before)
+                    hashes += row_hashes(rows)
+                    place = records.schema.get_field_index("row")
+                    yield records.set_column(place, "row", rows).drop_columns("record")
+                before += parsed.counts["rows"]
+
+        with replacing(self.target) as temporary:
+            write_table(temporary, _numbered(tables()))
+        counts: dict[str, Any] = {
+            name: sum(parsed.counts[name] for _, parsed in pieces)
+            for name in ("rows", "records", "rows_with_records")
+        }
+        ignored: Counter[str] = Counter()
+        for _, parsed in pieces:
+            ignored.update(parsed.counts["ignored"])
+        return self._noted(Parsed({**counts, "ignored": dict(ignored), "row_hashes": hashes}, met))
+
+    def _noted(self, parsed: Parsed) -> Parsed:
+        write_json(self.note, {"counted": parsed.counts, "columns": parsed.columns})
+        return parsed
 
 
 def parse_all(
@@ -154,7 +194,6 @@ def parse_all(
     AnnotError
         Of the first export that cannot be read.
     """
-    settings = context.campaign.settings
     context.store.records.mkdir(parents=True, exist_ok=True)
     parsings = [Parsing.of(context, export) for export in exports]
     known = {parsing.target: parsing.known() for parsing in parsings}
@@ -163,12 +202,43 @@ def parse_all(
         if known[parsing.target] is None:
             new.setdefault(parsing.target, parsing)
     if new:
-        found = context.engine.run(
-            [partial(parsing.parse, settings.campaign) for parsing in new.values()],
-            done=lambda n: context.progress(f"read {n:,} of {counted(len(new), 'export')}"),
-        )
-        known |= zip(new, found, strict=True)
+        known |= _parsed(context, new)
     return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new)
+
+
+def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Parsed]:
+    """What came of exports, by where their records lie; large ones are read in pieces."""
+    campaign, folder = context.campaign.settings.campaign, context.folder / "pieces"
+    pieces = {
+        target: [(folder / f"{target.stem}-{n}.parquet", piece) for n, piece in enumerate(found)]
+        for target, parsing in new.items()
+        if (found := pieces_of(parsing.source, parsing.kept, parsing.name))
+    }
+    if pieces:
+        folder.mkdir()
+    jobs: dict[Path, list[Callable[[], Parsed]]] = {
+        target: [partial(parsing.read, campaign, at, piece) for at, piece in pieces.get(target, ())]
+        or [partial(parsing.parse, campaign)]
+        for target, parsing in new.items()
+    }
+    n_jobs, of = sum(map(len, jobs.values())), counted(len(new), "export")
+    if pieces:
+        of = f"{counted(n_jobs, 'piece')} of {of}"
+    made = iter(
+        context.engine.run(
+            [*chain(*jobs.values())], done=lambda n: context.progress(f"read {n:,} of {of}")
+        )
+    )
+    read = {target: [next(made) for _ in jobs[target]] for target in jobs}
+    joins = [
+        partial(
+            new[target].join, campaign, [*zip([at for at, _ in places], read[target], strict=True)]
+        )
+        for target, places in pieces.items()
+    ]
+    joined = dict(zip(pieces, context.engine.run(joins), strict=True))
+    shutil.rmtree(folder, ignore_errors=True)
+    return {target: parts[0] for target, parts in read.items()} | joined
 
 
 def _numbered(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
@@ -179,7 +249,7 @@ def _numbered(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
 
     def batches() -> Iterator[pa.RecordBatch]:
         n = 0
-        for table in itertools.chain([] if first is None else [first], tables):
+        for table in chain([] if first is None else [first], tables):
             numbers = pa.array(np.arange(n, n + table.num_rows))
             n += table.num_rows
             yield from table.add_column(0, "record", numbers).cast(schema).to_batches()

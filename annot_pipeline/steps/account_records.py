@@ -119,5 +119,10 @@ class RowCounts:
         """The same records, counted; no other call is given records of their rows."""
         rows = records["row"]
         self.n += pc.count_distinct(rows).as_py()
-        self.hashes += int(_hashes(rows).sum())
+        self.hashes += row_hashes(rows)
         return records
+
+
+def row_hashes(rows: pa.ChunkedArray) -> int:
+    """Hashes of the numbers of rows, added up."""
+    return int(_hashes(rows).sum())
