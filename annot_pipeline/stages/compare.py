@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import bisect
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.parts import input_parts
 from annot_pipeline.storage.keys import fingerprint, same_names
+from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.tables import StoredTable
 
@@ -17,9 +21,11 @@ COMPARED = {
     "prevalence_changes": ("prevalence", "prevalence"),
     "label_changes": ("labels", "labels"),
     "judge_changes": ("judges", "judges"),
-    "vanished_judgments": ("lineage", "judgments"),
 }
 """Queries, with the table of the build and that of the release which each compares."""
+
+VANISHED = "vanished_judgments"
+"""What is asked task by task: of all judgments at once it would hold every id."""
 
 
 def compare_releases(context: StageContext) -> Made:
@@ -34,6 +40,7 @@ def compare_releases(context: StageContext) -> Made:
         )
         for changed, (made, released) in COMPARED.items()
     }
+    changes[VANISHED] = _vanished(context, release)
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
     facts = {
@@ -43,9 +50,35 @@ def compare_releases(context: StageContext) -> Made:
         "prevalence_shifts": shifts,
         "label_changes": changes["label_changes"].to_pylist(),
         "judge_changes": changes["judge_changes"].to_pylist(),
-        "vanished_judgments": changes["vanished_judgments"].to_pylist(),
+        VANISHED: changes[VANISHED].to_pylist(),
     }
     return Made(changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}, facts)
+
+
+def _vanished(context: StageContext, release: Release | None) -> pa.Table:
+    """Judgments of the newest release that no export holds any more."""
+    released = _released(release, "judgments")
+
+    def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
+        inputs = {"lineage": lineage, "released": released}
+        of = Tasks.of(tasks, none=False)
+        query = f"audit/{VANISHED}"
+        with context.queries.run(query, inputs, tasks=of, of=("released",)) as rows:
+            return rows.read_all()
+
+    nothing = GOLD["lineage"].empty()
+    if release is None:
+        return asked(nothing, ())
+    parts = [of for of in input_parts(context, "lineage") if of.tasks]
+    starts = [of.tasks[0] for of in parts]
+    tables = [asked(nothing, ())]
+    gone = context.queries.table("audit/released_tasks", {"released": released})
+    for task in gone["task"].to_pylist():
+        n = bisect.bisect_right(starts, task) - 1
+        if n < 0 or task > parts[n].tasks[-1]:  # in no part: all of it has vanished
+            tables.append(asked(nothing, [task]))
+    tables += [asked(of.files["lineage"], of.tasks) for of in parts]
+    return pa.concat_tables(tables).sort_by("task")
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:

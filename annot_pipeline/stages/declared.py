@@ -380,8 +380,8 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "compare_releases",
         "Holds what judges said, and what came of it, against the newest release.",
-        inputs={made: () for made, _ in compare.COMPARED.values()},
-        outputs=tuple(compare.COMPARED),
+        inputs={made: () for made, _ in compare.COMPARED.values()} | {"lineage": ()},
+        outputs=(*compare.COMPARED, compare.VANISHED),
         settings=(),
         code_version="2",
         work=compare.compare_releases,
