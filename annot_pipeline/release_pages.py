@@ -19,12 +19,13 @@ from annot_pipeline.report.release_figures import drawn_judges
 from annot_pipeline.report.report import (
     COMPARED,
     COUNTED,
+    DRAWN,
+    INTERNAL,
     MOST_CHANGES,
     MOST_ITEMS,
     QUERIED,
     report_html,
 )
-from annot_pipeline.report.report import INTERNAL as DRAWN
 from annot_pipeline.report.report import TABLES as REPORTED
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import stored_table
@@ -76,18 +77,29 @@ def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[
     read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
     read |= {name: _counted(there[name], columns) for name, columns in COUNTED.items()}
     inputs = {name: there[name] for name in ("labels", "items", "scores")}
-    return read | {
-        name: queries.table(f"report/{name}", inputs, told) for name, told in QUERIED.items()
-    }
+    return read | told_by_queries(QUERIED, inputs, queries)
 
 
 def drawn_tables(
     made: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
 ) -> dict[str, pa.Table]:
     """What the report draws of the store's tables."""
-    read = {name: read_table(made[name], columns) for name, columns in DRAWN.items()}
-    pairs, of = {"control_pairs": made["control_pairs"]}, {"judges": drawn_judges(gold["judges"])}
-    return read | {"control_differences": queries.table("report/control_differences", pairs, of)}
+    found = {name: read_table(made[name], columns) for name, columns in INTERNAL.items()}
+    inputs = {name: made[name] for name in ("comparisons", "control_pairs", "segment_ranks")}
+    asked = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
+    return found | told_by_queries(asked, inputs, queries)
+
+
+def told_by_queries(
+    asked: Mapping[str, Mapping[str, Any]],
+    inputs: Mapping[str, StoredTable | pa.Table],
+    queries: Queries,
+) -> dict[str, pa.Table]:
+    """What queries of the report give, with their parameters; each may read those before it."""
+    found: dict[str, pa.Table] = {}
+    for name, told in asked.items():
+        found[name] = queries.table(f"report/{name}", {**inputs, **found}, told)
+    return found
 
 
 def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:

@@ -7,7 +7,8 @@ Used by the report and by Dagster's asset pages. What does not belong here: how 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -33,50 +34,30 @@ MOST_TRIED = 20
 Row = Mapping[str, Any]
 
 
-def segment_figures(segment_ranks: pa.Table, comparisons: pa.Table) -> list[Drawn]:
+def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     """One segment's graph of each task: with contradictions, if any of a good size has them.
 
     The graph is the one pooled over judges, whose parts are ranked apart.
 
     Parameters
     ----------
-    segment_ranks
-        ``task``, ``segment``, ``item``, ``system``, ``in_contradiction``, ``component``,
-        ``n_comparisons``.
+    outputs
+        Of segments that are tried in turn, as ``sql/report/drawn_segments`` gives them.
     comparisons
-        As `steps.comparing.comparisons` has them.
+        Theirs, as ``sql/report/drawn_comparisons`` gives them.
     """
     drawn = []
-    kept = comparisons.filter(comparisons["kept"])
-    for task, ranks in first_tasks(segment_ranks):
-        rows = kept.filter(pc.equal(kept["task"].cast(TEXT), task))
-        of = rows["segment"].cast(TEXT)
-        if of.null_count == rows.num_rows:  # a task without segments is one, of its own name
-            of = pc.fill_null(of, task)
-        for segment in _worth_drawing(ranks)[:MOST_TRIED]:
-            outputs = ranks.filter(pc.equal(ranks["segment"].cast(TEXT), segment)).to_pylist()
-            svg = _graph_svg(outputs, rows.filter(pc.equal(of, segment)), segment)
+    for task, of_task in groupby(outputs.to_pylist(), itemgetter("task")):
+        for segment, of in groupby(of_task, itemgetter("segment")):
+            of_segment = pc.and_(
+                pc.equal(comparisons["task"].cast(TEXT), task),
+                pc.equal(comparisons["segment"].cast(TEXT), segment),
+            )
+            svg = _graph_svg(list(of), comparisons.filter(of_segment), segment)
             if svg:
                 drawn.append(Drawn(f"A segment's graph, {task}", svg))
                 break
     return drawn
-
-
-def _worth_drawing(ranks: pa.Table) -> list[str]:
-    """Segments of a good size, first with a contradiction that does not hold all outputs."""
-    counted = pa.TableGroupBy(
-        ranks.select(["segment", "item", "in_contradiction"]).set_column(
-            2, "contradicts", ranks["in_contradiction"].cast(pa.int64())
-        ),
-        "segment",
-    ).aggregate([("item", "count"), ("contradicts", "sum")])
-    rows = [
-        (0 < row["contradicts_sum"] < row["item_count"], row["item_count"], row["segment"])
-        for row in counted.to_pylist()
-        if FEWEST <= row["item_count"] <= MOST
-    ]
-    rows.sort(key=lambda row: (not row[0], -row[1], row[2]))
-    return [row[2] for row in rows]
 
 
 def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> str | None:
@@ -114,10 +95,18 @@ def _twins(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
             yield a, b, 0
 
 
-def win_figures(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
-    """How often each system was preferred to each other, in the order of the ranking."""
+def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
+    """How often each system was preferred to each other, in the order of the ranking.
+
+    Parameters
+    ----------
+    outcomes
+        As ``sql/report/wins`` counts them.
+    rankings
+        ``system_rankings``.
+    """
     drawn = []
-    for task, rows in first_tasks(comparisons.filter(comparisons["kept"])):
+    for task, rows in first_tasks(outcomes.filter(outcomes["kept"])):
         named = rows.filter(pc.and_(rows["system_a"].is_valid(), rows["system_b"].is_valid()))
         ranked = [row for part in best_ranking(rankings, task) for row in part]
         if not named.num_rows or not ranked:
@@ -127,13 +116,13 @@ def win_figures(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
         a, b = index(named["system_a"]), index(named["system_b"])
         known = np.array([place.get(name, -1) for name in (*a.names, *b.names)])
         first, second = known[a.codes], known[len(a.names) + b.codes]
-        outcome = named["outcome"].to_numpy()
+        outcome, n = (named[column].to_numpy() for column in ("outcome", "n"))
         wins, ties = np.zeros((2, len(order), len(order)))
         for of, to, what in ((first, second, 1), (second, first, -1)):
             which = (outcome == what) & (of >= 0) & (to >= 0) & (of != to)
-            np.add.at(wins, (of[which], to[which]), 1)
+            np.add.at(wins, (of[which], to[which]), n[which])
             tied = (outcome == 0) & (of >= 0) & (to >= 0) & (of != to)
-            np.add.at(ties, (of[tied], to[tied]), 1)
+            np.add.at(ties, (of[tied], to[tied]), n[tied])
         more = f", the first {len(order)}" if len(ranked) > len(order) else ""
         drawn.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
     return drawn

@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.contracts import CERTAINTY_BOUNDS
+from annot_pipeline.report.comparison_figures import FEWEST, MOST, MOST_TRIED
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.page import STYLE, Part, page
 from annot_pipeline.report.release_figures import MOST_TASKS
@@ -67,9 +68,6 @@ TABLES: dict[str, tuple[str, ...] | None] = {
     "judges": None,
     "label_calibration": None,
     "prevalence": None,
-    "segment_ranks": (
-        "task", "segment", "item", "system", "in_contradiction", "component", "n_comparisons",
-    ),
     "set_aside": None,
     "system_comparisons": None,
     "system_rankings": None,
@@ -80,6 +78,7 @@ COUNTED: dict[str, tuple[str, ...]] = {
     "judgments": ("task", "fate"),
     "labels": ("task", "n_judgments"),
     "scores": ("task", "n_judgments"),
+    "segment_ranks": ("task",),
 }
 """Gold tables of which they show how many rows (``n``) have the same values of some columns."""
 
@@ -92,13 +91,20 @@ QUERIED: dict[str, dict[str, Any]] = {
 """What they show of gold tables with a row an item: queries of ``sql/report``, and parameters."""
 
 INTERNAL: dict[str, tuple[str, ...] | None] = {
-    "comparisons": (
-        "task", "kept", "segment", "item_a", "item_b", "system_a", "system_b", "outcome",
-    ),
     "comparison_times": None,
     "segment_contradictions": None,
-}  # fmt: skip
+}
 """Tables of the store from which the report draws, with the columns that it needs (None: all)."""
+
+DRAWN: dict[str, dict[str, Any]] = {
+    "wins": {},
+    "drawn_segments": {
+        "most_tasks": MOST_TASKS, "fewest": FEWEST, "most": MOST, "most_tried": MOST_TRIED
+    },
+    "drawn_comparisons": {},
+}  # fmt: skip
+"""What it draws of the store's tables with a row a comparison or an output: queries of
+``sql/report``, each of which may read what those before it gave, and parameters."""
 
 COMPARED: dict[str, tuple[str, ...]] = {
     "judges": ("task", "judge", "verdict", "dropped", "p_value"),
@@ -124,7 +130,7 @@ def report_html(
     tables
         Those of ``TABLES``, ``COUNTED`` and ``QUERIED``.
     internal
-        Those of ``INTERNAL``, and ``control_differences`` of `drawn_judges`.
+        Those of ``INTERNAL`` and ``DRAWN``, and ``control_differences`` of `drawn_judges`.
     traces
         Of the contested items, as annot trace gives them.
     previous, previous_manifest

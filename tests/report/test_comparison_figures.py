@@ -10,16 +10,20 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import SEGMENT_RANKS, SYSTEM_RANKINGS, TEXT
+from annot_pipeline.release_pages import told_by_queries
 from annot_pipeline.report.comparison_figures import (
     effort_figures,
     segment_figures,
     time_figures,
     win_figures,
 )
+from annot_pipeline.report.release_figures import Drawn
+from annot_pipeline.report.report import DRAWN
 from annot_pipeline.steps.comparing.comparisons import COMPARISONS, NAME, comparison_table
 from annot_pipeline.steps.comparing.rank_segments import rank_segments
 from annot_pipeline.steps.comparing.time_comparisons import COMPARISON_TIMES
 from tests.report.figure_reader import Figure
+from tests.report.report_pages import QUERIES
 
 PLAIN = pa.schema([f.with_type(TEXT) if f.type == NAME else f for f in COMPARISONS])
 CHAIN = [("s", "a", "b", 1), ("s", "b", "c", 1), ("s", "c", "d", 1)]
@@ -73,8 +77,20 @@ def scores(systems, *, parts=None) -> pa.Table:
     return pa.Table.from_pylist(rows, SYSTEM_RANKINGS.schema)
 
 
+def segments(ranks: pa.Table, comparisons: pa.Table) -> list[Drawn]:
+    """Graphs of segments, by what the report asks of these tables."""
+    inputs = {"segment_ranks": ranks, "comparisons": comparisons}
+    found = told_by_queries(DRAWN, inputs, QUERIES)
+    return segment_figures(found["drawn_segments"], found["drawn_comparisons"])
+
+
+def wins(comparisons: pa.Table, rankings: pa.Table) -> list[Drawn]:
+    """Shares of wins, by what the report counts of comparisons."""
+    return win_figures(QUERIES.table("report/wins", {"comparisons": comparisons}), rankings)
+
+
 def graph(comparisons: pa.Table, **more) -> Figure:
-    (drawn,) = segment_figures(ranked(comparisons, **more), comparisons)
+    (drawn,) = segments(ranked(comparisons, **more), comparisons)
     assert drawn.title == "A segment's graph, t"
     return Figure(drawn.svg)
 
@@ -102,7 +118,7 @@ def test_judges_are_pooled_and_those_dropped_do_not_count():
     pooled = [("s", "a", "b", 1), ("s", "a", "b", 1), ("s", "a", "b", -1), *CHAIN[1:]]
     dropped = compared([("s", "d", "a", 1)] * 5, kept=False)
     both = pa.concat_tables([compared(pooled), dropped], promote_options="permissive")
-    figure = Figure(segment_figures(ranked(compared(pooled)), both)[0].svg)
+    figure = Figure(segments(ranked(compared(pooled)), both)[0].svg)
     assert list(said(figure)) == ["a", "b", "c", "d"]
     assert "a is better than b" in figure.tips(), "no number, for pairs are pooled"
 
@@ -135,7 +151,7 @@ def test_outputs_equal_but_for_case_are_one_vertex():
 def test_a_graph_that_the_tables_do_not_tell_is_not_drawn():
     texts = [("s", "a", "ja"), ("s", "b", "JA")]  # a over b was asked, but is a tie by text
     unclear = compared([*CHAIN, ("s", "d", "e", 1)])
-    assert segment_figures(ranked(unclear, texts=texts), unclear) == []
+    assert segments(ranked(unclear, texts=texts), unclear) == []
     more = compared([*CHAIN, ("s", "d", "e", 1), *(("r", *row[1:]) for row in CHAIN)])
     assert graph(more, texts=texts).words("title") == ["r"]
 
@@ -152,7 +168,7 @@ def test_too_few_or_too_many_outputs_have_no_figure():
     names = [f"s{n:02}" for n in range(11)]
     many = compared([("s", x, y, 1) for x, y in pairwise(names)])
     for rows in (few, many):
-        assert segment_figures(ranked(rows), rows) == []
+        assert segments(ranked(rows), rows) == []
 
 
 # --- wins ------------------------------------------------------------------------------------
@@ -161,7 +177,7 @@ def test_too_few_or_too_many_outputs_have_no_figure():
 def test_wins_are_counted_in_the_order_of_the_ranking():
     rows = compared([("1", "a", "b", -1), ("2", "a", "b", 1), ("3", "a", "b", -1),
                      ("4", "b", "a", 0), ("5", "a", "c", 1)])  # fmt: skip
-    (drawn,) = win_figures(rows, scores(["b", "a", "c"]))
+    (drawn,) = wins(rows, scores(["b", "a", "c"]))
     assert drawn.title == "Share of wins, t"
     figure = Figure(drawn.svg)
     assert figure.words("row") == ["b", "a", "c"]
@@ -172,21 +188,21 @@ def test_wins_are_counted_in_the_order_of_the_ranking():
 
 def test_wins_follow_the_parts_of_the_ranking():
     rows = compared([("1", "a", "d", 1), ("2", "b", "c", 1)])
-    (drawn,) = win_figures(rows, scores([], parts=[["d", "a"], ["c", "b"]]))
+    (drawn,) = wins(rows, scores([], parts=[["d", "a"], ["c", "b"]]))
     assert Figure(drawn.svg).words("row") == ["d", "a", "c", "b"]
 
 
 def test_of_many_systems_the_first_hundred_are_counted():
     systems = [f"s{n:03}" for n in range(130)]
     rows = compared([("1", "s000", "s001", 1), ("1", "s000", "s129", 1)])
-    (drawn,) = win_figures(rows, scores(systems))
+    (drawn,) = wins(rows, scores(systems))
     assert drawn.title == "Share of wins, t, the first 100"
     assert not any("s129" in tip for tip in Figure(drawn.svg).tips())
     assert "of 100 systems are drawn" in drawn.svg
 
 
 def test_wins_of_judges_kept_only():
-    assert win_figures(compared(CHAIN, kept=False), scores("abcd")) == []
+    assert wins(compared(CHAIN, kept=False), scores("abcd")) == []
 
 
 # --- effort and time -------------------------------------------------------------------------
@@ -233,7 +249,7 @@ HOSTILE = ["<script>x</script>", "$\\frac{1}{0}$ & co", "\u202eevil", "w" * 300]
 def test_names_may_hold_anything(names):
     rows = compared([(names[0], names[n], names[n + 1], 1) for n in range(3)], task=names[0])
     table = scores(names).set_column(0, "task", pa.array([names[0]] * 4))
-    for drawn in (*segment_figures(ranked(rows), rows), *win_figures(rows, table)):
+    for drawn in (*segments(ranked(rows), rows), *wins(rows, table)):
         assert "<script>" not in drawn.svg
         figure = Figure(drawn.svg)
         width = float(figure.root.attrib["width"])
@@ -245,14 +261,14 @@ def test_the_same_bytes_whatever_the_order_of_rows():
     one, other = compared(rows), compared(rows[::-1])
     shuffled = other.take(pa.array(np.random.default_rng(1).permutation(len(rows))))
     table = scores("abcdxy")
-    for draw in (lambda t: segment_figures(ranked(t), t), lambda t: win_figures(t, table)):
+    for draw in (lambda t: segments(ranked(t), t), lambda t: wins(t, table)):
         assert draw(one) == draw(other) == draw(shuffled)
 
 
 def test_nothing_is_drawn_of_nothing():
     none = COMPARISONS.empty_table()
-    assert segment_figures(SEGMENT_RANKS.empty(), none) == []
-    assert win_figures(none, scores("ab")) == []
-    assert win_figures(compared(CHAIN), SYSTEM_RANKINGS.empty()) == []
+    assert segments(SEGMENT_RANKS.empty(), none) == []
+    assert wins(none, scores("ab")) == []
+    assert wins(compared(CHAIN), SYSTEM_RANKINGS.empty()) == []
     assert effort_figures({}) == []
     assert time_figures(COMPARISON_TIMES.empty_table()) == []

@@ -57,10 +57,10 @@ def rankings(contents: Contents) -> str:
             count_tasks(tables["system_comparisons"]),
         )),
         part("Comparisons of systems", figures(
-            win_figures(internal["comparisons"], found), count_tasks(internal["comparisons"])
+            win_figures(internal["wins"], found), count_tasks(internal["wins"])
         )),
         part("Comparisons of outputs", figures([
-            *segment_figures(tables["segment_ranks"], internal["comparisons"]),
+            *segment_figures(internal["drawn_segments"], internal["drawn_comparisons"]),
             *effort_figures(contents.facts["adequacy"]),
             *time_figures(internal["comparison_times"]),
         ], count_tasks(tables["segment_ranks"]))),
