@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import dagster as dg
@@ -14,29 +15,45 @@ from annot_pipeline.report.comparison_figures import effort_figures, time_figure
 from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.markdown import escape
 from annot_pipeline.report.release_figures import (
+    MOST_TASKS,
     Drawn,
     comparison_figures,
     confusion_figures,
     difference_figures,
+    drawn_judges,
     judge_figures,
     prevalence_figures,
     ranking_figures,
     score_figures,
 )
-from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import StoredTable, read_table
 
-Read = Callable[[str], pa.Table]
-"""Reads a table that the build has made so far."""
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables that a build has made so far."""
+
+    build: Build
+
+    def __call__(self, name: str) -> pa.Table:
+        """Read one."""
+        return read_table(self._stored(name))
+
+    def ask(self, query: str, *names: str, **told: Any) -> pa.Table:
+        """What a query of the report gives over some, of which one may have a row a judgment."""
+        campaign = self.build.campaign
+        queries = Queries(campaign.settings.resources, campaign.spill)
+        return queries.table(f"report/{query}", {n: self._stored(n) for n in names}, told)
+
+    def _stored(self, name: str) -> StoredTable:
+        return self.build.store.recorded(self.build.run, MAKER[name].name).tables[name]
 
 
 def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
     """The figures of one table of a stage, by title: Markdown with the image inside."""
-
-    def read(name: str) -> pa.Table:
-        return read_table(build.store.recorded(build.run, MAKER[name].name).tables[name])
-
     images = {}
-    for figure in FIGURES[table](read, run.result.facts) if table in FIGURES else ():
+    for figure in FIGURES[table](Tables(build), run.result.facts) if table in FIGURES else ():
         image = base64.b64encode(figure.svg.encode()).decode()
         images[figure.title] = dg.MetadataValue.md(
             f"![{escape(figure.title)}](data:image/svg+xml;base64,{image})"
@@ -44,19 +61,27 @@ def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
     return images
 
 
-FIGURES: dict[str, Callable[[Read, Mapping[str, Any]], list[Drawn]]] = {
+def _differences(read: Tables) -> list[Drawn]:
+    tests = read("judge_tests")
+    pairs = read.ask("control_differences", "control_pairs", judges=drawn_judges(tests))
+    return difference_figures(tests, pairs)
+
+
+FIGURES: dict[str, Callable[[Tables, Mapping[str, Any]], list[Drawn]]] = {
     "label_fits": lambda read, _: [
         Drawn("convergence", convergence_svg(fits))
         for fits in [read("label_fits").to_pylist()]
         if fits
     ],
     "judges": lambda read, facts: judge_figures(read("judges"), facts["alpha"]),
-    "judge_tests": lambda read, _: difference_figures(read("judge_tests"), read("control_pairs")),
+    "judge_tests": lambda read, _: _differences(read),
     "judge_confusion": lambda read, _: confusion_figures(
         read("judge_confusion"), read("judge_figures"), read("prevalence")
     ),
     "prevalence": lambda read, _: prevalence_figures(read("prevalence")),
-    "scores": lambda read, _: score_figures(read("scores")),
+    "scores": lambda read, _: score_figures(
+        read.ask("drawn_scores", "scores", most_tasks=MOST_TASKS)
+    ),
     "segment_ranks": lambda _, facts: effort_figures(facts["adequacy"]),
     "comparison_times": lambda read, _: time_figures(read("comparison_times")),
     "system_rankings": lambda read, _: ranking_figures(read("system_rankings")),
