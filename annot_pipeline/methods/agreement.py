@@ -30,11 +30,13 @@ from annot_pipeline.methods.bootstrap import (
 from annot_pipeline.methods.krippendorff import (
     RatingTable,
     nominal_alpha,
+    nominal_within,
     ordinal_alpha,
+    ordinal_within,
     pairable,
 )
 from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.label_pairs import judge_pair_means
+from annot_pipeline.methods.label_pairs import JudgePairMeans, judge_pair_means
 from annot_pipeline.methods.rating_counts import Overlap, RatingCounts, n_distinct
 from annot_pipeline.methods.rating_pairs import Partners
 
@@ -163,56 +165,155 @@ def nominal_agreement(
         n_judges,
         n_labels,
     )
-    kept, units = pairable(codes.items, n_units=n_items)
-    m = int(units.max()) + 1 if units.size else 0
-    cells = RatingCounts.of(units, codes.judges[kept], codes.labels[kept], m, n_judges, n_labels)
-    table = RatingTable.of(units, codes.labels[kept], n_units=m, n_codes=n_labels)
-    pairs, agreeing = cells.inter_judge_pairs()
-    resamples = ItemResamples.draw(m, rounds, rng)
-    by_unit = replicate_counts(
-        partial(_unit_statistics, table, pairs, agreeing, ordinal),
+    units, cells = ItemAgreement.of(codes)
+    resamples = ItemResamples.draw(units.n_items, rounds, rng)
+    by_item = replicate_counts(
+        partial(_statistics_of_units, units, ordinal),
         resamples,
-        floats_per_round=5 * (m + n_labels),
+        floats_per_round=units.floats_per_round,
     )
     partners = Partners.of(cells.items, cells.judges)
     affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
     by_pair = judge_pair_means(
-        cells, partners, resamples if affordable else ItemResamples.draw(m, 0, rng)
+        cells, partners, resamples if affordable else ItemResamples.draw(units.n_items, 0, rng)
     )
-
-    labelled = Overlap(m, n_distinct(cells.judges))
-    shared = Overlap(int((pairs > 0).sum()), n_distinct(cells.judges[(pairs > 0)[cells.items]]))
-    return NominalAgreement(
-        percent_agreement=_statistic(by_pair.percent_agreement, shared),
-        pooled_percent_agreement=_statistic(by_unit[0], shared),
-        cohen_kappa=_statistic(by_pair.cohen_kappa, shared),
-        fleiss_kappa=_statistic(by_unit[1], labelled),
-        alpha_nominal=_statistic(by_unit[2], labelled),
-        alpha_ordinal=_statistic(by_unit[3], labelled),
-        n_judge_pairs=by_pair.n_pairs,
-        n_undefined_judge_pairs=by_pair.n_undefined,
-        n_label_pairs=int(pairs.sum()),
+    shared = units.pairs > 0
+    return agreement_of(
+        by_item,
+        by_pair,
+        labelled=Overlap(units.n_items, n_distinct(cells.judges)),
+        shared=Overlap(int(shared.sum()), n_distinct(cells.judges[shared[cells.items]])),
+        n_label_pairs=int(units.pairs.sum()),
         rounds=rounds,
     )
 
 
-def _unit_statistics(
-    table: RatingTable, pairs: Codes, agreeing: Codes, has_order: bool, times: Counts
-) -> Floats:
-    """Pooled agreement, Fleiss' kappa, nominal and ordinal alpha: ``(4, n_rounds)``."""
-    weights, counts = times.astype(np.float64), table.code_counts(times)
+@dataclass(frozen=True)
+class ItemAgreement:
+    """What items with two or more labels add to statistics of all of them.
+
+    Parameters
+    ----------
+    table
+        Their labels.
+    pairs, agreeing
+        ``(n_items,)`` pairs of labels by distinct judges, and those of them that agree.
+    """
+
+    table: RatingTable
+    pairs: Codes
+    agreeing: Codes
+
+    @classmethod
+    def of(cls, codes: LabelCodes) -> tuple[ItemAgreement, RatingCounts]:
+        """Count labels in long form; what pairs of judges are compared on comes along."""
+        kept, units = pairable(codes.items, n_units=codes.n_items)
+        m, judges, labels = _n(units), codes.judges[kept], codes.labels[kept]
+        cells = RatingCounts.of(units, judges, labels, m, codes.n_judges, codes.n_labels)
+        table = RatingTable.of(units, labels, n_units=m, n_codes=codes.n_labels)
+        return cls(table, *cells.inter_judge_pairs()), cells
+
+    @property
+    def n_items(self) -> int:
+        """With two or more labels."""
+        return self.pairs.size
+
+    @property
+    def floats_per_round(self) -> int:
+        """Work arrays of one resample."""
+        return 5 * int(sum(self.table.by_unit.shape))
+
+    def sums(self, times: Counts) -> Floats:
+        """Sums over items that are drawn ``(n_items, n_rounds)``: ``(5 + n_labels, n_rounds)``.
+
+        Items, pairs of labels, those that agree, shares of an item's pairs that agree,
+        disagreement as nominal alpha has it; then labels, by code.
+        """
+        table, weights = self.table, times.astype(np.float64)
+        return np.stack(
+            [
+                weights.sum(axis=0),
+                weighted(self.pairs, weights),
+                weighted(self.agreeing, weights),
+                weighted(table.agreeing / (table.n * (table.n - 1)), weights),
+                nominal_within(table, weights),
+                *table.code_counts(times),
+            ]
+        )
+
+    def ordinal_sum(self, times: Counts, sums: Floats) -> Floats:
+        """Disagreement as ordinal alpha has it, ``(n_rounds,)``; ``sums`` are of all items."""
+        return ordinal_within(self.table, times.astype(np.float64), sums[_BEFORE_CODES:])
+
+
+_BEFORE_CODES = 5
+"""Rows of `ItemAgreement.sums` before those by code."""
+
+
+def statistics_of_sums(sums: Floats, ordinal_sum: Floats | None) -> Floats:
+    """Pooled agreement, Fleiss' kappa, nominal and ordinal alpha: ``(4, n_rounds)``.
+
+    Parameters
+    ----------
+    sums, ordinal_sum
+        As `ItemAgreement` gives them, over all items; None where codes have no order.
+    """
+    (n_items, pairs, agreeing, shares, within), counts = np.split(sums, [_BEFORE_CODES])
     with np.errstate(invalid="ignore", divide="ignore"):
-        pooled = weighted(agreeing, weights) / weighted(pairs, weights)
-        observed = weighted(table.agreeing / (table.n * (table.n - 1)), weights)
-        observed /= weights.sum(axis=0)
         n = counts.sum(axis=0)
         unlike = (n * n - (counts**2).sum(axis=0)) / (n * n)  # 1 - Pr(e)
-        fleiss = 1 - (1 - observed) / unlike  # with one label only both are 0 exactly: NaN
-        nominal = nominal_alpha(table, weights, counts)
+        # with one label only both are 0 exactly: NaN
+        fleiss = 1 - (1 - shares / n_items) / unlike
+        nominal = nominal_alpha(within, counts)
         ordinal = np.full_like(n, np.nan)
-        if has_order:
-            ordinal = ordinal_alpha(table, weights, counts)
-    return np.stack([pooled, fleiss, nominal, ordinal])
+        if ordinal_sum is not None:
+            ordinal = ordinal_alpha(ordinal_sum, counts)
+        return np.stack([agreeing / pairs, fleiss, nominal, ordinal])
+
+
+def agreement_of(
+    by_item: Floats,
+    by_pair: JudgePairMeans,
+    *,
+    labelled: Overlap,
+    shared: Overlap,
+    n_label_pairs: int,
+    rounds: int,
+) -> NominalAgreement:
+    """Statistics with their intervals.
+
+    Parameters
+    ----------
+    by_item
+        As `statistics_of_sums` gives them, of the data and of resamples.
+    by_pair
+        Means over pairs of judges.
+    labelled, shared
+        Items with two or more labels, and those with labels by two or more judges.
+    n_label_pairs, rounds
+        As in `NominalAgreement`.
+    """
+    return NominalAgreement(
+        percent_agreement=_statistic(by_pair.percent_agreement, shared),
+        pooled_percent_agreement=_statistic(by_item[0], shared),
+        cohen_kappa=_statistic(by_pair.cohen_kappa, shared),
+        fleiss_kappa=_statistic(by_item[1], labelled),
+        alpha_nominal=_statistic(by_item[2], labelled),
+        alpha_ordinal=_statistic(by_item[3], labelled),
+        n_judge_pairs=by_pair.n_pairs,
+        n_undefined_judge_pairs=by_pair.n_undefined,
+        n_label_pairs=n_label_pairs,
+        rounds=rounds,
+    )
+
+
+def _statistics_of_units(units: ItemAgreement, has_order: bool, times: Counts) -> Floats:
+    sums = units.sums(times)
+    return statistics_of_sums(sums, units.ordinal_sum(times, sums) if has_order else None)
+
+
+def _n(units: Codes) -> int:
+    return int(units.max(initial=-1)) + 1
 
 
 def _statistic(replicates: Floats, of: Overlap) -> AgreementStatistic:

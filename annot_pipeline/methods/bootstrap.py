@@ -11,7 +11,7 @@ interval). Rounds in which a statistic is undefined are left out of its interval
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,11 +69,14 @@ class ItemResamples:
         Number of resamples.
     seed
         Entropy of the resamples, drawn from the caller's generator.
+    sizes
+        ``(rounds,)`` items in each draw, where it is not all.
     """
 
     n_items: int
     rounds: int
-    seed: tuple[int, int]
+    seed: tuple[int, ...]
+    sizes: npt.NDArray[np.int64] | None = None
 
     @classmethod
     def draw(cls, n_items: int, rounds: int, rng: Rng) -> ItemResamples:
@@ -89,6 +92,19 @@ class ItemResamples:
         first, second = np.random.default_rng(rng).integers(2**63, size=2)
         return cls(n_items, rounds, (int(first), int(second)))
 
+    def split(self, n_items: Sequence[int]) -> list[ItemResamples]:
+        """Resamples that are drawn block by block of items, ``n_items`` each.
+
+        How many of a draw fall on each block is drawn first (multinomial), then which: together
+        they are resamples of all items, but others than those that are drawn at once.
+        """
+        shares = np.asarray(n_items) / max(self.n_items, 1)
+        sizes = np.random.default_rng(self.seed).multinomial(self.n_items, shares, self.rounds)
+        return [
+            ItemResamples(n, self.rounds, (*self.seed, block), sizes[:, block])
+            for block, n in enumerate(n_items)
+        ]
+
     def counts(self, width: int) -> Iterator[Counts]:
         """Yield how often each item was drawn, ``(n_items, up to width)``.
 
@@ -103,7 +119,7 @@ class ItemResamples:
         kept = self._kept
         for start in range(0, self.rounds, width):
             stop = min(start + width, self.rounds)
-            drawn = self._draw(rng, stop - start) if kept is None else kept[start:stop]
+            drawn = self._draw(rng, start, stop) if kept is None else kept[start:stop]
             yield np.ascontiguousarray(drawn.T)
 
     def chunks(self, width: int) -> Iterator[Floats]:
@@ -116,19 +132,20 @@ class ItemResamples:
         """All rounds, ``(rounds, n_items)``, for who reads them again; None if they are many."""
         if self.rounds * self.n_items > _MOST_KEPT:
             return None
-        return self._draw(np.random.default_rng(self.seed), self.rounds)
+        return self._draw(np.random.default_rng(self.seed), 0, self.rounds)
 
-    def _draw(self, rng: np.random.Generator, rounds: int) -> Counts:
-        """Draw the next rounds, ``(rounds, n_items)``: a round after the other from the stream."""
-        n, times = self.n_items, np.empty((rounds, self.n_items), np.int16)
+    def _draw(self, rng: np.random.Generator, first: int, end: int) -> Counts:
+        """Draw the next rounds, ``(n_rounds, n_items)``: one after the other from the stream."""
+        n, times = self.n_items, np.empty((end - first, self.n_items), np.int16)
+        sizes = np.full(end - first, n) if self.sizes is None else self.sizes[first:end]
         code = np.int32 if n < 2**31 else np.int64  # the same draws
         step = max(_DRAWN_AT_ONCE // n, 1)
-        for start in range(0, rounds, step):
+        for start in range(0, end - first, step):
             part = times[start : start + step]
-            drawn = rng.integers(n, size=part.size, dtype=code)
-            ends = np.arange(0, part.size + 1, n, dtype=code)
+            ends = np.cumsum([0, *sizes[start : start + step]], dtype=code)
+            drawn = rng.integers(n, size=ends[-1], dtype=code)
             # a sparse array of ones that are added up where they fall on one place
-            csr_array((np.ones(part.size, np.int16), drawn, ends), part.shape).toarray(out=part)
+            csr_array((np.ones(drawn.size, np.int16), drawn, ends), part.shape).toarray(out=part)
         return times
 
 
@@ -156,11 +173,23 @@ def replicate(
 
 
 def replicate_counts(
-    statistics: Callable[[Counts], Floats], resamples: ItemResamples, *, floats_per_round: int
+    statistics: Callable[..., Floats],
+    resamples: ItemResamples,
+    *,
+    floats_per_round: int,
+    beside: Floats | None = None,
 ) -> Floats:
-    """Compute as `replicate` does what takes the weights as whole numbers."""
-    counts = resamples.counts(_width(floats_per_round))
-    return np.concatenate([statistics(chunk) for chunk in counts], axis=1)
+    """Compute as `replicate` does what takes the weights as whole numbers.
+
+    ``beside`` are values ``(n, 1 + rounds)`` of which the statistics take those of their rounds.
+    """
+    found: list[Floats] = []
+    done = 0
+    for counts in resamples.counts(_width(floats_per_round)):
+        rounds = slice(done, done + counts.shape[1])
+        found.append(statistics(counts, *([] if beside is None else [beside[:, rounds]])))
+        done = rounds.stop
+    return np.concatenate(found, axis=1)
 
 
 def _width(floats_per_round: int) -> int:

@@ -164,19 +164,25 @@ def pairable(units: Codes, *, n_units: int) -> tuple[npt.NDArray[np.bool_], Code
     return kept, (np.cumsum(enough) - 1)[units[kept]]
 
 
-def nominal_alpha(table: RatingTable, weights: Floats, code_counts: Floats) -> Floats:
-    """Alpha on names ``(n_rounds,)`` of weighted units; ``code_counts (n_codes, n_rounds)``."""
-    n = code_counts.sum(axis=0)
+def nominal_within(table: RatingTable, weights: Floats) -> Floats:
+    """Disagreement on names within weighted units ``(n_rounds,)``: a sum over units."""
     within = (table.n * (table.n - 1) - table.agreeing) / (table.n - 1)
-    # counts are integers: without expected disagreement the difference is 0, not nearly 0
-    return _alpha(_total(within, weights), n * n - (code_counts**2).sum(axis=0), n)
+    return _total(within, weights)
 
 
-def ordinal_alpha(table: RatingTable, weights: Floats, code_counts: Floats) -> Floats:
-    """Alpha on the order of the codes; ranks are those among the weighted ratings."""
+def nominal_alpha(within: Floats, code_counts: Floats) -> Floats:
+    """Alpha on names ``(n_rounds,)``; ``code_counts (n_codes, n_rounds)`` of the same units."""
     n = code_counts.sum(axis=0)
-    # mid-ranks about their mean, n / 2: halves of integers, so identical ratings differ by 0
-    ranks = np.cumsum(code_counts, axis=0) - code_counts / 2 - n / 2
+    # counts are integers: without expected disagreement the difference is 0, not nearly 0
+    return _alpha(within, n * n - (code_counts**2).sum(axis=0), n)
+
+
+def ordinal_within(table: RatingTable, weights: Floats, code_counts: Floats) -> Floats:
+    """Disagreement on the order of codes within weighted units: a sum over units.
+
+    ``code_counts`` are those of all units, of which these may be some: ranks are among them.
+    """
+    ranks = _mid_ranks(code_counts)
     squares = ranks**2
 
     def spread(units: slice) -> Floats:
@@ -189,8 +195,20 @@ def ordinal_alpha(table: RatingTable, weights: Floats, code_counts: Floats) -> F
         found -= total
         return found
 
-    observed = weighted_cells(spread, weights, scale=2 / (table.n - 1))
-    return _alpha(observed, 2 * n * (code_counts * ranks**2).sum(axis=0), n)
+    return weighted_cells(spread, weights, scale=2 / (table.n - 1))
+
+
+def ordinal_alpha(within: Floats, code_counts: Floats) -> Floats:
+    """Alpha on the order of the codes ``(n_rounds,)``; parameters as `nominal_alpha`'s."""
+    n, ranks = code_counts.sum(axis=0), _mid_ranks(code_counts)
+    return _alpha(within, 2 * n * (code_counts * ranks**2).sum(axis=0), n)
+
+
+def _mid_ranks(code_counts: Floats) -> Floats:
+    """About their mean, n / 2: halves of integers, so identical ratings differ by 0."""
+    ranks: Floats = np.cumsum(code_counts, axis=0) - code_counts / 2
+    ranks -= code_counts.sum(axis=0) / 2
+    return ranks
 
 
 def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[Counts], Floats]:
@@ -198,10 +216,14 @@ def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[
         return partial(_interval_alpha, _moments(table, domain))
     if metric == "ratio":
         return partial(_ratio_alpha, table, _scaled(domain), _ratio_within(table, domain))
-    by_counts = nominal_alpha if metric == "nominal" else ordinal_alpha
 
     def alpha(times: Counts) -> Floats:
-        return by_counts(table, times.astype(np.float64), table.code_counts(times))[None, :]
+        weights, counts = times.astype(np.float64), table.code_counts(times)
+        if metric == "nominal":
+            found = nominal_alpha(nominal_within(table, weights), counts)
+        else:
+            found = ordinal_alpha(ordinal_within(table, weights, counts), counts)
+        return found[None, :]
 
     return alpha
 

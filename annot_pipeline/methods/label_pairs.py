@@ -5,7 +5,7 @@ Source: Passonneau & Carpenter 2013, section 2, as `nominal_agreement` says it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,6 +38,14 @@ class JudgePairMeans:
     n_pairs: int
     n_undefined: int
 
+    @classmethod
+    def of(cls, sums: Floats) -> JudgePairMeans:
+        """By sums over pairs of judges: of A, their number, of kappa, number of kappas."""
+        agreement, n_pairs, kappa, n_kappas = sums
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means = agreement / n_pairs, kappa / n_kappas
+        return cls(*means, int(n_pairs[0]), int(n_pairs[0] - n_kappas[0]))
+
 
 def judge_pair_means(
     cells: RatingCounts, partners: Partners, resamples: ItemResamples
@@ -54,16 +62,14 @@ def judge_pair_means(
         Of the items.
     """
     sums = np.zeros((4, 1 + (resamples.rounds if resamples.n_items else 0)))
-    for block in _pair_blocks(cells, partners):
+    for rows in _blocks_of_pairs(cells, partners):
+        block = _PairBlock.of(cells, partners, rows)
         sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
-    agreement, n_pairs, kappa, n_kappas = sums
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = agreement / n_pairs, kappa / n_kappas
-    return JudgePairMeans(*means, int(n_pairs[0]), int(n_pairs[0] - n_kappas[0]))
+    return JudgePairMeans.of(sums)
 
 
-def _pair_blocks(cells: RatingCounts, partners: Partners) -> Iterator[_PairBlock]:
-    """All pairs of judges, in blocks of first judges with a bounded number of cells."""
+def _blocks_of_pairs(cells: RatingCounts, partners: Partners) -> Iterator[Codes]:
+    """All pairs of judges, as cells of first judges, whose pairs are a bounded number of cells."""
     firsts = np.flatnonzero(partners.counts)
     firsts = firsts[np.argsort(cells.judges[firsts], kind="stable")]
     judges = cells.judges[firsts]
@@ -73,7 +79,105 @@ def _pair_blocks(cells: RatingCounts, partners: Partners) -> Iterator[_PairBlock
     size = min(max(cells.n_items, _FEWEST_IN_BLOCK), _MOST_IN_BLOCK)
     starts = changes[np.flatnonzero(np.diff(before // size, prepend=-1))]
     for start, stop in pairwise(np.append(starts, firsts.size)):
-        yield _PairBlock.of(cells, partners, firsts[start:stop])
+        yield firsts[start:stop]
+
+
+@dataclass(frozen=True)
+class PairCounts:
+    """Labels that pairs of judges (m, n), m < n, gave to items of both, counted; a sum over items.
+
+    Parameters
+    ----------
+    keys
+        ``(n,)`` in order: (m, n, label), as (m n_judges + n) n_labels + label.
+    counts
+        ``(3, n)`` pairs of their labels in which m gave that label, n did, both did.
+    """
+
+    keys: Codes
+    counts: Codes
+
+    @classmethod
+    def of(cls, cells: RatingCounts, partners: Partners) -> PairCounts:
+        """Count the labels of some items."""
+        found = [_counted(cells, partners, rows) for rows in _blocks_of_pairs(cells, partners)]
+        return cls.joined(found)
+
+    @classmethod
+    def joined(cls, parts: Sequence[PairCounts]) -> PairCounts:
+        """Those of several items; of one pair of judges, added up."""
+        keys = np.concatenate([np.empty(0, np.int64), *(part.keys for part in parts)])
+        counts = np.concatenate([np.empty((3, 0), np.int64), *(p.counts for p in parts)], axis=1)
+        found, at = renumbered(keys)
+        summed = [np.bincount(at, of, minlength=found.size).astype(np.int64) for of in counts]
+        return cls(found, np.stack(summed))
+
+    def sums(self, n_labels: int) -> Floats:
+        """What `JudgePairMeans.of` takes, ``(4, 1)``; all counts of a pair must be here."""
+        starts = np.flatnonzero(np.diff(self.keys // n_labels, prepend=-1))
+        first, second, agreeing = self.counts
+        by_pair = [first, first * second, agreeing]
+        pairs, like, agree = (np.add.reduceat(of, starts) if starts.size else of for of in by_pair)
+        total = np.zeros(4)
+        for start in range(0, starts.size, _STEP):
+            rows = slice(start, start + _STEP)
+            total += _sums(*(of[rows].astype(np.float64) for of in (pairs, like, agree)))
+        return total[:, None]
+
+
+def _counted(cells: RatingCounts, partners: Partners, rows: Codes) -> PairCounts:
+    """Counts of the cells ``rows`` with their partners."""
+    pairs = _Paired.of(cells, partners, rows)
+    keys = np.concatenate([pairs.pair + pairs.labels, pairs.pair + pairs.others])
+    found, at = renumbered(keys)
+    first, second = np.split(at, 2)
+    agree = pairs.agree
+    counts = [
+        np.bincount(places, weights, minlength=found.size).astype(np.int64)
+        for places, weights in (
+            (first, pairs.n), (second, pairs.n), (first[agree], pairs.n[agree])
+        )
+    ]  # fmt: skip
+    return PairCounts(found, np.stack(counts))
+
+
+@dataclass(frozen=True)
+class _Paired:
+    """Cells with their partners, ``(n_pairs_of_cells,)`` each.
+
+    Parameters
+    ----------
+    pair
+        Of judges, times the number of labels.
+    labels, others
+        Of the first judge, of the second.
+    items, n, agree
+        Of both; pairs of labels; whether they agree.
+    """
+
+    pair: Codes
+    labels: Codes
+    others: Codes
+    items: Codes
+    n: Codes
+    agree: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, cells: RatingCounts, partners: Partners, rows: Codes, lowest: int = 0) -> _Paired:
+        """Pair the cells ``rows`` with their partners; first judges are counted from ``lowest``."""
+        counts = partners.counts[rows]
+        begin = partners.starts[rows] - (np.cumsum(counts) - counts)
+        items, judges, labels, times = (
+            np.repeat(of[rows], counts) for of in (cells.items, cells.judges, cells.labels, cells.n)
+        )
+        second = np.arange(items.size) + np.repeat(begin, counts)
+        others = cells.labels[second]
+        pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * cells.n_labels
+        return cls(pair, labels, others, items, times * cells.n[second], labels == others)
+
+    def only(self, some: npt.NDArray[np.bool_]) -> _Paired:
+        """Some of them."""
+        return _Paired(*(of[some] for of in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -105,25 +209,16 @@ class _PairBlock:
     @classmethod
     def of(cls, cells: RatingCounts, partners: Partners, rows: Codes) -> _PairBlock:
         """Pair the cells ``rows`` with their partners."""
-        counts = partners.counts[rows]
-        begin = partners.starts[rows] - (np.cumsum(counts) - counts)
-        items, judges, labels, times = (
-            np.repeat(of[rows], counts) for of in (cells.items, cells.judges, cells.labels, cells.n)
-        )
-        second = np.arange(items.size) + np.repeat(begin, counts)
-        n, others = times * cells.n[second], cells.labels[second]
-        lowest, k = int(cells.judges[rows].min()), cells.n_labels
-        pair = ((judges - lowest) * cells.n_judges + cells.judges[second]) * k
-        agree = labels == others
-        met, times_met = distinct(pair)
-        once = times_met[places(pair, met)] == 1
+        pairs, k = _Paired.of(cells, partners, rows, int(cells.judges[rows].min())), cells.n_labels
+        met, times_met = distinct(pairs.pair)
+        once = times_met[places(pairs.pair, met)] == 1
         by_items = [
-            np.bincount(items[once & of], minlength=cells.n_items) for of in (agree, ~agree)
+            np.bincount(pairs.items[once & of], minlength=cells.n_items)
+            for of in (pairs.agree, ~pairs.agree)
         ]
-        pair, labels, others, items, n, agree = (
-            of[~once] for of in (pair, labels, others, items, n, agree)
-        )
-        keys = np.concatenate([pair + labels, pair + others])
+        pairs = pairs.only(~once)
+        items, n, agree = pairs.items, pairs.n, pairs.agree
+        keys = np.concatenate([pairs.pair + pairs.labels, pairs.pair + pairs.others])
         found, at = renumbered(keys)
         new_pair = np.diff(found // k, prepend=-1) > 0
         pair_of = np.cumsum(new_pair) - 1

@@ -72,17 +72,22 @@ def _labels_in_blocks(
     made_of: Sequence[Any],
 ) -> list[Part]:
     """Parts of a task that is too large to be done whole."""
-    table, kinds = of.files["controlled"], small["tasks"]["kind"].to_pylist()
-    if len(table.files) == 1 or table.rows <= WHOLE_LABELS or kinds != ["categorical"]:
-        return []
-    counts = [partial(_used, piece.files["controlled"]) for piece in of.slices("controlled")]
-    if sum(context.run(counts)) <= WHOLE_LABELS:  # copies of exports must not change it
+    if not _has_blocks(context, of, small):
         return []
     from annot_pipeline.stages.label_blocks import parts_of_blocks
 
     [task] = of.tasks
     folder = context.folder / BLOCKS
     return parts_of_blocks(context, folder, of, small["tasks"], given.get(task), made_of)
+
+
+def _has_blocks(context: StageContext, of: InputPart, small: Mapping[str, pa.Table]) -> bool:
+    """Whether it is one task with labels that are too many for one job."""
+    table, kinds = of.files["controlled"], small["tasks"]["kind"].to_pylist()
+    if len(table.files) == 1 or table.rows <= WHOLE_LABELS or kinds != ["categorical"]:
+        return False
+    counts = [partial(_used, piece.files["controlled"]) for piece in of.slices("controlled")]
+    return sum(context.run(counts)) > WHOLE_LABELS  # copies of exports must not change it
 
 
 def _used(table: StoredTable) -> int:
@@ -251,10 +256,28 @@ def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
     """Agreement of the judges of all tasks."""
-    return of_tasks(
+    made = of_tasks(
         context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
         "comparisons", kinds={"controlled": ("categorical",)},
+        large=partial(_agreement_in_blocks, context),
     )  # fmt: skip
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    return made
+
+
+def _agreement_in_blocks(
+    context: StageContext,
+    of: InputPart,
+    small: Mapping[str, pa.Table],
+    _: Given,
+    made_of: Sequence[Any],
+) -> list[Part]:
+    """The part of a task that is too large to be done whole."""
+    if not _has_blocks(context, of, small):
+        return []
+    from annot_pipeline.stages.agreement_blocks import agreement_in_blocks
+
+    return [agreement_in_blocks(context, context.folder / BLOCKS, of, small["tasks"], made_of)]
 
 
 def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:

@@ -262,7 +262,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="4",  # in parts
+        code_version="5",  # of large tasks in blocks
         work=by_task.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),

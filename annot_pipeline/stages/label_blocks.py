@@ -54,6 +54,7 @@ from annot_pipeline.stages.parts import (
     InputPart,
     Part,
     known_parts,
+    made_before,
     part_key,
     write_part,
 )
@@ -116,17 +117,13 @@ def parts_of_blocks(
     known = {part.key for part in known_parts(context.latest())}
     keys = {part_key(told, goes_on=n > 0) for n, told in enumerate(basis)}
     if keys <= known:
-        return [Part(told, _make_known, goes_on=n > 0) for n, told in enumerate(basis)]
+        return [Part(told, made_before, goes_on=n > 0) for n, told in enumerate(basis)]
     whole = _fit(context, folder, blocks, tasks, choice, digest(made_of))
     columns = context.columns["controlled"]
     return [
         Part(told, partial(_make, whole, n, block.files["controlled"], columns), goes_on=n > 0)
         for n, (told, block) in enumerate(zip(basis, blocks, strict=True))
     ]
-
-
-def _make_known(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Facts]:
-    raise LookupError(f"{key} is known, so it is not made in {folder}")
 
 
 @dataclass(frozen=True)

@@ -257,6 +257,18 @@ def known_parts(result: StageResult | None) -> list[KnownPart]:
     return [KnownPart(key, files[key], of) for key, of in facts.items() if key in files]
 
 
+def is_known(context: StageContext, made_of: Any, *, goes_on: bool = False) -> bool:
+    """Whether the latest result of the stage has a part."""
+    return part_key(made_of, goes_on=goes_on) in {
+        part.key for part in known_parts(context.latest())
+    }
+
+
+def made_before(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Facts]:
+    """Stands for the work on a part that is known, which is not asked for."""
+    raise LookupError(f"{key} is known, so it is not made in {folder}")
+
+
 def in_parts(
     context: StageContext, parts: Sequence[Part], *, at_once: int | None = None
 ) -> tuple[dict[str, StoredTable], dict[str, Facts]]:

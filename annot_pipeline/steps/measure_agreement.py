@@ -9,7 +9,7 @@ scale_agreement, judge_correlations).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -87,12 +87,18 @@ def measure_agreement(
             rows += found
             if progress:
                 progress(f"agreement: task {number} of {tasks.num_rows}")
-    for row in rows:
-        for name in ("value", "ci_low", "ci_high"):
-            row[name] = None if np.isnan(row[name]) else float(row[name])
-    table = AGREEMENT.of({name: [row[name] for row in rows] for name in AGREEMENT.schema.names})
     left_out: dict[str, dict[str, int]] = {}
     for row in rows:
         if n := row.get("judge_pairs_left_out"):
             left_out.setdefault(row["task"], {})[row["statistic"]] = n
-    return table, {"judge_pairs_left_out": left_out}
+    return agreement_table(rows), {"judge_pairs_left_out": left_out}
+
+
+def agreement_table(rows: Sequence[Row]) -> pa.Table:
+    """The table of rows whose numbers are NaN where undefined."""
+    columns: dict[str, list[Any]] = {
+        name: [row[name] for row in rows] for name in AGREEMENT.schema.names
+    }
+    for name in ("value", "ci_low", "ci_high"):
+        columns[name] = [None if np.isnan(value) else float(value) for value in columns[name]]
+    return AGREEMENT.of({**columns})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.methods.agreement import nominal_agreement
+from annot_pipeline.methods.agreement import NominalAgreement, nominal_agreement
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.indexing import class_order, index, is_any
 from annot_pipeline.steps.ratings import UNFILTERED, Ratings, Row, agreement_row
@@ -21,20 +21,42 @@ def label_rows(judgments: pa.Table, task: Row, bootstrap: BootstrapRounds) -> It
 
 
 def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, Ratings]]:
-    """Labels of judges kept; and of all judges, if some are not."""
-    rows = judgments.filter(is_any(judgments["control"], ["none", "ask_again"]))
-    yield "", _ratings_of_labels(rows.filter(is_any(rows["fate"], ["used"])), task)
-    if pc.any(is_any(rows["fate"], ["judge_failed"])).as_py():
-        everyone = rows.filter(is_any(rows["fate"], ["used", "judge_failed"]))
-        yield UNFILTERED, _ratings_of_labels(everyone, task)
+    for suffix in suffixes(judgments):
+        rows = rated(judgments, suffix)
+        classes = list(task["labels"] or class_order(label_names(rows)))
+        yield suffix, ratings_of_labels(rows, classes)
 
 
-def _ratings_of_labels(rows: pa.Table, task: Row) -> Ratings:
-    given = index(rows["label"])
-    names = list(task["labels"] or class_order(given.names))
-    place = np.array([names.index(name) for name in given.names], np.int64)
-    items, judges = index(rows["item"]).codes, index(rows["judge"]).codes
-    return Ratings(items, judges, place[given.codes], tuple(names))
+def suffixes(judgments: pa.Table) -> list[str]:
+    """Behind names of statistics: of judges kept; and of all judges, if some are not."""
+    failed = pc.any(is_any(rated(judgments, UNFILTERED)["fate"], ["judge_failed"])).as_py()
+    return ["", UNFILTERED] if failed else [""]
+
+
+def rated(judgments: pa.Table, suffix: str) -> pa.Table:
+    """The judgments that statistics with a suffix are of."""
+    fates = ["used", "judge_failed"] if suffix else ["used"]
+    is_rating = pc.and_(
+        is_any(judgments["control"], ["none", "ask_again"]), is_any(judgments["fate"], fates)
+    )
+    return judgments.filter(is_rating)
+
+
+def label_names(rows: pa.Table, column: str = "label") -> list[str]:
+    """Distinct labels, or judges, in code point order."""
+    return index(rows[column]).names
+
+
+def ratings_of_labels(
+    rows: pa.Table, classes: Sequence[str], judges: Mapping[str, int] | None = None
+) -> Ratings:
+    """Labels as codes; of judges the place among those named, or among those there are."""
+    given, who = index(rows["label"]), index(rows["judge"])
+    place = np.array([classes.index(name) for name in given.names], np.int64)
+    codes = who.codes
+    if judges is not None:
+        codes = np.array([judges[name] for name in who.names], np.int64)[codes]
+    return Ratings(index(rows["item"]).codes, codes, place[given.codes], tuple(classes))
 
 
 def _label_rows(
@@ -49,10 +71,15 @@ def _label_rows(
         **ratings.sizes,
         **bootstrap.of(f"labels{suffix}"),
     )
-    names = ["percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa",
-             "alpha_nominal"]  # fmt: skip
+    yield from rows_of(found, task, suffix)
+
+
+def rows_of(found: NominalAgreement, task: Row, suffix: str) -> Iterator[Row]:
+    """Rows of the table `agreement`."""
+    statistics = ["percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa",
+                  "alpha_nominal"]  # fmt: skip
     if task["ordinal"]:
-        names.append("alpha_ordinal")
-    for name in names:
+        statistics.append("alpha_ordinal")
+    for name in statistics:
         statistic = getattr(found, name)
         yield agreement_row(task, name + suffix, statistic, statistic.n_items, statistic.n_judges)

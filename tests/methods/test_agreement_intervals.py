@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import astuple
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from annot_pipeline.methods import agreement
 from annot_pipeline.methods import krippendorff as alphas
-from annot_pipeline.methods.agreement import nominal_agreement
+from annot_pipeline.methods.agreement import ItemAgreement, nominal_agreement
+from annot_pipeline.methods.bootstrap import ItemResamples
 from annot_pipeline.methods.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.label_pairs import JudgePairMeans, PairCounts, judge_pair_means
 from annot_pipeline.methods.rating_counts import overlap
+from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.scale_agreement import (
     binned_agreement,
     inter_judge_score_differences,
@@ -199,3 +204,67 @@ def test_refuses_what_is_no_value():
         score_differences([1.0], [np.inf], [0], n_items=1, rounds=0, rng=0)
     with pytest.raises(ValueError, match="one length"):
         score_differences([1.0, 2.0], [1.0], [0], n_items=1, rounds=0, rng=0)
+
+
+# --- blocks of items -------------------------------------------------------------------------
+
+
+def in_blocks(n_blocks, seed=7, n_items=60):
+    """Labels of random items in blocks, and their codes as one."""
+    rng = np.random.default_rng(seed)
+    n = 400
+    items, judges, labels = (
+        rng.integers(n_items, size=n),
+        rng.integers(9, size=n),
+        rng.integers(4, size=n),
+    )
+    ends = np.linspace(0, n_items, n_blocks + 1).astype(np.int64)
+    codes = LabelCodes(items, judges, labels, n_items, 9, 4)
+    blocks = []
+    for first, end in pairwise(ends):
+        rows = (items >= first) & (items < end)
+        blocks.append(
+            LabelCodes(items[rows] - first, judges[rows], labels[rows], int(end - first), 9, 4)
+        )
+    return codes, blocks
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+def test_sums_of_blocks_are_those_of_all_items(n_blocks):
+    codes, blocks = in_blocks(n_blocks)
+    whole, cells = ItemAgreement.of(codes)
+    parts = [ItemAgreement.of(block)[0] for block in blocks]
+    times = np.random.default_rng(1).integers(0, 4, (whole.n_items, 6)).astype(np.int16)
+    drawn = np.split(times, np.cumsum([part.n_items for part in parts])[:-1])
+    sums = sum(part.sums(of) for part, of in zip(parts, drawn, strict=True))
+    assert sums == pytest.approx(whole.sums(times), rel=1e-12)
+    ordinal = [part.ordinal_sum(of, sums) for part, of in zip(parts, drawn, strict=True)]
+    assert sum(ordinal) == pytest.approx(whole.ordinal_sum(times, sums), rel=1e-12)
+    counted = []
+    for block in blocks:
+        of_block = ItemAgreement.of(block)[1]
+        counted.append(PairCounts.of(of_block, Partners.of(of_block.items, of_block.judges)))
+    found = JudgePairMeans.of(PairCounts.joined(counted).sums(4))
+    partners = Partners.of(cells.items, cells.judges)
+    none = ItemResamples.draw(whole.n_items, 0, 0)
+    expected = judge_pair_means(cells, partners, none)
+    assert (found.n_pairs, found.n_undefined) == (expected.n_pairs, expected.n_undefined)
+    assert found.percent_agreement == pytest.approx(expected.percent_agreement, rel=1e-12)
+    assert found.cohen_kappa == pytest.approx(expected.cohen_kappa, rel=1e-12)
+
+
+def test_resamples_that_are_split_are_resamples_of_all_items():
+    """Each draws as many items as there are; counts have the multinomial's mean and covariance."""
+    n, rounds, sizes = 12, 40_000, [3, 0, 8, 1]
+    split = ItemResamples.draw(n, rounds, 3).split(sizes)
+    blocks = [np.concatenate([*of.counts(1000)], axis=1) for of in split if of.n_items]
+    times = np.concatenate(blocks)
+    assert (times[:, 0] == 1).all()
+    drawn = times[:, 1:].astype(np.float64)
+    assert (drawn.sum(axis=0) == n).all()
+    assert drawn.mean(axis=1) == pytest.approx(np.ones(n), abs=0.02)
+    covariance = np.cov(drawn)
+    expected = np.eye(n) - 1 / n
+    assert covariance == pytest.approx(expected, abs=0.04)
+    again = ItemResamples.draw(n, rounds, 3).split(sizes)
+    assert (np.concatenate([*again[2].counts(32)], axis=1) == blocks[1]).all()

@@ -1,0 +1,114 @@
+"""Agreement on labels of a task in blocks of items: the same statistics, whatever the blocks."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from annot_pipeline.stages import agreement_blocks, by_task, parts
+from tests.conftest import build_file
+
+WITHOUT_INTERVAL = {"percent_agreement", "cohen_kappa"}
+
+
+def crowd(n_items=150, n_judges=9, seed=5):
+    """Labels 1 to 4; two judges guess, and fail on items whose answer is known; some items are
+    labelled once, some by one judge twice."""
+    draw = random.Random(seed)
+    rows = ["task,item,judge,label,role,truth,id"]
+
+    def said(item, judge, truth, role=""):
+        label = (
+            draw.randint(1, 4) if judge < 2 else min(max(truth + draw.choice([-1, 0, 0, 0]), 1), 4)
+        )
+        known = truth if role else ""
+        rows.append(f"large,item {item:03},w{judge},{label},{role},{known},{len(rows)}")
+
+    for item in range(n_items):
+        truth = draw.randint(1, 4)
+        for judge in draw.sample(range(n_judges), draw.choice([1, 2, 3, 5, 9])):
+            said(item, judge, truth)
+        if item % 10 == 0:
+            for judge in range(n_judges):
+                said(1000 + item, judge, truth, "known_answer")
+    rows += [f"small,i{n},w{n % 3},{1 + n % 2},,,{n}" for n in range(6)]
+    return "\n".join([*rows, ""])
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """Builds the crowd: labels beyond which a task is in blocks, and rows of a block."""
+
+    def built(whole, rows, *sets, name="gold", **tasks):
+        for module, of, value in (
+            (by_task, "WHOLE_LABELS", whole), (parts, "PART_ROWS", rows),
+            (parts, "LEAST_ROWS", rows // 2),
+        ):  # fmt: skip
+            monkeypatch.setattr(module, of, value)
+        names = ("task", "item", "judge", "label", "truth")
+        fields = {n: n for n in names} | {"control": "role", "native_id": "id"}
+        (tmp_path / "a.csv").write_text(crowd())
+        document = {
+            "campaign": "c", "quality": {"test": "known_answer"},
+            "sources": [{"path": "a.csv", "format": "csv", "fields": fields}],
+            "tasks": [{"name": "large", "kind": "categorical", **tasks}],
+        }  # fmt: skip
+        (tmp_path / "campaign.yaml").write_text(json.dumps(document))
+        places = (f"store={tmp_path}/store-{name}", f"gold={tmp_path}/{name}")
+        return build_file(
+            tmp_path, *places, "ranking.bootstrap=2", "agreement.bootstrap=4000", *sets
+        )
+
+    return built
+
+
+def by_statistic(built):
+    return {(r["task"], r["statistic"]): r for r in built.rows("agreement")}
+
+
+def but_rounding(value):
+    return None if value is None else pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize("tasks", [{}, {"labels": list("1234"), "ordinal": True}])
+def test_blocks_are_the_whole(build, tasks):
+    whole = by_statistic(build(10**6, 10**6, **tasks))
+    blocks = by_statistic(build(100, 60, name="blocks", **tasks))
+    assert blocks.keys() == whole.keys()
+    assert ("large", "cohen_kappa_unfiltered") in whole
+    assert (("large", "alpha_ordinal") in whole) == bool(tasks)
+    for (task, statistic), row in whole.items():
+        found = blocks[task, statistic]
+        assert (found["n_items"], found["n_judges"]) == (row["n_items"], row["n_judges"])
+        assert found["value"] == but_rounding(row["value"])
+        ends = [(of["ci_low"], of["ci_high"]) for of in (found, row)]
+        if task == "small":
+            assert ends[0] == ends[1]
+        elif statistic.removesuffix("_unfiltered") in WITHOUT_INTERVAL:
+            assert ends[0] == (None, None)
+        else:  # other resamples of the same items
+            width = ends[1][1] - ends[1][0]
+            assert ends[0] == pytest.approx(ends[1], abs=0.1 * width)
+
+
+def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
+    tasks = {"labels": list("1234"), "ordinal": True}
+    built = build(100, 60, **tasks)
+    monkeypatch.setattr(agreement_blocks, "PAIRS_AT_ONCE", 10)
+    again = by_statistic(build(100, 60, "resources.threads=1", name="again", **tasks))
+    for statistic, row in by_statistic(built).items():
+        found = again[statistic]
+        if statistic[1].removesuffix("_unfiltered") in WITHOUT_INTERVAL:
+            assert found.pop("value") == but_rounding(row.pop("value"))
+        assert found == row
+
+
+def test_what_is_known_is_not_measured_again(build, monkeypatch):
+    first = build(100, 60)
+    files = first.runs["measure_agreement"].result.tables["agreement"].paths
+    assert not (files[0].parent / by_task.BLOCKS).exists()
+    monkeypatch.setattr(agreement_blocks, "_measured", None)
+    again = build(100, 60, "gates.convergence.error=null")
+    assert again.rows("agreement") == first.rows("agreement")
