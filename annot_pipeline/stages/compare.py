@@ -14,7 +14,7 @@ from annot_pipeline.stages.parts import input_parts
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.tables import StoredTable
+from annot_pipeline.storage.tables import StoredTable, unharmed
 
 COMPARED = {
     "agreement_changes": ("agreement", "agreement"),
@@ -36,7 +36,7 @@ def compare_releases(context: StageContext) -> Made:
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
-            {made: context.inputs[made], "released": _released(release, released)},
+            {made: unharmed(context.inputs[made]), "released": _released(release, released)},
         )
         for changed, (made, released) in COMPARED.items()
     }
@@ -77,7 +77,7 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
         n = bisect.bisect_right(starts, task) - 1
         if n < 0 or task > parts[n].tasks[-1]:  # in no part: all of it has vanished
             tables.append(asked(nothing, [task]))
-    tables += [asked(of.files["lineage"], of.tasks) for of in parts]
+    tables += [asked(unharmed(of.files["lineage"]), of.tasks) for of in parts]
     return pa.concat_tables(tables).sort_by("task")
 
 

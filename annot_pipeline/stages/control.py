@@ -33,6 +33,7 @@ from annot_pipeline.storage.tables import (
     groups_unharmed,
     read_groups,
     read_unharmed,
+    unharmed,
 )
 
 ACCOUNT = "account"
@@ -81,7 +82,7 @@ def _pair(
     """Pair the controls of some tasks."""
     from annot_pipeline.steps.control_judges import orient_pairs
 
-    inputs = {"judgments": settled, "tasks": tasks, "item_rows": listed}
+    inputs = {"judgments": unharmed(settled), "tasks": tasks, "item_rows": listed}
     made = {}
     for name, query in (
         ("control_pairs", "control/pairs"),

@@ -193,7 +193,7 @@ def add_up_costs(context: StageContext) -> Made:
     from annot_pipeline.steps.read_rewards import COSTS, read_rewards
 
     def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
-        [found] = context.run([partial(context.part_queries.table, query, inputs)])
+        [found] = context.run([partial(_asked, context.part_queries, query, inputs)])
         return found
 
     rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
@@ -201,6 +201,15 @@ def add_up_costs(context: StageContext) -> Made:
     if rewards.num_rows:
         costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
     return Made({"costs": costs}, {"cost": costs.to_pylist(), "unread_rewards": unread})
+
+
+def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:
+    """What a query gives over tables of the store and others."""
+    return queries.table(query, {name: _looked_at(table) for name, table in inputs.items()})
+
+
+def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
+    return unharmed(table) if isinstance(table, StoredTable) else table
 
 
 def trace_lineage(context: StageContext) -> Made:
@@ -245,6 +254,7 @@ def _query(
     folder: Path,
     table: str,
 ) -> TableFile:
+    inputs = {name: unharmed(read) for name, read in inputs.items()}
     return placed_part(
         folder,
         table,
