@@ -100,6 +100,16 @@ class Campaign(Section):
                 raise ValueError(f"{owner!r} is neither team:NAME nor an e-mail address")
         return owners
 
+    @field_validator("store")
+    @classmethod
+    def _store_is_a_folder(cls, store: str) -> str:
+        if is_url(store):
+            raise ValueError(
+                "the store is a folder of this machine or of a shared file system (NFS, EFS, a "
+                "volume); gold alone may be in an object store"
+            )
+        return store
+
     @field_validator("gold")
     @classmethod
     def _gold_is_a_place(cls, gold: str) -> str:

@@ -14,6 +14,14 @@ from annot_pipeline.methods.hit_design import HitDesign
 
 LARGEST = 1e15
 """Scores beyond could not be summed exactly."""
+MASTER = re.compile(
+    r"""local (\[ (\d+|\*) (,\s*\d+)? \])?
+    | local-cluster \[ \s*\d+\s*,\s*\d+\s*,\s*\d+\s* \]
+    | spark:// ([^\s:,/]+|\[[0-9a-fA-F:]+\]):\d+ (,([^\s:,/]+|\[[0-9a-fA-F:]+\]):\d+)*
+    | k8s:// \S+ | yarn | sc:// \S+""",
+    re.VERBOSE,
+)
+"""What Spark takes; of what it does not it says little more than that Java failed."""
 
 
 class Criterion(Section):
@@ -296,10 +304,33 @@ class Engine(Section):
     master: str | None = None
     config: dict[str, str] = Field(default_factory=dict)
 
+    @field_validator("master")
+    @classmethod
+    def _spark_takes_it(cls, master: str | None) -> str | None:
+        if master is not None and re.search(r";\s*token=", master):
+            raise ValueError(
+                "a token belongs in the environment: leave master out and set SPARK_REMOTE to the "
+                "whole address"
+            )
+        if master is not None and not MASTER.fullmatch(master):
+            raise ValueError(
+                f"{master!r} is no master of Spark; local[2], local[*], spark://HOST:PORT, "
+                "k8s://HOST:PORT, yarn or sc://HOST"
+            )
+        return master
+
     @field_validator("config", mode="before")
     @classmethod
     def _by_dotted_names(cls, config: object) -> object:
         return _dotted(config) if isinstance(config, dict) else config
+
+    @field_validator("config")
+    @classmethod
+    def _of_spark(cls, config: dict[str, str]) -> dict[str, str]:
+        others = sorted(name for name in config if not name.startswith("spark."))
+        if others:
+            raise ValueError(f"Spark reads names that begin with spark. alone: {', '.join(others)}")
+        return config
 
     @model_validator(mode="after")
     def _spark_alone_has_a_master(self) -> Self:

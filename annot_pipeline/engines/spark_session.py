@@ -23,12 +23,18 @@ JAVA = 17
 """The least version that Spark 4 runs on."""
 SECONDS = 5.0
 """That a master has to answer a knock."""
+CONNECT = "sc://"
+"""Begins addresses of Spark Connect, which needs no Java here."""
+CONNECT_PORT = 15002
 USUAL = {
     "spark.app.name": "annot-pipeline",
     "spark.log.level": "ERROR",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+
+
+LOG = "Spark's own log tells more: set engine.config spark.log.level to INFO"
 
 
 @lru_cache(maxsize=1)
@@ -40,7 +46,7 @@ def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Sp
     master
         As Spark takes it: ``local[2]``, ``spark://host:7077``, ``k8s://...``, ``yarn``, or
         ``sc://host`` for Spark Connect. None: the session that is there, as in a notebook, or
-        what Spark's own files and environment say.
+        what Spark's own files and environment say (``SPARK_REMOTE``: an address of Connect).
     config
         Settings of Spark by name.
 
@@ -62,39 +68,48 @@ def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Sp
     session = SparkSession.getActiveSession()
     if session is not None:
         return session
-    address = master or ""
+    address = master or os.environ.get("SPARK_REMOTE", "")
     builder = SparkSession.builder
-    if address.startswith("sc://"):
+    check_masters(address)
+    if address.startswith(CONNECT):
         builder = builder.remote(address)
+        usual = {}  # the server was started with its own
     else:
         check_java()
-        check_masters(address)
         builder = builder.master(address) if address else builder
+        usual = USUAL
     if address.startswith("local"):  # else what executors have is theirs to say
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    for name, value in (USUAL | dict(config)).items():
+    for name, value in (usual | dict(config)).items():
         builder = builder.config(name, value)
-    with in_words(f"{address or 'Spark'}: no session"):
+    with in_words(f"{_told(address) or 'Spark'}: no session"):
         return builder.getOrCreate()
 
 
+def _told(address: str) -> str:
+    """An address without its parameters, of which one may be a token."""
+    return address.partition("/;")[0]
+
+
 @contextmanager
-def in_words(what: str) -> Iterator[None]:
-    """Errors of Spark as errors that say what could not be done."""
+def in_words(what: str, do: str = LOG) -> Iterator[None]:
+    """Errors of Spark as errors that say what could not be done, and what to do."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError, RuntimeError) as error:
-        do = "Spark's own log tells more: set engine.config spark.log.level to INFO"
+        if isinstance(error, PySparkException) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+            do = "Java said why above: correct engine.master, engine.config or the environment"
         problem = Problem("", _cause(str(error)), do=do)
         raise EngineError(f"{what}: Spark gave up", [problem], may_pass=True) from error
 
 
 def _cause(text: str) -> str:
     """The line of a long trace that says what happened."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [re.sub(r"^\s*(: |Caused by: )?|\s+$", "", line) for line in text.splitlines()]
+    lines = list(filter(None, lines))
     said = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]
     return (said or lines or ["no word"])[-1 if said else 0][:500]
 
@@ -122,18 +137,22 @@ def check_java() -> None:
 
 
 def check_masters(address: str) -> None:
-    """Knock at a standalone master: Spark itself tries for a minute and then says little."""
-    if not address.startswith("spark://"):
+    """Knock at a standalone master, or a server of Spark Connect.
+
+    Spark itself tries for minutes, and then says little.
+    """
+    if not address.startswith(("spark://", CONNECT)):
         return
     wrong = []
-    for place in address.removeprefix("spark://").split(","):
-        host, _, port = place.rpartition(":")
+    for place in address.partition("://")[2].partition("/")[0].split(","):
+        host, port = re.fullmatch(r"(.*?)(?::(\d+))?", place).groups()  # type: ignore[union-attr]
         try:
-            socket.create_connection((host, int(port)), SECONDS).close()
-        except (OSError, ValueError) as error:
+            where = (host.strip("[]"), int(port or CONNECT_PORT))
+            socket.create_connection(where, SECONDS).close()
+        except OSError as error:
             wrong.append(f"{place}: {error}")
         else:
             return
     do = "start it, or correct engine.master"
     problem = Problem("engine.master", "; ".join(wrong), do=do)
-    raise EngineError(f"no master answers at {address}", [problem], may_pass=True)
+    raise EngineError(f"no master answers at {_told(address)}", [problem], may_pass=True)

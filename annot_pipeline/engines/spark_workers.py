@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0
 """That the first executor may take to start."""
+PACKAGES = (
+    "install annot-pipeline[spark] in the Python of executors, which PYSPARK_PYTHON names, or ship "
+    "it: docs/spark.md"
+)
 LOOKS = 16
 """Looks at executors: as many jobs as will meet most of a small cluster."""
 
@@ -95,7 +99,7 @@ def _asked(session: SparkSession, look: Callable[..., Any]) -> list[dict[str, An
 
     def ask() -> None:
         try:
-            with in_words("executors were asked what they have"):
+            with in_words("executors were asked what they have", PACKAGES):
                 rows = session.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string").collect()
             answers.append(rows)
         except BaseException as error:

@@ -49,8 +49,36 @@ def test_names_of_spark_may_be_nested(engine):
         ("engine: {master: 'local[2]'}\n", "master and config belong to kind: spark"),
         ("engine: {kind: spark, config: {spark.a: [1]}}\n", "engine.config.spark.a"),
         ("engine: {kind: spark, config: none}\n", "engine.config"),
+        ("engine: {kind: spark, config: {foo: 1, spark.a: 1}}\n", "begin with spark. alone: foo"),
+        ("store: s3://bucket/store\n", "store: the store is a folder"),
     ],
 )
 def test_what_is_not_allowed_is_said(engine, text, says):
     with pytest.raises(ConfigError, match=says):
         engine(text)
+
+
+@pytest.mark.parametrize(
+    "master",
+    [
+        "local", "local[4]", "local[*]", "local[2,3]", "local-cluster[2,1,1024]", "yarn",
+        "spark://a.example:7077", "spark://a:7077,b:7078", "spark://[::1]:7077",
+        "k8s://https://a:6443", "sc://a", "sc://a:443/;x-databricks-cluster-id=1",
+    ],
+)  # fmt: skip
+def test_masters_of_spark(engine, master):
+    assert engine("", "engine.kind=spark", f"engine.master={master}").master == master
+
+
+@pytest.mark.parametrize(
+    "master", ["local[x]", "local[]", "http://a", "spark://a", "sc://", "k8s://", "Local", "a:7077"]
+)
+def test_other_masters_are_refused_before_java_is(engine, master):
+    with pytest.raises(ConfigError, match=r"engine.master: .* is no master of Spark; local\[2\]"):
+        engine("", "engine.kind=spark", f"engine.master={master}")
+
+
+def test_a_token_belongs_in_the_environment(engine):
+    with pytest.raises(ConfigError, match="set SPARK_REMOTE") as error:
+        engine("", "engine.kind=spark", "engine.master=sc://a:443/;user_id=u;token=abcdef")
+    assert "abcdef" not in str(error.value)

@@ -85,3 +85,18 @@ def test_no_master_answers():
     with pytest.raises(EngineError, match="no master answers"):
         spark_session.check_masters("spark://127.0.0.1")
     spark_session.check_masters("local[2]")
+
+
+def test_no_server_of_connect_answers(monkeypatch):
+    """Spark itself would try for ten minutes."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port = held.getsockname()[1]
+        address = f"sc://127.0.0.1:{port}/;token=abcdef"
+        with pytest.raises(EngineError, match="no master answers at sc:") as error:
+            spark_session.check_masters(address)
+        assert "abcdef" not in str(error.value)
+        held.listen()
+        spark_session.check_masters(address)
+        monkeypatch.setattr(spark_session, "CONNECT_PORT", port)
+        spark_session.check_masters("sc://127.0.0.1")
