@@ -34,6 +34,8 @@ LONG = (
     "tests/methods/test_degradation.py::test_a_megabyte",
     "tests/methods/test_degradation.py::test_tries_are_bounded",
     "tests/methods/test_words.py::test_all_characters",
+    "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[1]",
+    "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[30]",
     "tests/published/test_comparison_campaigns.py",
     "tests/published/test_sakaguchi_vandurme_2018.py::test_the_published_gain_is_that",
     "tests/published/test_topology_wmt15.py",
