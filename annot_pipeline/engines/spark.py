@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from annot_pipeline.config import Engine as EngineSettings
-from annot_pipeline.engines.spark_session import in_words, spark_session
+from annot_pipeline.engines.spark_session import end_session, in_words, spark_session
 from annot_pipeline.engines.spark_workers import check_workers
 from annot_pipeline.errors import AnnotError, EngineError
 
@@ -60,7 +60,7 @@ class SparkEngine:
             check_workers(session, self.store)
             return _run(session, self.store, jobs)
         except EngineError:
-            spark_session.cache_clear()  # it may be of no use any more
+            end_session()
             raise
 
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -33,8 +33,10 @@ USUAL = {
     "spark.ui.showConsoleProgress": "false",
 }
 
-
 LOG = "Spark's own log tells more: set engine.config spark.log.level to INFO"
+
+_started: list[SparkSession] = []
+"""The session that was started here, if it was not there before."""
 
 
 @lru_cache(maxsize=1)
@@ -83,7 +85,24 @@ def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Sp
     for name, value in (usual | dict(config)).items():
         builder = builder.config(name, value)
     with in_words(f"{_told(address) or 'Spark'}: no session"):
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+    if address:
+        _started.append(session)
+    return session
+
+
+def end_session() -> None:
+    """Forget the session, and stop it if it was started here.
+
+    One whose cluster went away answers no more, and would be found again by the next try.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    spark_session.cache_clear()
+    while _started:
+        with suppress(PySparkException, Py4JError, OSError, RuntimeError):
+            _started.pop().stop()
 
 
 def _told(address: str) -> str:
