@@ -30,11 +30,11 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
         owners=list(settings.owners),
         code_version="1",
         freshness_policy=freshness(campaign),
-        retry_policy=retry_policy(campaign),
+        retry_policy=retry_policy(campaign, progress),
     )
     def release(context: dg.AssetExecutionContext) -> dg.MaterializeResult[Any]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
-        publication = in_dagster(context, lambda: publish(build))
+        publication = in_dagster(lambda: publish(build))
         manifest = publication.release.manifest
         return dg.MaterializeResult(
             metadata={

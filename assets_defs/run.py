@@ -26,6 +26,8 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
     ------
     AnnotError
         Whatever stopped the build, in words for the user.
+    KeyboardInterrupt
+        The user did.
     """
     definitions = definitions_of(campaign, progress=progress)
     job = definitions.resolve_job_def(f"{campaign.settings.campaign}_nightly")
@@ -45,6 +47,8 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             if error is None:
                 raise
             raise error from None
+        except dg.DagsterExecutionInterruptedError:
+            raise KeyboardInterrupt from None
     release = Releases.of(campaign).latest()
     if release is None:
         raise StoreError(f"{campaign.gold_url or campaign.gold}: the release is gone")

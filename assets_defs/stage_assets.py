@@ -10,7 +10,6 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.gates import gates_of
 from annot_pipeline.pipeline import Build, Progress, Stage, StageRun
-from assets_defs.automation import ATTENDED_TAG
 from assets_defs.checks import check_result, check_spec
 from assets_defs.freshness import freshness
 from assets_defs.keys import table_key
@@ -47,11 +46,11 @@ def stage_assets(
         name=f"{settings.campaign}__{stage.name}",
         specs=specs,
         check_specs=[check_spec(campaign, gate) for gate in gates],
-        retry_policy=retry_policy(campaign) if stage.name in READ_ELSEWHERE else None,
+        retry_policy=retry_policy(campaign, progress) if _may_pass(campaign, stage) else None,
     )
     def assets(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
-        run = in_dagster(context, lambda: build.run_stage(stage))
+        run = in_dagster(lambda: build.run_stage(stage))
         for table in stage.outputs:
             yield _materialized(campaign, build, run, table, kept=not context.instance.is_ephemeral)
 
@@ -69,23 +68,33 @@ def _materialized(
     )
 
 
-def in_dagster(context: dg.AssetExecutionContext, work: Callable[[], T]) -> T:
+def in_dagster(work: Callable[[], T]) -> T:
     """Run; an error that is meant for the user fails the step with just its words.
 
-    Dagster's retry policy tries again what may pass, unless a person waits.
+    Dagster's retry policy tries again what may pass.
     """
     try:
         return work()
     except Exception as error:
-        passing = isinstance(error, AnnotError) and error.may_pass
         raise dg.Failure(
             str(error) if isinstance(error, AnnotError) else f"{type(error).__name__}: {error}",
-            allow_retries=passing and ATTENDED_TAG not in context.run.tags,
+            allow_retries=isinstance(error, AnnotError) and error.may_pass,
         ) from error
 
 
-def retry_policy(campaign: LoadedCampaign) -> dg.RetryPolicy:
-    """Again, waiting twice as long each time; builds of many campaigns do not go in step."""
+def _may_pass(campaign: LoadedCampaign, stage: Stage) -> bool:
+    """Whether a stage can fail by what is not of this machine."""
+    return stage.name in READ_ELSEWHERE or campaign.settings.engine.kind == "spark"
+
+
+def retry_policy(campaign: LoadedCampaign, progress: Progress | None) -> dg.RetryPolicy | None:
+    """Again, waiting twice as long each time; builds of many campaigns do not go in step.
+
+    None where a person waits, who hears the progress: Dagster would also try again what Ctrl-C
+    stopped.
+    """
+    if progress is not None:
+        return None
     retries = campaign.settings.schedule.retries
     return dg.RetryPolicy(
         max_retries=retries.max,

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -84,8 +85,10 @@ def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Sp
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     for name, value in (usual | dict(config)).items():
         builder = builder.config(name, value)
-    with in_words(f"{_told(address) or 'Spark'}: no session"):
-        session = builder.getOrCreate()
+    # in a thread, where Spark does not take over Ctrl-C: its handler asks Java to cancel, on the
+    # connection that waits for an answer
+    with in_words(f"{_told(address) or 'Spark'}: no session"), ThreadPoolExecutor(1) as thread:
+        session = thread.submit(builder.getOrCreate).result()
     if address:
         _started.append(session)
     return session

@@ -12,6 +12,7 @@ import pytest
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, InputError, StoreError
+from annot_pipeline.pipeline import STAGES
 from annot_pipeline.stages import compare
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.releases import Releases
@@ -151,6 +152,20 @@ def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
         result = run(build_definitions(retried), instance)
     assert result.success
     assert retries_of(result, "compare_releases") == 2
+
+
+@pytest.mark.parametrize(
+    ("engine", "retried"),
+    [
+        ("local", {"archive_exports", "read_records", "compare_releases", "release"}),
+        ("spark", {*(stage.name for stage in STAGES), "release"}),
+    ],
+)
+def test_steps_that_lean_on_another_machine_are_tried_again(tmp_path, engine, retried):
+    definitions = build_definitions(write_campaign(tmp_path / "small", engine={"kind": engine}))
+    assets = [of for of in definitions.assets if isinstance(of, dg.AssetsDefinition)]
+    found = {of.op.name.partition("__")[2] for of in assets if of.op.retry_policy}
+    assert found == retried
 
 
 def test_a_person_does_not_wait_for_retries(tmp_path):

@@ -114,6 +114,25 @@ def build_while_killed(campaign: Path, name: str, master: str, while_there_is: s
     assert killed
 
 
+def test_ctrl_c_stops_a_build_and_the_next_one_is_whole(campaign, local):
+    """Spark's own handler of it left Python and Java waiting for each other."""
+    spark = ("engine.kind=spark", "engine.master=local[2]")
+    with subprocess.Popen(
+        command(campaign, "stopped", *spark), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as running:
+        store = campaign.parent / "stopped" / "store"
+        while running.poll() is None and not list(store.glob("stages/settle_judgments/.tmp-*/*")):
+            time.sleep(0.05)
+        running.send_signal(signal.SIGINT)
+        _, errors = running.communicate(timeout=60)
+    assert running.returncode == 1
+    told = errors.decode()
+    assert told.endswith("annot: stopped; the last release stands\n")
+    assert "Traceback" not in told
+    assert not list((campaign.parent / "stopped").glob("gold/v*"))
+    assert build(campaign, "stopped", *spark) == local
+
+
 @pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")
 @pytest.mark.parametrize("name", ["masc", "wmt15", "wmt22"])
 def test_real_campaigns(shared_campaigns, tmp_path, standalone, name):

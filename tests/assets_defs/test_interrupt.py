@@ -1,0 +1,50 @@
+"""Ctrl-C, wherever a build is: it stops, says so in a line, and the next build is whole."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.pipeline import Build
+from annot_pipeline.storage.releases import Releases
+from assets_defs import release
+from tests.assets_defs.campaigns import write_campaign
+
+RETRIES = {"retries": {"max": 2, "delay_seconds": 0}}
+
+
+@pytest.mark.parametrize("stopped", ["archive_exports", "read_records", "infer_labels", "release"])
+def test_it_stops_a_build_and_nothing_is_tried_again(tmp_path, monkeypatch, capsys, stopped):
+    folder = write_campaign(tmp_path / "small", schedule=RETRIES)
+    run_stage, publish = Build.run_stage, release.publish
+    started = []
+
+    def start(name):
+        started.append(name)
+        if name == stopped:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def run(build, stage):
+        start(stage.name)
+        return run_stage(build, stage)
+
+    def publish_it(build):
+        start("release")
+        return publish(build)
+
+    monkeypatch.setattr(Build, "run_stage", run)
+    monkeypatch.setattr(release, "publish", publish_it)
+    assert main(["build", str(folder)]) == 1
+    assert started.count(stopped) == 1
+    assert started[-1] == stopped
+    told = capsys.readouterr().err
+    assert told.endswith("annot: stopped; the last release stands\n")
+    assert "Traceback" not in told
+    assert Releases(folder / "gold").versions() == []
+    monkeypatch.undo()
+    assert main(["build", str(folder)]) == 0
+    assert Releases(folder / "gold").versions() == ["v0001"]
+    assert main(["verify", str(folder), "--rebuild"]) == 0
