@@ -1,0 +1,66 @@
+"""A build that runs elsewhere, followed by Dagster: the code of docs/spark.md as it stands there."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from annot_pipeline.storage.releases import Releases
+from tests.assets_defs.campaigns import write_campaign, write_export
+
+ROOT = Path(__file__).parents[2]
+# of Dagster's own clients of Pipes
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:AssetExecutionContext.run_id:DeprecationWarning",
+    "ignore:.*expected_writer_count:dagster.PreviewWarning",
+)
+
+
+@pytest.fixture
+def there(tmp_path, monkeypatch):
+    """Where the two files of the page lie, beside a campaign."""
+    page = (ROOT / "docs" / "spark.md").read_text()
+    code = re.findall(r"```python\n# (\S+)\n(.*?)```", page, re.DOTALL)
+    assert [name for name, _ in code] == ["build_there.py", "definitions.py"]
+    for name, text in code:
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return tmp_path
+
+
+def build(folder: Path, instance: dg.DagsterInstance) -> dg.ExecuteInProcessResult:
+    defs = runpy.run_path(str(folder / "definitions.py"))["defs"]
+    job = defs.resolve_implicit_global_asset_job_def()
+    return job.execute_in_process(instance=instance, raise_on_error=False)
+
+
+def test_a_release_is_an_asset_whose_version_is_the_releases(there):
+    campaign = write_campaign(there / "campaigns" / "sentiment")
+    told = []
+    with dg.DagsterInstance.ephemeral() as instance:
+        for versions in (["v0001"], ["v0001", "v0002"]):
+            result = build(there, instance)
+            assert result.success
+            assert Releases(campaign / "gold").versions() == versions
+            [event] = result.asset_materializations_for_node("sentiment__release")
+            told.append(event.metadata["version"].value)
+            assert event.tags["dagster/data_version"] == told[-1]
+            write_export(campaign, "i9,w0,a\n", name="b.csv")
+        said = [e.message for e in instance.all_logs(result.run_id)]
+    assert told == ["v0001", "v0002"]
+    assert any("published v0002" in message for message in said)
+
+
+def test_a_build_that_fails_says_why(there):
+    write_campaign(there / "campaigns" / "sentiment", rows=None)
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = build(there, instance)
+        said = [str(e) for e in instance.all_logs(result.run_id)]
+    assert not result.success
+    assert any("no file matches exports/*.csv" in message for message in said)
