@@ -1,4 +1,4 @@
-"""A build that runs elsewhere, followed by Dagster: the code of docs/spark.md as it stands there."""
+"""A build that runs elsewhere, followed by Dagster: the code of docs/spark.md as it stands."""
 
 from __future__ import annotations
 
