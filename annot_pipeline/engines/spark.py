@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from annot_pipeline.config import Engine as EngineSettings
-from annot_pipeline.engines.spark_session import end_session, in_words, spark_session
+from annot_pipeline.engines.spark_session import collected, end_session, spark_session
 from annot_pipeline.engines.spark_workers import check_workers
-from annot_pipeline.errors import AnnotError, EngineError
+from annot_pipeline.errors import AnnotError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,15 +59,17 @@ class SparkEngine:
         try:
             check_workers(session, self.store)
             return _run(session, self.store, jobs)
-        except EngineError:
+        except BaseException:  # Ctrl-C, too
             end_session()
             raise
 
 
 def _run(session: SparkSession, store: Path, jobs: Sequence[Callable[[], T]]) -> list[T]:
-    with _handed_over(store, jobs) as folder, in_words("the jobs of a stage"):
-        places = session.range(0, len(jobs), 1, len(jobs))
-        rows = places.mapInArrow(partial(_made, str(folder)), RESULT).collect()
+    with _handed_over(store, jobs) as folder:
+        make, n = partial(_made, str(folder)), len(jobs)
+        rows = collected(
+            lambda: session.range(0, n, 1, n).mapInArrow(make, RESULT), "jobs of a stage"
+        )
     rows.sort(key=lambda row: row["place"])
     results = [pickle.loads(row["pickled"]) for row in rows]  # noqa: S301 - of our own jobs
     for result in results:

@@ -8,8 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 from annot_pipeline.errors import ConfigError, EngineError, Problem
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 JAVA = 17
 """The least version that Spark 4 runs on."""
@@ -95,17 +96,22 @@ def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Sp
 
 
 def end_session() -> None:
-    """Forget the session, and stop it if it was started here.
+    """Forget the session; stop it, and what it runs, if it was started here.
 
     One whose cluster went away answers no more, and would be found again by the next try.
     """
+    spark_session.cache_clear()
+    while _started:
+        with suppress(*_errors()):
+            _started.pop().stop()
+
+
+def _errors() -> tuple[type[Exception], ...]:
+    """What Spark raises."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    spark_session.cache_clear()
-    while _started:
-        with suppress(PySparkException, Py4JError, OSError, RuntimeError):
-            _started.pop().stop()
+    return PySparkException, Py4JError, RuntimeError
 
 
 def _told(address: str) -> str:
@@ -116,16 +122,51 @@ def _told(address: str) -> str:
 @contextmanager
 def in_words(what: str, do: str = LOG) -> Iterator[None]:
     """Errors of Spark as errors that say what could not be done, and what to do."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
     try:
         yield
-    except (PySparkException, Py4JError, RuntimeError) as error:
-        if isinstance(error, PySparkException) and error.getCondition() == "JAVA_GATEWAY_EXITED":
+    except _errors() as error:
+        condition = getattr(error, "getCondition", lambda: None)()
+        if condition == "JAVA_GATEWAY_EXITED":
             do = "Java said why above: correct engine.master, engine.config or the environment"
         problem = Problem("", _cause(str(error)), do=do)
         raise EngineError(f"{what}: Spark gave up", [problem], may_pass=True) from error
+
+
+def collected(
+    asked: Callable[[], DataFrame],
+    what: str,
+    do: str = LOG,
+    seconds: float | None = None,
+) -> list[Row]:
+    """Rows of a data frame.
+
+    They are asked for in a thread: what waits for Java takes Ctrl-C for an error of the connection.
+
+    Raises
+    ------
+    EngineError
+        See `in_words`.
+    TimeoutError
+        There is no answer in so many seconds.
+    """
+    answers: list[list[Row]] = []
+    errors: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            with in_words(what, do):
+                answers.append(asked().collect())
+        except BaseException as error:
+            errors.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(seconds)
+    if errors:
+        raise errors[0]
+    if not answers:
+        raise TimeoutError
+    return answers[0]
 
 
 def _cause(text: str) -> str:

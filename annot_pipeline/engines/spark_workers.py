@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from annot_pipeline.engines.spark_session import in_words
+from annot_pipeline.engines.spark_session import collected
 from annot_pipeline.errors import ConfigError, EngineError, Problem
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -94,27 +93,18 @@ def _look(
 
 def _asked(session: SparkSession, look: Callable[..., Any]) -> list[dict[str, Any]]:
     """What executors answer; an error if none starts in time."""
-    answers: list[list[Any]] = []
-    errors: list[BaseException] = []
-
-    def ask() -> None:
-        try:
-            with in_words("executors were asked what they have", PACKAGES):
-                rows = session.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string").collect()
-            answers.append(rows)
-        except BaseException as error:
-            errors.append(error)
-
-    asking = threading.Thread(target=ask, daemon=True)
-    asking.start()
-    asking.join(SECONDS)
-    if errors:
-        raise errors[0]
-    if not answers:
+    try:
+        told = collected(
+            lambda: session.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
+            "executors were asked what they have",
+            PACKAGES,
+            SECONDS,
+        )
+    except TimeoutError:
         do = "look whether workers are registered and have the memory and cores asked for"
         problem = Problem("engine", f"no executor answered in {SECONDS:.0f} s", do=do)
-        raise EngineError("Spark runs nothing", [problem], may_pass=True)
-    return [json.loads(row["told"]) for row in answers[0]]
+        raise EngineError("Spark runs nothing", [problem], may_pass=True) from None
+    return [json.loads(row["told"]) for row in told]
 
 
 def _wrong(found: dict[str, Any], here: dict[str, str], store: Path) -> Iterator[Problem]:

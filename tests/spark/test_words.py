@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
 from functools import partial
 
@@ -54,6 +57,18 @@ def test_after_a_cluster_that_went_away_the_next_try_has_a_session(engine, sessi
     with pytest.raises(EngineError, match="Spark gave up"):
         engine.run(jobs)
     assert engine.run(jobs) == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_ctrl_c_stops_what_runs(engine, tmp_path):
+    """As a KeyboardInterrupt, not as an error of Spark; the one core is free for the next jobs."""
+    jobs = [partial(divmod, n, 3) for n in range(3)]
+    engine.run(jobs)
+    stop = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
+    stop.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.run([partial(time.sleep, 600)])
+    assert engine.run(jobs) == [(0, 0), (0, 1), (0, 2)]
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_first_error_for_the_user_is_raised_as_it_is(engine):
