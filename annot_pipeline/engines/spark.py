@@ -14,17 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from annot_pipeline.config import Engine as EngineSettings
-from annot_pipeline.engines.spark_session import collected, end_session, spark_session
+from annot_pipeline.engines.spark_session import Session, end_session, spark_session
 from annot_pipeline.engines.spark_workers import check_workers
 from annot_pipeline.errors import AnnotError
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 T = TypeVar("T")
 
@@ -64,11 +61,11 @@ class SparkEngine:
             raise
 
 
-def _run(session: SparkSession, store: Path, jobs: Sequence[Callable[[], T]]) -> list[T]:
+def _run(session: Session, store: Path, jobs: Sequence[Callable[[], T]]) -> list[T]:
     with _handed_over(store, jobs) as folder:
         make, n = partial(_made, str(folder)), len(jobs)
-        rows = collected(
-            lambda: session.range(0, n, 1, n).mapInArrow(make, RESULT), "jobs of a stage"
+        rows = session.collected(
+            lambda spark: spark.range(0, n, 1, n).mapInArrow(make, RESULT), "jobs of a stage"
         )
     rows.sort(key=lambda row: row["place"])
     results = [pickle.loads(row["pickled"]) for row in rows]  # noqa: S301 - of our own jobs

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import platform
 import uuid
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.engines.spark_session import collected
+from annot_pipeline.engines.spark_session import Session
 from annot_pipeline.errors import ConfigError, EngineError, Problem
 from annot_pipeline.version import __version__, numeric_packages
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 SECONDS = 120.0
 """That the first executor may take to start."""
@@ -28,10 +24,8 @@ PACKAGES = (
 LOOKS = 16
 """Looks at executors: as many jobs as will meet most of a small cluster."""
 
-_checked: weakref.WeakKeyDictionary[Any, set[Path]] = weakref.WeakKeyDictionary()
 
-
-def check_workers(session: SparkSession, store: Path) -> None:
+def check_workers(session: Session, store: Path) -> None:
     """See that executors have the packages of this machine, and the store; once a session.
 
     Raises
@@ -41,7 +35,7 @@ def check_workers(session: SparkSession, store: Path) -> None:
     EngineError
         No executor starts.
     """
-    if store in _checked.setdefault(session, set()):
+    if store in session.stores:
         return
     token = store / f".tmp-token-{uuid.uuid4().hex}"
     token.write_text(token.name)
@@ -54,7 +48,7 @@ def check_workers(session: SparkSession, store: Path) -> None:
     if problems:
         title = "executors cannot make what this machine would: nothing was built"
         raise ConfigError(title, list(problems.values()))
-    _checked[session].add(store)
+    session.stores.add(store)
 
 
 def _look(
@@ -91,11 +85,11 @@ def _look(
     return look
 
 
-def _asked(session: SparkSession, look: Callable[..., Any]) -> list[dict[str, Any]]:
+def _asked(session: Session, look: Callable[..., Any]) -> list[dict[str, Any]]:
     """What executors answer; an error if none starts in time."""
     try:
-        told = collected(
-            lambda: session.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
+        told = session.collected(
+            lambda spark: spark.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
             "executors were asked what they have",
             PACKAGES,
             SECONDS,

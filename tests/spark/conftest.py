@@ -55,11 +55,14 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 class Cluster:
     """Spark's own master and workers, as processes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, port: int = 0) -> None:
         self.folder = folder
+        folder.mkdir(exist_ok=True)
         self.processes: list[subprocess.Popen[bytes]] = []
-        log = self._start("master", "master.Master", "--host", HOST, "--port", "0")
+        ports = ("--port", str(port), "--webui-port", "0")
+        log = self._start("master", "master.Master", "--host", HOST, *ports)
         self.url = self._said(log, r"Starting Spark master at (spark://\S+)")
+        self.page = self._said(log, r"started at http://\S+:(\d+)")
         for n in range(2):
             self.add_worker(f"worker{n}")
 

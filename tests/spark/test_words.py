@@ -53,7 +53,7 @@ def test_a_job_that_is_broken_is_named(engine, tmp_path):
 
 def test_after_a_cluster_that_went_away_the_next_try_has_a_session(engine, session):
     jobs = [partial(divmod, n, 3) for n in range(3)]
-    session._jsparkSession.sparkContext().stop()  # as it does when it has lost its master
+    session.spark._jsparkSession.sparkContext().stop()  # as it does when it has lost its master
     with pytest.raises(EngineError, match="Spark gave up"):
         engine.run(jobs)
     assert engine.run(jobs) == [(0, 0), (0, 1), (0, 2)]
