@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import tempfile
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice
@@ -22,11 +20,11 @@ from annot_pipeline.config import (
     LoadedCampaign,
 )
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.published_settings import SHORTEST_NAME
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.temporary import temporary_store
 
 STAGES_NEEDED = (
     "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
@@ -42,17 +40,10 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     AnnotError
         An export is missing or cannot be read, or a mapping names a column that it lacks.
     """
-    try:
-        with tempfile.TemporaryDirectory(prefix="annot-validate-") as store:
-            apart = {"store": store, "gold": f"{store}/gold"}  # goes on from no release
-            settings = campaign.settings.model_copy(update=apart)
-            build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
-            runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
-            return _document(campaign, runs, build.store.records)
-    except (StoreError, OSError) as error:
-        cause = error.problems[0].what if isinstance(error, StoreError) else str(error.strerror)
-        problem = Problem(tempfile.gettempdir(), cause, do="free space there, or set TMPDIR")
-        raise StoreError("the temporary folder cannot be written", [problem]) from error
+    with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
+        build = Build(apart, progress=progress)
+        runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
+        return _document(campaign, runs, build.store.records)
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:

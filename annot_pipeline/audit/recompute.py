@@ -6,12 +6,9 @@ not the globs. What does not belong here: what is asked of the recomputed tables
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +26,7 @@ from annot_pipeline.storage.keys import KEY_FILE, derive, no_key, present_key
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.tables import StoredTable
+from annot_pipeline.storage.temporary import temporary_store
 
 SHARED = ("records", "stages")
 """Folders of the store that hold results under the hash of all that went into them."""
@@ -141,22 +139,12 @@ def temporary_build(
         Work that takes a stage's place, by stage.
     """
     real = Store(campaign.store)
-    with ExitStack() as held:
-        try:
-            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="annot-audit-")))
-        except OSError as error:
-            where, do = tempfile.gettempdir(), "free space there, or set TMPDIR"
-            problem = Problem(where, str(error.strerror), do=do)
-            raise StoreError("the temporary folder cannot be written", [problem]) from error
-        held.enter_context(real.in_use())  # nobody removes what is being read
+    with temporary_store(campaign, settings, goes_on=True) as apart, real.in_use():
         for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
             if (real.root / name).exists():
-                (folder / name).symlink_to((real.root / name).resolve())
-        loaded = dataclasses.replace(
-            campaign, settings=settings.model_copy(update={"store": str(folder)})
-        )
+                (apart.store / name).symlink_to((real.root / name).resolve())
         work = {"archive_exports": _archived(exports)} | dict(instead or {})
-        yield Build(loaded, progress=progress, instead=work)
+        yield Build(apart, progress=progress, instead=work)
 
 
 def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTable]:

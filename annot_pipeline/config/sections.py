@@ -15,7 +15,7 @@ from annot_pipeline.methods.hit_design import HitDesign
 LARGEST = 1e15
 """Scores beyond could not be summed exactly."""
 MASTER = re.compile(
-    r"""local (\[ (\d+|\*) (,\s*\d+)? \])?
+    r"""local (\[ ([1-9]\d*|\*) (,\s*\d+)? \])?
     | local-cluster \[ \s*\d+\s*,\s*\d+\s*,\s*\d+\s* \]
     | spark:// ([^\s:,/]+|\[[0-9a-fA-F:]+\]):\d+ (,([^\s:,/]+|\[[0-9a-fA-F:]+\]):\d+)*
     | k8s:// \S+ | yarn | sc:// \S+""",
@@ -297,7 +297,8 @@ class Resources(Section):
 class Engine(Section):
     """Where the parts of heavy steps are made.
 
-    ``master`` and ``config`` are Spark's own: where it runs, and its settings by name.
+    ``master`` and ``config`` are Spark's own: where it runs, and its settings by name. They may
+    stay where ``kind: local`` is said, as by ``--set`` on a day without the cluster.
     """
 
     kind: Literal["local", "spark"] = "local"
@@ -334,8 +335,8 @@ class Engine(Section):
 
     @model_validator(mode="after")
     def _spark_alone_has_a_master(self) -> Self:
-        if self.kind == "local" and (self.master or self.config):
-            raise ValueError("master and config belong to kind: spark")
+        if "kind" not in self.model_fields_set and (self.master or self.config):
+            raise ValueError("master and config are Spark's: add kind: spark")
         return self
 
 

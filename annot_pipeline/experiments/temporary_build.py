@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import tempfile
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.pipeline import Build, Progress, stages_for
 from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.temporary import temporary_store
 
 
 def temporary_build(
@@ -40,26 +38,15 @@ def temporary_build(
     StoreError
         The temporary folder cannot be written.
     """
-    try:
-        with tempfile.TemporaryDirectory(prefix="annot-simulate-") as store:
-            return _build(campaign, store, wanted, progress)
-    except OSError as error:
-        do = "free space there, or set TMPDIR"
-        problem = Problem(tempfile.gettempdir(), str(error.strerror), do=do)
-        raise StoreError("the temporary folder cannot be written", [problem]) from error
-
-
-def _build(
-    campaign: LoadedCampaign, store: str, wanted: Mapping[str, Sequence[str]], progress: Progress
-) -> tuple[dict[str, pa.Table], list[str]]:
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
-    apart = {"store": store, "gold": f"{store}/gold"}  # goes on from no release
-    settings = campaign.settings.model_copy(update={**apart, "ranking": ranking})
-    build = Build(dataclasses.replace(campaign, settings=settings), progress=progress)
-    runs = [build.run_stage(stage) for stage in stages_for(wanted)]
-    files = {name: file for run in runs for name, file in run.result.tables.items()}
-    failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
-    tables = {
-        name: read_table(files[name], columns).combine_chunks() for name, columns in wanted.items()
-    }
+    settings = campaign.settings.model_copy(update={"ranking": ranking})
+    with temporary_store(campaign, settings, goes_on=False) as apart:
+        build = Build(apart, progress=progress)
+        runs = [build.run_stage(stage) for stage in stages_for(wanted)]
+        files = {name: file for run in runs for name, file in run.result.tables.items()}
+        failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]
+        tables = {
+            name: read_table(files[name], columns).combine_chunks()
+            for name, columns in wanted.items()
+        }
     return tables, failed

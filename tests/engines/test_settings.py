@@ -46,7 +46,7 @@ def test_names_of_spark_may_be_nested(engine):
     ("text", "says"),
     [
         ("engine: {kind: dask}\n", "engine.kind"),
-        ("engine: {master: 'local[2]'}\n", "master and config belong to kind: spark"),
+        ("engine: {master: 'local[2]'}\n", "master and config are Spark's: add kind: spark"),
         ("engine: {kind: spark, config: {spark.a: [1]}}\n", "engine.config.spark.a"),
         ("engine: {kind: spark, config: none}\n", "engine.config"),
         ("engine: {kind: spark, config: {foo: 1, spark.a: 1}}\n", "begin with spark. alone: foo"),
@@ -70,8 +70,24 @@ def test_masters_of_spark(engine, master):
     assert engine("", "engine.kind=spark", f"engine.master={master}").master == master
 
 
+def test_a_day_without_the_cluster(engine):
+    text = "engine: {kind: spark, master: 'spark://a:7077', config: {spark.task.cpus: 2}}\n"
+    assert engine(text, "engine.kind=local").kind == "local"
+
+
 @pytest.mark.parametrize(
-    "master", ["local[x]", "local[]", "http://a", "spark://a", "sc://", "k8s://", "Local", "a:7077"]
+    "master",
+    [
+        "local[x]",
+        "local[0]",
+        "local[]",
+        "http://a",
+        "spark://a",
+        "sc://",
+        "k8s://",
+        "Local",
+        "a:7077",
+    ],
 )
 def test_other_masters_are_refused_before_java_is(engine, master):
     with pytest.raises(ConfigError, match=r"engine.master: .* is no master of Spark; local\[2\]"):

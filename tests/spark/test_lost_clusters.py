@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -46,7 +47,9 @@ def test_a_cluster_that_is_gone_is_told_and_the_next_try_finds_another(
     assert engine.run(JOBS) == [(0, 0), (0, 1), (0, 2)]
     gone = threading.Timer(2, cluster.stop)
     gone.start()
-    with pytest.raises(EngineError, match=r"jobs of a stage: the cluster at spark:.* is gone") as at:
+    with pytest.raises(
+        EngineError, match=r"jobs of a stage: the cluster at spark:.* is gone"
+    ) as at:
         engine.run([partial(time.sleep, 600)] * 2)
     assert "no executor has been there for 20 s" in str(at.value)
     assert "look at the logs of its master and workers" in str(at.value)
@@ -128,3 +131,21 @@ def is_java(pid: int) -> bool:
         return "java" in Path(f"/proc/{pid}/comm").read_text()
     except OSError:
         return False
+
+
+def test_releases_of_a_cluster_that_is_gone_can_be_verified(campaign, cluster):
+    """On the engine that the campaign has now: the release does not ask for its own."""
+    there, here = ("engine.kind=spark", f"engine.master={cluster.url}"), ("engine.kind=local",)
+    build(campaign, "verified", *there)
+
+    def verified(*sets: str) -> str:
+        words = command(campaign, "verified", *sets)
+        words[words.index("build")] = "verify"
+        found = subprocess.run([*words, "--rebuild"], capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stderr
+        return found.stdout
+
+    told = verified(*there)
+    assert re.search(r"built again: (\d+) of \1 tables byte for byte the same", told)
+    cluster.stop()
+    assert verified(*here) == told

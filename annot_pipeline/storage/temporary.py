@@ -1,0 +1,65 @@
+"""Stores of builds that publish nothing: gone when they end."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from annot_pipeline.config import Campaign, LoadedCampaign
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.files import TEMPORARY, make_private
+from annot_pipeline.storage.store import Store
+
+
+@contextmanager
+def temporary_store(
+    campaign: LoadedCampaign, settings: Campaign, *, goes_on: bool
+) -> Iterator[LoadedCampaign]:
+    """The campaign with other settings and a store of its own.
+
+    On Spark it lies in the campaign's store, which executors share; else in the temporary folder
+    of this machine, and a store that can be read will do.
+
+    Parameters
+    ----------
+    campaign
+        Says where it runs, and within which limits: that moves no number.
+    settings
+        What to build with.
+    goes_on
+        Whether it goes on from the campaign's latest release; else from none.
+
+    Raises
+    ------
+    StoreError
+        The temporary folder cannot be written, before or within the block.
+    """
+    shared = campaign.settings.engine.kind == "spark"
+    place = campaign.store if shared else Path(tempfile.gettempdir())
+    with ExitStack() as held:
+        try:
+            if shared:
+                make_private(place)
+                held.enter_context(Store(place).in_use())  # else a build would clean it away
+            temporary = tempfile.TemporaryDirectory(prefix=f"{TEMPORARY}annot-", dir=place)
+            folder = held.enter_context(temporary)
+            own = {"store": folder} if goes_on else {"store": folder, "gold": f"{folder}/gold"}
+            here = {name: getattr(campaign.settings, name) for name in ("engine", "resources")}
+            yield dataclasses.replace(campaign, settings=settings.model_copy(update=own | here))
+        except (OSError, StoreError) as error:
+            cause = _cause(error, place)
+            if cause is None:
+                raise
+            do = "free space there" if shared else "free space there, or set TMPDIR"
+            problem = Problem(str(place), cause, do=do)
+            raise StoreError("the temporary folder cannot be written", [problem]) from error
+
+
+def _cause(error: OSError | StoreError, place: Path) -> str | None:
+    """Why something below a folder cannot be written; None if that is not what the error says."""
+    if isinstance(error, OSError):
+        return error.strerror if str(error.filename).startswith(str(place)) else None
+    return error.problems[0].what if error.title.startswith(f"{place}/") else None
