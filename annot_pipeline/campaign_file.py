@@ -77,9 +77,10 @@ def load_campaign(
             ],
         )
     data.update(overrides or {})
-    for assignment in sets:
+    given = tuple(sets)
+    for assignment in given:
         _set(data, assignment)
-    return LoadedCampaign(_validated(data, str(file)), file.resolve())
+    return LoadedCampaign(_validated(data, str(file)), file.resolve(), given)
 
 
 def kept_text(settings: Campaign) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -57,6 +58,19 @@ def test_init_validate_build_status_releases(capsys, campaign, tmp_path):
     assert not state["build_due"]
     rows = document(capsys, "releases", tmp_path / "new")["releases"]
     assert [(r["version"], r["labels"], r["parent"]) for r in rows] == [("v0001", 12, None)]
+
+
+def test_the_next_command_has_the_settings_of_this_one(capsys, campaign, tmp_path):
+    """Else it would look elsewhere, or come to another end."""
+    sets = ("--set", f"gold={tmp_path / 'my gold'}")
+    for command, *following in (
+        ("validate", "build"), ("build", "status"), ("verify", "verify", "--rebuild"),
+    ):  # fmt: skip
+        _, out, _ = run(capsys, command, campaign, *sets)
+        words = shlex.split(out.splitlines()[-1].removeprefix("next: "))
+        assert words == ["annot", following[0], str(campaign), *sets, *following[1:]]
+    _, _, err = run(capsys, "trace", campaign, "i1", "--set", f"gold={tmp_path / 'none'}")
+    assert f"annot build {campaign} --set gold={tmp_path / 'none'}" in err
 
 
 def test_init_does_not_write_over_a_campaign(capsys, campaign):

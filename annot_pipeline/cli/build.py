@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.changes import changes_text
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.cli.fates import fates_text
 
 
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
             *_changes_text(manifest),
             f"{news} {publication.release.version}: {document['path']}",
             f"next: open {folder / 'report.html'}",
-            f"      annot status {arguments.campaign}",
+            f"      annot status {typed(arguments)}",
         ]
         return "\n".join(lines)
 

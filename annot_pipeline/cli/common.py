@@ -35,6 +35,13 @@ def load(arguments: argparse.Namespace) -> LoadedCampaign:
     return load_campaign(arguments.campaign, sets=arguments.sets)
 
 
+def typed(arguments: argparse.Namespace) -> str:
+    """The campaign as it was typed, for the next command."""
+    from annot_pipeline.config.campaign import as_typed
+
+    return as_typed(arguments.campaign, arguments.sets)
+
+
 def say(message: str) -> None:
     """Progress, on stderr."""
     print(f"  {printable(message)}", file=sys.stderr, flush=True)

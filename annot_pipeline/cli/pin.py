@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.errors import ConfigError, Problem, printable
 
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
         "version": changed,
         "pins": list_pins(campaign),
     }
-    show(arguments, document, lambda: _text(arguments.campaign, document))
+    show(arguments, document, lambda: _text(typed(arguments), document))
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.errors import printable
 
 
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     document = prune(
         campaign, arguments.keep, gone=arguments.gone, dry_run=arguments.dry_run, progress=say
     )
-    show(arguments, document, lambda: _text(arguments.campaign, document))
+    show(arguments, document, lambda: _text(typed(arguments), document))
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.changes import changes_text
-from annot_pipeline.cli.common import add_campaign, load, show
+from annot_pipeline.cli.common import add_campaign, load, show, typed
 from annot_pipeline.errors import printable
 
 
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     def text() -> str:
         if not rows:
-            return f"no release yet\nnext: annot build {arguments.campaign}"
+            return f"no release yet\nnext: annot build {typed(arguments)}"
         lines = []
         for row in rows:
             pinned = "  pinned" * row["pinned"]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.errors import printable, shorten
 
 NAMES = {
@@ -85,9 +85,8 @@ def _next(arguments: argparse.Namespace, document: Document) -> str:
     if not document["farthest"]:
         return "nothing to do, the model says what gold says"
     row = document["farthest"][0]
-    parts = ["annot", "trace", arguments.campaign, row["item"], "--task", row["task"]]
-    parts += ["--release", document["release"]]
-    return " ".join(map(shlex.quote, parts))
+    words = [row["item"], "--task", row["task"], "--release", document["release"]]
+    return f"annot trace {typed(arguments)} {shlex.join(words)}"
 
 
 def _score_text(document: Document) -> str:

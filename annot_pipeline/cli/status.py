@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from annot_pipeline.cli.common import Document, add_campaign, load, show
+from annot_pipeline.cli.common import Document, add_campaign, load, show, typed
 from annot_pipeline.errors import counted, first_of, printable
 
 
@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.status import status
 
     document = status(load(arguments))
-    show(arguments, document, lambda: _status_text(arguments.campaign, document))
+    show(arguments, document, lambda: _status_text(typed(arguments), document))
     return 0
 
 

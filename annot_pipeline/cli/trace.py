@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from annot_pipeline.cli.common import add_campaign, load, show
+from annot_pipeline.cli.common import add_campaign, load, show, typed
 
 
 def add(trace: argparse.ArgumentParser) -> None:
@@ -32,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
         "item": arguments.item,
         "traces": documents,
     }
-    show(arguments, document, lambda: traces_text(arguments.campaign, documents))
+    show(arguments, document, lambda: traces_text(typed(arguments), documents))
     return 0

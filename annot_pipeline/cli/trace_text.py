@@ -51,7 +51,7 @@ def traces_text(campaign: str, traces: Sequence[Row]) -> str:
         for trace in traces:
             lines += ["", *_trace(trace)]
     item = shlex.quote(traces[0]["item"])
-    lines.append(f"next: annot trace {shlex.quote(campaign)} {item} --json says all that is known")
+    lines.append(f"next: annot trace {campaign} {item} --json says all that is known")
     return "\n".join(map(printable, lines))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.cli.fates import fates_text
 from annot_pipeline.errors import counted, first_of, printable
 
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.validate import validate
 
     document = validate(load(arguments), say)
-    show(arguments, document, lambda: _validation_text(arguments.campaign, document))
+    show(arguments, document, lambda: _validation_text(typed(arguments), document))
     return int(any(gate["level"] == "error" for gate in document["gates"]))
 
 

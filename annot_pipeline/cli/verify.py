@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 
-from annot_pipeline.cli.common import Document, add_campaign, load, say, show
+from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.errors import first_of, printable
 
 
@@ -24,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     campaign = load(arguments)
     document = verify(campaign, arguments.version, rebuild=arguments.rebuild, progress=say)
-    show(arguments, document, lambda: _text(arguments.campaign, document))
+    show(arguments, document, lambda: _text(typed(arguments), document))
     return int(not document["ok"])
 
 
@@ -51,5 +50,5 @@ def _text(campaign: str, document: Document) -> str:
     else:
         lines.append(f"{checked}: all as published")
         if document["rebuilt"] is None:
-            lines.append(f"next: annot verify {shlex.quote(campaign)} --rebuild")
+            lines.append(f"next: annot verify {campaign} --rebuild")
     return "\n".join(map(printable, lines))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
@@ -126,17 +128,25 @@ class Campaign(Section):
         return _params_of(self.dawid_skene, CalibrationParams)
 
 
+def as_typed(path: str, sets: Iterable[str]) -> str:
+    """Words for a shell: a campaign, and the settings given beside its file."""
+    return shlex.join([path, *(word for one in sets for word in ("--set", one))])
+
+
 @dataclasses.dataclass(frozen=True)
 class LoadedCampaign:
     """A campaign and the folder that its relative paths start from."""
 
     settings: Campaign
     file: Path
+    sets: tuple[str, ...] = ()
+    """Settings that were given beside the file."""
 
     @property
     def typed(self) -> str:
         """The campaign as commands take it, for messages."""
-        return str(self.folder if self.file.name == "campaign.yaml" else self.file)
+        path = self.folder if self.file.name == "campaign.yaml" else self.file
+        return as_typed(str(path), self.sets)
 
     @property
     def folder(self) -> Path:
