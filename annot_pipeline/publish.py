@@ -193,7 +193,9 @@ def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[
     Files are written where every machine of the engine can, in the store, and copied.
     """
     placed: dict[str, list[tuple[Path, Callable[[], TableFile]]]] = {}
-    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=build.store.root) as apart:
+    with tempfile.TemporaryDirectory(
+        prefix=".tmp-", dir=build.store.root, ignore_cleanup_errors=True
+    ) as apart:
         for name in GOLD:
             path = Path(apart, f"{name}.parquet")
             if name in made:
@@ -201,7 +203,8 @@ def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[
             else:
                 placed[name] = [(path, partial(write_table, path, GOLD[name].empty()))]
         jobs = [make for files in placed.values() for _, make in files]
-        written = iter(engine_of(build.campaign.settings, build.store.root).run(jobs))
+        engine = engine_of(build.campaign.settings, build.store.root, build.progress)
+        written = iter(engine.run(jobs))
         targets = {
             name: [(folder / path.relative_to(apart), next(written)) for path, _ in files]
             for name, files in placed.items()

@@ -297,13 +297,15 @@ class Resources(Section):
 class Engine(Section):
     """Where the parts of heavy steps are made.
 
-    ``master`` and ``config`` are Spark's own: where it runs, and its settings by name. They may
-    stay where ``kind: local`` is said, as by ``--set`` on a day without the cluster.
+    ``master`` and ``config`` are Spark's own: where it runs, and its settings by name. A build ends
+    when nobody has been at work there for ``wait_seconds``. All may stay where ``kind: local`` is
+    said, as by ``--set`` on a day without the cluster.
     """
 
     kind: Literal["local", "spark"] = "local"
     master: str | None = None
     config: dict[str, str] = Field(default_factory=dict)
+    wait_seconds: float = Field(default=300, ge=1)
 
     @field_validator("master")
     @classmethod

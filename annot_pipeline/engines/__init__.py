@@ -45,7 +45,9 @@ class Engine(Protocol):
         """
 
 
-def engine_of(settings: Campaign, store: Path) -> Engine:
+def engine_of(
+    settings: Campaign, store: Path, progress: Callable[[str], None] = lambda _: None
+) -> Engine:
     """The engine that a campaign asks for.
 
     Parameters
@@ -54,6 +56,8 @@ def engine_of(settings: Campaign, store: Path) -> Engine:
         ``engine`` and ``resources``.
     store
         Folder that every machine can reach.
+    progress
+        Told, in a sentence, that machines are waited for.
 
     Raises
     ------
@@ -63,5 +67,5 @@ def engine_of(settings: Campaign, store: Path) -> Engine:
     if settings.engine.kind == "spark":
         from annot_pipeline.engines.spark import SparkEngine
 
-        return SparkEngine(settings.engine, store)
+        return SparkEngine(settings.engine, store, progress)
     return LocalEngine(settings.resources.workers)

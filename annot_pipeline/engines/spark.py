@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from annot_pipeline.config import Engine as EngineSettings
-from annot_pipeline.engines.spark_session import Session, end_session, spark_session
+from annot_pipeline.engines.spark_session import end_session, spark_session
 from annot_pipeline.engines.spark_workers import check_workers
 from annot_pipeline.errors import AnnotError
 
@@ -35,13 +35,16 @@ class SparkEngine:
     Parameters
     ----------
     settings
-        ``master`` and ``config``.
+        ``master``, ``config``, ``wait_seconds``.
     store
         The folder.
+    progress
+        Told that executors are waited for.
     """
 
     settings: EngineSettings
     store: Path
+    progress: Callable[[str], None] = lambda _: None
 
     def run(
         self,
@@ -53,26 +56,26 @@ class SparkEngine:
         if not jobs:
             return []
         session = spark_session(self.settings.master, tuple(sorted(self.settings.config.items())))
+        asked = partial(session.rows, wait=self.settings.wait_seconds, progress=self.progress)
         try:
-            check_workers(session, self.store)
-            return _run(session, self.store, jobs)
+            if self.store not in session.stores:
+                check_workers(asked, self.store)
+                session.stores.add(self.store)
+            with _handed_over(self.store, jobs) as folder:
+                make, n = partial(_made, str(folder)), len(jobs)
+                rows = asked(
+                    lambda spark: spark.range(0, n, 1, n).mapInArrow(make, RESULT),
+                    "jobs of a stage",
+                )
         except BaseException:  # Ctrl-C, too
             end_session()
             raise
-
-
-def _run(session: Session, store: Path, jobs: Sequence[Callable[[], T]]) -> list[T]:
-    with _handed_over(store, jobs) as folder:
-        make, n = partial(_made, str(folder)), len(jobs)
-        rows = session.collected(
-            lambda spark: spark.range(0, n, 1, n).mapInArrow(make, RESULT), "jobs of a stage"
-        )
-    rows.sort(key=lambda row: row["place"])
-    results = [pickle.loads(row["pickled"]) for row in rows]  # noqa: S301 - of our own jobs
-    for result in results:
-        if isinstance(result, AnnotError):
-            raise result
-    return results
+        rows.sort(key=lambda row: row["place"])
+        results = [pickle.loads(row["pickled"]) for row in rows]  # noqa: S301 - of our own jobs
+        for result in results:
+            if isinstance(result, AnnotError):
+                raise result
+        return results
 
 
 @contextmanager

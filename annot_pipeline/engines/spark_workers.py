@@ -7,16 +7,16 @@ import platform
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from annot_pipeline.engines.spark_session import Session
-from annot_pipeline.errors import ConfigError, EngineError, Problem
+from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.version import __version__, numeric_packages
 
-SECONDS = 120.0
-"""That the first executor may take to start."""
+if TYPE_CHECKING:
+    from pyspark.sql import Row
+
 PACKAGES = (
     "install annot-pipeline[spark] in the Python of executors, which PYSPARK_PYTHON names, or ship "
     "it: docs/spark.md"
@@ -25,30 +25,39 @@ LOOKS = 16
 """Looks at executors: as many jobs as will meet most of a small cluster."""
 
 
-def check_workers(session: Session, store: Path) -> None:
-    """See that executors have the packages of this machine, and the store; once a session.
+def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
+    """See that executors have the packages of this machine, and the store.
+
+    Parameters
+    ----------
+    rows
+        How they are asked: `Session.rows`.
+    store
+        Where they write what they make.
 
     Raises
     ------
     ConfigError
         Their Python or packages are others, or they do not see the store.
     EngineError
-        No executor starts.
+        No executor starts, or none has a Python with Arrow.
     """
-    if store in session.stores:
-        return
     token = store / f".tmp-token-{uuid.uuid4().hex}"
     token.write_text(token.name)
     try:
-        told = _asked(session, _look(str(token), [*numeric_packages(), "annot-pipeline"]))
+        look = _look(str(token), [*numeric_packages(), "annot-pipeline"])
+        told = rows(
+            lambda spark: spark.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
+            "executors were asked what they have",
+            PACKAGES,
+        )
     finally:
         token.unlink(missing_ok=True)
     here = numeric_packages() | {"annot-pipeline": __version__, "python": platform.python_version()}
-    problems = {str(p): p for found in told for p in _wrong(found, here, store)}
+    problems = {str(p): p for row in told for p in _wrong(json.loads(row["told"]), here, store)}
     if problems:
         title = "executors cannot make what this machine would: nothing was built"
         raise ConfigError(title, list(problems.values()))
-    session.stores.add(store)
 
 
 def _look(
@@ -83,22 +92,6 @@ def _look(
             yield pa.record_batch({"told": [json.dumps(found)] * batch.num_rows})
 
     return look
-
-
-def _asked(session: Session, look: Callable[..., Any]) -> list[dict[str, Any]]:
-    """What executors answer; an error if none starts in time."""
-    try:
-        told = session.collected(
-            lambda spark: spark.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
-            "executors were asked what they have",
-            PACKAGES,
-            SECONDS,
-        )
-    except TimeoutError:
-        do = "look whether workers are registered and have the memory and cores asked for"
-        problem = Problem("engine", f"no executor answered in {SECONDS:.0f} s", do=do)
-        raise EngineError("Spark runs nothing", [problem], may_pass=True) from None
-    return [json.loads(row["told"]) for row in told]
 
 
 def _wrong(found: dict[str, Any], here: dict[str, str], store: Path) -> Iterator[Problem]:

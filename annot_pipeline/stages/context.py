@@ -62,7 +62,7 @@ class StageContext:
     @property
     def engine(self) -> Engine:
         """Where the parts of the work are done."""
-        return engine_of(self.campaign.settings, self.store.root)
+        return engine_of(self.campaign.settings, self.store.root, self.progress)
 
     def run(self, jobs: Sequence[Callable[[], T]], at_once: int | None = None) -> list[T]:
         """What jobs return that the engine runs, in their order; see `Engine.run`.

@@ -44,22 +44,23 @@ def temporary_store(
             if shared:
                 make_private(place)
                 held.enter_context(Store(place).in_use())  # else a build would clean it away
-            temporary = tempfile.TemporaryDirectory(prefix=f"{TEMPORARY}annot-", dir=place)
+            temporary = tempfile.TemporaryDirectory(
+                prefix=f"{TEMPORARY}annot-", dir=place, ignore_cleanup_errors=True
+            )  # executors may write there yet, of what was given up
             folder = held.enter_context(temporary)
-            own = {"store": folder} if goes_on else {"store": folder, "gold": f"{folder}/gold"}
-            here = {name: getattr(campaign.settings, name) for name in ("engine", "resources")}
+        except OSError as error:
+            raise _cannot_write(place, str(error.strerror), shared=shared) from error
+        own = {"store": folder} if goes_on else {"store": folder, "gold": f"{folder}/gold"}
+        here = {name: getattr(campaign.settings, name) for name in ("engine", "resources")}
+        try:
             yield dataclasses.replace(campaign, settings=settings.model_copy(update=own | here))
-        except (OSError, StoreError) as error:
-            cause = _cause(error, place)
-            if cause is None:
+        except StoreError as error:
+            if not error.title.startswith(f"{folder}: "):  # what a build says that cannot write
                 raise
-            do = "free space there" if shared else "free space there, or set TMPDIR"
-            problem = Problem(str(place), cause, do=do)
-            raise StoreError("the temporary folder cannot be written", [problem]) from error
+            raise _cannot_write(place, error.problems[0].what, shared=shared) from error
 
 
-def _cause(error: OSError | StoreError, place: Path) -> str | None:
-    """Why something below a folder cannot be written; None if that is not what the error says."""
-    if isinstance(error, OSError):
-        return error.strerror if str(error.filename).startswith(str(place)) else None
-    return error.problems[0].what if error.title.startswith(f"{place}/") else None
+def _cannot_write(place: Path, cause: str, *, shared: bool) -> StoreError:
+    do = "free space there" if shared else "free space there, or set TMPDIR"
+    problem = Problem(str(place), cause, do=do)
+    return StoreError("the temporary folder cannot be written", [problem])

@@ -49,6 +49,7 @@ def test_names_of_spark_may_be_nested(engine):
         ("engine: {master: 'local[2]'}\n", "master and config are Spark's: add kind: spark"),
         ("engine: {kind: spark, config: {spark.a: [1]}}\n", "engine.config.spark.a"),
         ("engine: {kind: spark, config: none}\n", "engine.config"),
+        ("engine: {kind: spark, wait_seconds: 0}\n", "engine.wait_seconds"),
         ("engine: {kind: spark, config: {foo: 1, spark.a: 1}}\n", "begin with spark. alone: foo"),
         ("store: s3://bucket/store\n", "store: the store is a folder"),
     ],

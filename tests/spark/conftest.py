@@ -55,7 +55,7 @@ def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 class Cluster:
     """Spark's own master and workers, as processes."""
 
-    def __init__(self, folder: Path, port: int = 0) -> None:
+    def __init__(self, folder: Path, port: int = 0, workers: int = 2) -> None:
         self.folder = folder
         folder.mkdir(exist_ok=True)
         self.processes: list[subprocess.Popen[bytes]] = []
@@ -63,7 +63,7 @@ class Cluster:
         log = self._start("master", "master.Master", "--host", HOST, *ports)
         self.url = self._said(log, r"Starting Spark master at (spark://\S+)")
         self.page = self._said(log, r"started at http://\S+:(\d+)")
-        for n in range(2):
+        for n in range(workers):
             self.add_worker(f"worker{n}")
 
     def add_worker(self, name: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 from annot_pipeline.config import Engine
 from annot_pipeline.engines import spark_workers
 from annot_pipeline.engines.spark import SparkEngine
-from annot_pipeline.engines.spark_session import spark_session
+from annot_pipeline.engines.spark_session import end_session, spark_session
 from annot_pipeline.errors import ConfigError, EngineError, InputError
 
 MASTER = "local[1]"
@@ -29,6 +29,11 @@ def engine(tmp_path):
 @pytest.fixture
 def session():
     return spark_session(MASTER, ())
+
+
+@pytest.fixture
+def rows(session):
+    return partial(session.rows, wait=60, progress=print)
 
 
 def fails(error):
@@ -63,12 +68,38 @@ def test_ctrl_c_stops_what_runs(engine, tmp_path):
     """As a KeyboardInterrupt, not as an error of Spark; the one core is free for the next jobs."""
     jobs = [partial(divmod, n, 3) for n in range(3)]
     engine.run(jobs)
+    stopped_by_ctrl_c(engine)
+    assert engine.run(jobs) == [(0, 0), (0, 1), (0, 2)]
+    assert not list(tmp_path.iterdir())
+
+
+def stopped_by_ctrl_c(engine):
     stop = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
     stop.start()
     with pytest.raises(KeyboardInterrupt):
         engine.run([partial(time.sleep, 600)])
-    assert engine.run(jobs) == [(0, 0), (0, 1), (0, 2)]
-    assert not list(tmp_path.iterdir())
+
+
+def test_a_session_of_somebody_else_goes_on(tmp_path):
+    """As in a notebook: it is taken as it is; what Ctrl-C stops is our jobs, on its one core."""
+    from pyspark.sql import SparkSession
+
+    end_session()
+    theirs = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false").getOrCreate()
+    try:
+        jobs = [partial(divmod, n, 3) for n in range(3)]
+        engine = SparkEngine(Engine(kind="spark", master="spark://not.asked:7077"), tmp_path)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(engine.run(jobs)))
+        thread.start()
+        thread.join()
+        assert found == [[(0, 0), (0, 1), (0, 2)]]
+        stopped_by_ctrl_c(engine)
+        started = time.monotonic()
+        assert theirs.range(3).count() == 3
+        assert time.monotonic() - started < 60, "the job that was stopped holds the core"
+    finally:
+        theirs.stop()
 
 
 def test_the_first_error_for_the_user_is_raised_as_it_is(engine):
@@ -78,39 +109,24 @@ def test_the_first_error_for_the_user_is_raised_as_it_is(engine):
     assert error.value.may_pass
 
 
-def test_workers_that_see_another_disk(session, tmp_path, monkeypatch):
+def test_workers_that_see_another_disk(rows, tmp_path, monkeypatch):
     look = spark_workers._look
     monkeypatch.setattr(
         spark_workers, "_look", lambda token, names: look(f"/nowhere{token}", names)
     )
     with pytest.raises(ConfigError, match="executors cannot make") as error:
-        spark_workers.check_workers(session, tmp_path)
+        spark_workers.check_workers(rows, tmp_path)
     assert "No such file or directory" in str(error.value)
     assert "set store to a folder that the driver and all executors share" in str(error.value)
     assert len(error.value.problems) == 1, "sixteen executors of one machine say it once"
 
 
-def test_workers_with_other_packages(session, tmp_path, monkeypatch):
+def test_workers_with_other_packages(rows, tmp_path, monkeypatch):
     here = spark_workers.numeric_packages() | {"numpy": "1.0", "no-such-package": "2.0"}
     monkeypatch.setattr(spark_workers, "numeric_packages", lambda: here)
     with pytest.raises(ConfigError) as error:
-        spark_workers.check_workers(session, tmp_path)
+        spark_workers.check_workers(rows, tmp_path)
     told = str(error.value)
     assert "allowed: 1.0, as here" in told
     assert "no-such-package is not installed" in told
     assert "install no-such-package==2.0 where executors run" in told
-
-
-def test_executors_that_do_not_start(session, tmp_path, monkeypatch):
-    def never(_token, _names):
-        def look(batches):
-            time.sleep(3)
-            yield from batches
-
-        return look
-
-    monkeypatch.setattr(spark_workers, "_look", never)
-    monkeypatch.setattr(spark_workers, "SECONDS", 0.5)
-    with pytest.raises(EngineError, match="Spark runs nothing") as error:
-        spark_workers.check_workers(session, tmp_path)
-    assert "look whether workers are registered" in str(error.value)

@@ -9,7 +9,7 @@ import pytest
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.store import Store, cannot_write
 from annot_pipeline.storage.temporary import temporary_store
 
 CAMPAIGN = """\
@@ -37,6 +37,7 @@ def test_on_spark_executors_see_it_and_nobody_cleans_it_away(campaign, tmp_path)
     with temporary_store(now, now.settings, goes_on=False) as apart:
         assert apart.store.parent == tmp_path / "kept"
         assert apart.gold == apart.store / "gold"
+        assert apart.settings.engine == now.settings.engine
         Store(tmp_path / "kept").clean(tmp_path / "spill")
         assert apart.store.is_dir()
     assert not list((tmp_path / "kept").iterdir())
@@ -72,6 +73,18 @@ def test_errors_of_the_folder_say_which(campaign, tmp_path, monkeypatch):
         pass
     assert str(tmp_path / "kept") in str(error.value)
     assert "TMPDIR" not in str(error.value)
+
+
+def test_what_a_build_says_that_cannot_write_is_said_of_the_folder(campaign):
+    now = campaign("engine.kind=local")
+    for where, title in (("", "temporary folder cannot be written"), ("/stages", "cannot write")):
+        with (
+            pytest.raises(StoreError, match=title) as error,
+            temporary_store(now, now.settings, goes_on=False) as apart,
+        ):
+            raise cannot_write(Path(f"{apart.store}{where}"), OSError(28, "No space left"), "store")
+        assert ("set TMPDIR" in str(error.value)) == (not where)
+        assert "No space left" in str(error.value)
 
 
 def test_errors_of_the_block_are_its_own(campaign):

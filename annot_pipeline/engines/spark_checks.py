@@ -1,0 +1,69 @@
+"""What a session of Spark needs here, before it is asked for: Java, and a master that answers."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+from annot_pipeline.errors import ConfigError, EngineError, Problem
+
+JAVA = 17
+"""The least version that Spark 4 runs on."""
+SECONDS = 5.0
+"""That a master has to answer a knock."""
+CONNECT = "sc://"
+"""Begins addresses of Spark Connect, which needs no Java here."""
+CONNECT_PORT = 15002
+
+
+def without_parameters(address: str) -> str:
+    """An address to be told: one of its parameters may be a token."""
+    return address.partition("/;")[0]
+
+
+def check_java() -> None:
+    """Refuse to start where no Java is that Spark runs on."""
+    home = os.environ.get("JAVA_HOME")
+    java = f"{home}/bin/java" if home else shutil.which("java")
+    do = f"install Java {JAVA} or later (Debian: openjdk-{JAVA}-jre-headless), or set JAVA_HOME"
+    found = None
+    if java:
+        try:
+            told = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
+            found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+        except (OSError, subprocess.SubprocessError):
+            pass
+    if found is None:
+        where = "JAVA_HOME" if home else "PATH"
+        problem = Problem(where, f"no Java: {java or 'java'} does not run", do=do)
+        raise ConfigError("Spark cannot run", [problem])
+    if int(found[1]) < JAVA:
+        what = f"{java} is Java {found[1]}"
+        problem = Problem("", what, allowed=f"Java {JAVA} or later", do=do)
+        raise ConfigError("Spark cannot run", [problem])
+
+
+def check_masters(address: str) -> None:
+    """Knock at a standalone master, or a server of Spark Connect.
+
+    Spark itself tries for minutes, and then says little.
+    """
+    if not address.startswith(("spark://", CONNECT)):
+        return
+    wrong = []
+    for place in address.partition("://")[2].partition("/")[0].split(","):
+        host, port = re.fullmatch(r"(.*?)(?::(\d+))?", place).groups()  # type: ignore[union-attr]
+        try:
+            where = (host.strip("[]"), int(port or CONNECT_PORT))
+            socket.create_connection(where, SECONDS).close()
+        except OSError as error:
+            wrong.append(f"{place}: {error}")
+        else:
+            return
+    do = "start it, or correct engine.master"
+    problem = Problem("engine.master", "; ".join(wrong), do=do)
+    title = f"no master answers at {without_parameters(address)}"
+    raise EngineError(title, [problem], may_pass=True)
