@@ -100,42 +100,56 @@ class Session:
         answers: list[list[Row]] = []
         errors: list[BaseException] = []
         tag = f"annot-{uuid.uuid4().hex}"
+        ended = threading.Event()  # Ctrl-C in Thread.join marks a thread as dead
 
         def ask() -> None:
             try:
                 with in_words(what, do):
-                    self.spark.addTag(tag)
+                    self._tag(tag)
                     answers.append(asked(self.spark).collect())
             except BaseException as error:
                 errors.append(error)
+            ended.set()
 
-        asking = threading.Thread(target=ask, daemon=True)
         try:
             with watched(self.spark, self.address) as is_served:
-                asking.start()
-                self._wait_for(asking, is_served, what, wait, progress)
+                threading.Thread(target=ask, daemon=True).start()
+                self._wait_for(ended, is_served, what, wait, progress)
         finally:
-            if asking.is_alive():
-                _within(STOP, lambda: self.spark.interruptTag(tag))
+            if not ended.is_set():
+                _within(STOP, lambda: self._cancel(tag))
         if errors:
             raise errors[0]
         return answers[0]
 
+    def _tag(self, tag: str) -> None:
+        """Name what this thread asks for from now on."""
+        if is_remote(self.spark):
+            self.spark.addTag(tag)
+        else:
+            self.spark.sparkContext.addJobTag(tag)
+
+    def _cancel(self, tag: str) -> None:
+        """Stop the jobs of a name; without Connect ``interruptTag`` of a session finds none."""
+        if is_remote(self.spark):
+            self.spark.interruptTag(tag)
+        else:
+            self.spark.sparkContext.cancelJobsWithTag(tag)
+
     def _wait_for(
         self,
-        asking: threading.Thread,
+        ended: threading.Event,
         is_served: Callable[[], bool],
         what: str,
         wait: float,
         progress: Callable[[str], None],
     ) -> None:
         seen = told = time.monotonic()
-        while asking.is_alive():
-            asking.join(min(LOOK, wait))
+        while not ended.wait(min(LOOK, wait)):
             served, now = is_served(), time.monotonic()
             if served:
                 seen = told = now
-            elif now - seen >= wait and asking.is_alive():
+            elif now - seen >= wait:
                 raise self._is_gone(what, wait)
             elif now - told >= TOLD:
                 progress(f"{what}: nobody has been at work for {now - seen:.0f} of {wait:.0f} s")

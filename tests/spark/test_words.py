@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -77,7 +78,7 @@ def stopped_by_ctrl_c(engine):
     stop = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
     stop.start()
     with pytest.raises(KeyboardInterrupt):
-        engine.run([partial(time.sleep, 600)])
+        engine.run([partial(time.sleep, 120)])
 
 
 def test_a_session_of_somebody_else_goes_on(tmp_path):
@@ -85,15 +86,13 @@ def test_a_session_of_somebody_else_goes_on(tmp_path):
     from pyspark.sql import SparkSession
 
     end_session()
-    theirs = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false").getOrCreate()
+    starting = SparkSession.builder.master(MASTER).config("spark.ui.enabled", "false").getOrCreate
+    with ThreadPoolExecutor(1) as thread:  # where Spark does not take over Ctrl-C
+        theirs = thread.submit(starting).result()
     try:
         jobs = [partial(divmod, n, 3) for n in range(3)]
         engine = SparkEngine(Engine(kind="spark", master="spark://not.asked:7077"), tmp_path)
-        found = []
-        thread = threading.Thread(target=lambda: found.append(engine.run(jobs)))
-        thread.start()
-        thread.join()
-        assert found == [[(0, 0), (0, 1), (0, 2)]]
+        assert engine.run(jobs) == [(0, 0), (0, 1), (0, 2)]
         stopped_by_ctrl_c(engine)
         started = time.monotonic()
         assert theirs.range(3).count() == 3
