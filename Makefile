@@ -4,7 +4,7 @@ BIN := .venv/bin
 export DAGSTER_DISABLE_TELEMETRY := yes
 INSTALL := bash .ci/install $(BIN)/python
 
-.PHONY: build test check bench bench-quick soak spark clean help
+.PHONY: build test check bench bench-quick bench-spark soak spark clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
@@ -12,6 +12,7 @@ help:
 	@echo "make check   tests, and ruff, format, types, layers"
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
+	@echo "make bench-spark   a build on this machine and on Spark, some 12 minutes; OPTIONS=\"--labels 20000000\""
 	@echo "make soak    the long counts, and make spark"
 	@echo "make spark   tests with Apache Spark, in .venv-spark; they need Java 17"
 
@@ -52,9 +53,15 @@ soak: .venv/installed
 	@SOAK=1 $(MAKE) spark
 
 # apart: Great Expectations imports pyspark wherever it is installed
-spark:
+.venv-spark/installed: pyproject.toml constraints.txt
 	@test -x .venv-spark/bin/python || $(PYTHON) -m venv .venv-spark
 	@bash .ci/install .venv-spark/bin/python -e '.[web,dg,s3,spark,dev]'
+	@touch $@
+
+bench-spark: .venv-spark/installed
+	@.venv-spark/bin/python -m benchmarks.engines $(OPTIONS)
+
+spark: .venv-spark/installed
 	@.venv-spark/bin/python -m pytest -q tests/spark tests/engines
 	@SPARK_MASTER='local[2]' .venv-spark/bin/python -m pytest -q tests/published
 

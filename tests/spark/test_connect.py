@@ -19,8 +19,8 @@ from annot_pipeline.config import Engine
 from annot_pipeline.engines import spark_session
 from annot_pipeline.engines.spark import SparkEngine
 from annot_pipeline.errors import EngineError
+from benchmarks.cluster import HOST, Cluster
 from benchmarks.exports import Shape, write_campaign
-from tests.spark.conftest import HOST, Cluster
 from tests.spark.test_same_bytes import build, command, gold_of
 
 SHAPE = Shape(labels=2_000, scores=3_000, comparisons=300, tasks=3, judges=12)

@@ -17,8 +17,8 @@ from annot_pipeline.config import Engine
 from annot_pipeline.engines import spark_session
 from annot_pipeline.engines.spark import SparkEngine
 from annot_pipeline.errors import EngineError
+from benchmarks.cluster import HOST, Cluster
 from benchmarks.exports import Shape, write_campaign
-from tests.spark.conftest import HOST, Cluster
 from tests.spark.test_same_bytes import build, command
 
 SHAPE = Shape(labels=100_000, scores=0, comparisons=0, tasks=4, judges=60)
