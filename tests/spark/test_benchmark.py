@@ -23,11 +23,8 @@ def test_times_memory_and_gold_of_each_way(monkeypatch, tmp_path):
     assert "pyspark 4" in lines[0]
     head, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines[2:])
     local, spark = (dict(zip(head, row, strict=True)) for row in rows)
-    assert [local["judgments"], local["engine"], spark["engine"]] == [
-        "4,000",
-        "local",
-        "one-worker",
-    ]
+    assert [local["judgments"], local["engine"]] == ["4,000", "local"]
+    assert spark["engine"] == "one-worker"
     assert [local["x local"], local["gold"]] == ["1.00", spark["gold"]]
     assert float(local["driver, GB"]) > 0.2
     assert {kind: local[f"{kind}, GB"] for kind in list(engines.KINDS)[1:]} == {
@@ -49,5 +46,5 @@ def test_gold_that_differs(monkeypatch, capsys):
 def test_a_build_that_fails_says_why(monkeypatch):
     monkeypatch.setitem(engines.WAYS, "nowhere", (0, ("engine.kind=nowhere",)))
     monkeypatch.setattr("sys.argv", [*WORDS, "nowhere"])
-    with pytest.raises(RuntimeError, match=r"nowhere:\n.*engine.kind"):
+    with pytest.raises(RuntimeError, match=r"nowhere:\n(.*\n)* +engine.kind: 'nowhere' is"):
         engines.main()
