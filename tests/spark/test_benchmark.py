@@ -34,6 +34,15 @@ def test_times_memory_and_gold_of_each_way(monkeypatch, tmp_path):
     assert not list((tmp_path / "build/bench").glob("engines-*")), "builds are removed"
 
 
+def test_a_table_in_several_files_counts(tmp_path):
+    part = tmp_path / "v0001" / "lineage.parquet" / "part-00001.parquet"
+    part.parent.mkdir(parents=True)
+    part.write_bytes(b"some")
+    some = engines._hash(tmp_path)
+    part.write_bytes(b"others")
+    assert engines._hash(tmp_path) != some
+
+
 def test_gold_that_differs(monkeypatch, capsys):
     counted = itertools.count()
     monkeypatch.setattr(engines, "_hash", lambda _: f"{next(counted)}")
