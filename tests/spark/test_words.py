@@ -76,9 +76,14 @@ def test_ctrl_c_stops_what_runs(engine, tmp_path):
 
 def stopped_by_ctrl_c(engine):
     stop = threading.Timer(2, os.kill, (os.getpid(), signal.SIGINT))
-    stop.start()
-    with pytest.raises(KeyboardInterrupt):
-        engine.run([partial(time.sleep, 120)])
+    # what a shell starts in the background ignores Ctrl-C, tests too
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        stop.start()
+        with pytest.raises(KeyboardInterrupt):
+            engine.run([partial(time.sleep, 120)])
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_session_of_somebody_else_goes_on(tmp_path):
