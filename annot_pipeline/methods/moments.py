@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 ROWS = 1 << 14
 """Rows at once: what is made of them stays in a core's cache."""
 
@@ -31,54 +32,148 @@ class Moments:
 
 def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
     """Moments of ``(n_values,)`` values by codes of groups from 0."""
-    n = np.bincount(groups, minlength=n_groups)
-    exact = _squares_are_exact(groups, values, n)
-    rows = exact[groups]
-    if rows.all():
-        return _moments_of_whole(groups, values, n)
-    whole = _moments_of_whole(groups[rows], values[rows], np.where(exact, n, 0))
-    other = _moments_in_two_passes(groups[~rows], values[~rows], np.where(exact, 0, n))
-    mean = np.where(exact, whole.mean, other.mean)
-    return Moments(n, mean, np.where(exact, whole.variance, other.variance))
+    extent = Extent.of(groups, values, n_groups=n_groups)
+    firsts = FirstSums.of(groups, values, extent)
+    return moments_of(extent, firsts, squares_about(groups, values, extent, firsts))
 
 
-def _moments_in_two_passes(groups: Codes, values: Floats, n: Codes) -> Moments:
-    """Moments from the means, and then from what lies how far from them."""
-    n_groups = n.size
-    first = np.zeros(n_groups)
-    first[groups[::-1]] = values[::-1]
-    low, high = first.copy(), first.copy()
-    with np.errstate(invalid="ignore", divide="ignore"):
+@dataclass(frozen=True)
+class Extent:
+    """What is to be known of all values of a group before they are added up; ``(n_groups,)``.
+
+    Of blocks of values it is added up: ``n``, the ends, and whether all values are whole.
+    """
+
+    n: Codes
+    low: Floats
+    high: Floats
+    is_whole: Flags
+
+    @classmethod
+    def of(cls, groups: Codes, values: Floats, *, n_groups: int) -> Extent:
+        """Extent of the groups of a block."""
+        low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
         np.minimum.at(low, groups, values)
         np.maximum.at(high, groups, values)
-        total = _sums(_blocks(groups, values), n, np.maximum(high, -low))
-        mean = np.where((low != high) | (n == 0), total / n, first)
-        apart = np.where(n > 0, np.maximum(high - mean, mean - low), 0.0)
-        away = ((group, (value - mean[group]) ** 2) for group, value in _blocks(groups, values))
-        squares = _sums(away, n, apart * apart)
-        variance = np.where(n >= 2, squares / (n - 1), np.nan)
-    return Moments(n, mean, variance)
+        whole = np.ones(n_groups, np.bool_)
+        whole[groups[values != np.rint(values)]] = False
+        return cls(np.bincount(groups, minlength=n_groups), low, high, whole)
+
+    def __add__(self, other: Extent) -> Extent:
+        return Extent(
+            self.n + other.n,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.is_whole & other.is_whole,
+        )
+
+    @property
+    def largest(self) -> Floats:
+        """How far the values are from 0; of none, 0."""
+        return np.where(self.n > 0, np.maximum(self.high, -self.low), 0.0)
+
+    @property
+    def is_exact(self) -> Flags:
+        """Whether all values are whole and their sum of squares, n times, is never rounded.
+
+        A matter of each group alone: no digit of one depends on the others.
+        """
+        return self.is_whole & ((self.n * self.largest) ** 2 < 2.0**53)
 
 
-def _squares_are_exact(groups: Codes, values: Floats, n: Codes) -> npt.NDArray[np.bool_]:
-    """Groups of whole values whose sum of squares, n times, is never rounded: ``(n_groups,)``.
+@dataclass(frozen=True)
+class GridSums:
+    """Sums ``(n_groups,)`` in two parts, of which the first is exact; of blocks they are added.
 
-    A matter of each group alone: no digit of one depends on the others.
+    The first part of each value lies on its group's grid, so coarse that no sum of them is
+    rounded; what is left is below the grid, and its sums err by less than the last digit of
+    the largest value.
     """
-    largest = np.zeros(n.size)
-    np.maximum.at(largest, groups, np.abs(values))
-    exact = (n * largest) ** 2 < 2.0**53
-    exact[groups[values != np.rint(values)]] = False
-    return np.asarray(exact)
+
+    coarse: Floats
+    rest: Floats
+
+    @classmethod
+    def of(cls, blocks: Iterable[tuple[Codes, Floats]], *, n: Codes, largest: Floats) -> GridSums:
+        """Add up values of groups that hold ``n`` in all, none further from 0 than ``largest``."""
+        exponent = np.frexp(largest)[1] + np.frexp(n.astype(np.float64))[1] - 52
+        grid = np.ldexp(1.0, np.maximum(exponent, -1000))
+        coarse, rest = np.zeros(n.size), np.zeros(n.size)
+        for group, value in blocks:
+            step = grid[group]
+            on_grid = np.rint(value / step) * step
+            np.add.at(coarse, group, on_grid)
+            below = value - on_grid
+            if below.any():  # nothing is left of whole scores
+                np.add.at(rest, group, below)
+        return cls(coarse, rest)
+
+    def __add__(self, other: GridSums) -> GridSums:
+        return GridSums(self.coarse + other.coarse, self.rest + other.rest)
+
+    @property
+    def total(self) -> Floats:
+        """The sums."""
+        return self.coarse + self.rest
 
 
-def _moments_of_whole(groups: Codes, values: Floats, n: Codes) -> Moments:
-    """Moments from sums of whole numbers, in one pass: nothing is rounded before the division."""
-    total = np.bincount(groups, weights=values, minlength=n.size)
-    squares = np.bincount(groups, weights=values * values, minlength=n.size)
+@dataclass(frozen=True)
+class FirstSums:
+    """Sums of values, and of their squares where these are exact; of blocks they are added."""
+
+    values: GridSums
+    squares: Floats
+
+    @classmethod
+    def of(cls, groups: Codes, values: Floats, extent: Extent) -> FirstSums:
+        """Sums of a block; ``extent`` is of all blocks."""
+        exact = extent.is_exact
+        rows = exact[groups]
+        all_exact = bool(rows.all())
+        whole = (groups, values) if all_exact else (groups[rows], values[rows])
+        total, squares = (
+            np.bincount(whole[0], weights=of, minlength=exact.size).astype(np.float64)
+            for of in (whole[1], whole[1] * whole[1])
+        )
+        found = GridSums(total, np.zeros(exact.size))
+        if not all_exact:
+            n = np.where(exact, 0, extent.n)
+            other = _pieces(groups[~rows], values[~rows])
+            found += GridSums.of(other, n=n, largest=extent.largest)
+        return cls(found, squares)
+
+    def __add__(self, other: FirstSums) -> FirstSums:
+        return FirstSums(self.values + other.values, self.squares + other.squares)
+
+    def means(self, extent: Extent) -> Floats:
+        """Mean of each group, exactly the value where all are equal."""
+        with np.errstate(invalid="ignore"):
+            mean = self.values.total / extent.n
+        return np.where(~extent.is_exact & (extent.low == extent.high), extent.low, mean)
+
+
+def squares_about(groups: Codes, values: Floats, extent: Extent, firsts: FirstSums) -> GridSums:
+    """Sums of squared distances from the means, of groups whose own squares would be rounded.
+
+    ``extent`` and ``firsts`` are of all blocks, the values those of one.
+    """
+    other = ~extent.is_exact
+    n, mean = np.where(other, extent.n, 0), firsts.means(extent)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(n > 0, np.maximum(extent.high - mean, mean - extent.low), 0.0)
+    rows = other[groups]
+    pieces = _pieces(groups[rows], values[rows]) if rows.any() else ()
+    away = ((group, (value - mean[group]) ** 2) for group, value in pieces)
+    return GridSums.of(away, n=n, largest=apart * apart)
+
+
+def moments_of(extent: Extent, firsts: FirstSums, squares: GridSums) -> Moments:
+    """Moments by what is added up over all values."""
+    n, mean, total = extent.n, firsts.means(extent), firsts.values.total
     with np.errstate(invalid="ignore", divide="ignore"):
-        variance = np.where(n >= 2, (n * squares - total * total) / (n * (n - 1)), np.nan)
-        return Moments(n, total / n, variance)
+        exact = (n * firsts.squares - total * total) / (n * (n - 1))
+        variance = np.where(extent.is_exact, exact, squares.total / (n - 1))
+    return Moments(n, mean, np.where(n >= 2, variance, np.nan))
 
 
 def means(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
@@ -90,33 +185,14 @@ def means(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
 
 
 def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
-    """Sum of each group, ``(n_groups,)``: in two parts, of which the first is exact.
-
-    The first part of each value lies on its group's grid, so coarse that no sum of them is
-    rounded; what is left is below the grid, and its sums err by less than the last digit of
-    the largest value.
-    """
+    """Sum of each group, ``(n_groups,)``, as `GridSums` has it."""
     largest = np.zeros(n_groups)
     np.maximum.at(largest, groups, np.abs(values))
-    return _sums(_blocks(groups, values), np.bincount(groups, minlength=n_groups), largest)
+    n = np.bincount(groups, minlength=n_groups)
+    return GridSums.of(_pieces(groups, values), n=n, largest=largest).total
 
 
-def _sums(blocks: Iterable[tuple[Codes, Floats]], n: Codes, largest: Floats) -> Floats:
-    """Sums of groups of ``n`` values, of which none is further from 0 than the ``largest``."""
-    exponent = np.frexp(largest)[1] + np.frexp(n.astype(np.float64))[1] - 52
-    grid = np.ldexp(1.0, np.maximum(exponent, -1000))
-    first, rest = np.zeros(n.size), np.zeros(n.size)
-    for group, value in blocks:
-        step = grid[group]
-        coarse = np.rint(value / step) * step
-        np.add.at(first, group, coarse)
-        below = value - coarse
-        if below.any():  # nothing is left of whole scores
-            np.add.at(rest, group, below)
-    return first + rest
-
-
-def _blocks(groups: Codes, values: Floats) -> Iterator[tuple[Codes, Floats]]:
+def _pieces(groups: Codes, values: Floats) -> Iterator[tuple[Codes, Floats]]:
     """Rows in their order, some at a time."""
     for start in range(0, values.size, ROWS):
         yield groups[start : start + ROWS], values[start : start + ROWS]

@@ -13,23 +13,17 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from annot_pipeline.contracts import AGREEMENT, GOLD
 from annot_pipeline.errors import counted
+from annot_pipeline.signature import digest
 from annot_pipeline.stages.calibration import chosen_together
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.parts import Facts, InputPart, Part
+from annot_pipeline.stages.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.stages.parts import Facts, InputPart, Part, is_known, made_before
 from annot_pipeline.stages.task_parts import Given, TaskRows, now_and_then, of_tasks
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
-from annot_pipeline.steps.indexing import is_any
-from annot_pipeline.storage.tables import StoredTable, groups_unharmed
-
-WHOLE_LABELS = 500_000
-"""Labels of a task up to which all that comes of them is worked out by one job."""
-BLOCKS = "blocks"
-"""The folder of what labels of larger tasks are worked out by, while the stage runs."""
 
 
 def infer_label_tables(context: StageContext) -> Made:
@@ -72,30 +66,13 @@ def _labels_in_blocks(
     made_of: Sequence[Any],
 ) -> list[Part]:
     """Parts of a task that is too large to be done whole."""
-    if not _has_blocks(context, of, small):
+    if not has_blocks(context, of, "controlled", "categorical", small["tasks"], ("used",)):
         return []
-    from annot_pipeline.stages.label_blocks import parts_of_blocks
+    from annot_pipeline.stages.label_blocks import labels_in_blocks
 
     [task] = of.tasks
     folder = context.folder / BLOCKS
-    return parts_of_blocks(context, folder, of, small["tasks"], given.get(task), made_of)
-
-
-def _has_blocks(context: StageContext, of: InputPart, small: Mapping[str, pa.Table]) -> bool:
-    """Whether it is one task with labels that are too many for one job."""
-    table, kinds = of.files["controlled"], small["tasks"]["kind"].to_pylist()
-    if len(table.files) == 1 or table.rows <= WHOLE_LABELS or kinds != ["categorical"]:
-        return False
-    counts = [partial(_used, piece.files["controlled"]) for piece in of.slices("controlled")]
-    return sum(context.run(counts)) > WHOLE_LABELS  # copies of exports must not change it
-
-
-def _used(table: StoredTable) -> int:
-    """How many judgments count."""
-    return sum(
-        pc.sum(is_any(rows["fate"], ("used",))).as_py() or 0
-        for rows in groups_unharmed(table, ["fate"])
-    )
+    return labels_in_blocks(context, folder, of, small["tasks"], given.get(task), made_of)
 
 
 def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
@@ -138,11 +115,32 @@ def _check_calibration(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
 
 def score_items_of_tasks(context: StageContext) -> Made:
     """Scores of the items of all scalar tasks."""
-    made = of_tasks(context, _score_items, "standardized")
+    made = of_tasks(
+        context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
+    )
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
     n_scored = sum(made.facts["items_scored"].values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")
     return made
+
+
+def _scores_in_blocks(
+    context: StageContext,
+    of: InputPart,
+    small: Mapping[str, pa.Table],
+    _: Given,
+    made_of: Sequence[Any],
+) -> list[Part]:
+    """Parts of a task that is standardised in blocks."""
+    n_blocks = len(of.files["standardized"].files)
+    if n_blocks == 1:
+        return []
+    from annot_pipeline.stages.score_blocks import scored_in_blocks
+
+    folder = context.folder / BLOCKS / digest(made_of)[:32]
+    makes = partial(scored_in_blocks, context, folder, of, small["tasks"])
+    return parts_of_blocks(context, n_blocks, made_of, makes)
 
 
 def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
@@ -157,11 +155,29 @@ def compare_outputs(context: StageContext) -> Made:
     made = of_tasks(
         context, _compare_outputs, "controlled", "standardized",
         kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
+        large=partial(_comparisons_in_blocks, context),
     )  # fmt: skip
     n, ties = (sum(made.facts[name].values()) for name in ("comparisons", "ties"))
     if n:
         context.progress(f"{n:,} comparisons, {ties:,} of them ties")
     return made
+
+
+def _comparisons_in_blocks(
+    context: StageContext,
+    of: InputPart,
+    small: Mapping[str, pa.Table],
+    _: Given,
+    made_of: Sequence[Any],
+) -> list[Part]:
+    """The part of a task that is standardised in blocks."""
+    if len(of.files["standardized"].files) == 1:
+        return []
+    if is_known(context, made_of):
+        return [Part(made_of, made_before)]
+    from annot_pipeline.stages.score_blocks import compared_in_blocks
+
+    return [Part(made_of, compared_in_blocks(context, of, small["tasks"]))]
 
 
 def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
@@ -273,7 +289,7 @@ def _agreement_in_blocks(
     made_of: Sequence[Any],
 ) -> list[Part]:
     """The part of a task that is too large to be done whole."""
-    if not _has_blocks(context, of, small):
+    if not has_blocks(context, of, "controlled", "categorical", small["tasks"], ("used",)):
         return []
     from annot_pipeline.stages.agreement_blocks import agreement_in_blocks
 

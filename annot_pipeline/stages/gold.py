@@ -6,6 +6,7 @@ nothing new neither. What does not belong here: what is worked out task by task 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign, Standardize
+from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext, write_declared
+from annot_pipeline.stages.large_tasks import BLOCKS, has_blocks, parts_of_blocks
 from annot_pipeline.stages.parts import (
     PARTS,
     Facts,
@@ -43,14 +46,28 @@ if TYPE_CHECKING:
 
 def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
+    from annot_pipeline.steps.standardize_scores import COUNTED
+
     tasks, listed, items = _tasks_and_items(context)
     settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
     parts = []
     for of in input_parts(context, "controlled"):
         told = tasks.filter(is_any(tasks["task"], of.tasks))
-        make = partial(_standardize, of.files["controlled"], columns, told, listed, settings)
-        parts.append(Part([of.hashes, told.to_pylist(), items], make))
+        made_of = [of.hashes, told.to_pylist(), items]
+        if has_blocks(context, of, "controlled", "scalar", told, COUNTED):
+            from annot_pipeline.stages.standardize_blocks import standardized_in_blocks
+
+            folder = context.folder / BLOCKS / digest(made_of)[:32]
+            makes = partial(
+                standardized_in_blocks, context, folder, of, told, context.inputs["item_rows"]
+            )
+            n_blocks = len(of.files["controlled"].files)
+            parts += parts_of_blocks(context, n_blocks, made_of, makes)
+        else:
+            make = partial(_standardize, of.files["controlled"], columns, told, listed, settings)
+            parts.append(Part(made_of, make))
     tables, by_part = in_parts(context, parts)
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
     facts: dict[str, Any] = {PARTS: by_part}
     found = list(by_part.values())
     for name in ("scalar_judgments", "kept_judgments", "kept_without_z"):
@@ -159,10 +176,11 @@ def list_judgments(context: StageContext) -> Made:
     pseudonyms = context.campaign.settings.privacy.pseudonymize
     salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
     parts = []
-    for of in input_parts(context, "controlled", "standardized"):
-        told = tasks.filter(is_any(tasks["task"], of.tasks))
-        make = partial(_list, of.files, columns, told, listed, salt)
-        parts.append(Part([of.hashes, told.to_pylist(), items], make))
+    for whole in input_parts(context, "controlled", "standardized"):
+        told = tasks.filter(is_any(tasks["task"], whole.tasks))
+        for of in whole.aligned():
+            make = partial(_list, of.files, columns, told, listed, salt)
+            parts.append(Part([of.hashes, told.to_pylist(), items], make, goes_on=of.goes_on))
     tables, by_part = in_parts(context, parts)
     return Made(tables, {PARTS: by_part})
 

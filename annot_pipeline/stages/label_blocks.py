@@ -49,15 +49,8 @@ from annot_pipeline.signature import digest
 from annot_pipeline.stages.block_codes import Block, Coded, Drawn, draw, dump, load, take_as_one
 from annot_pipeline.stages.block_em import em_of_blocks
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.parts import (
-    Facts,
-    InputPart,
-    Part,
-    known_parts,
-    made_before,
-    part_key,
-    write_part,
-)
+from annot_pipeline.stages.large_tasks import parts_of_blocks
+from annot_pipeline.stages.parts import Facts, InputPart, Make, Part, write_part
 from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
 from annot_pipeline.steps.adjudicate import adjudicate
 from annot_pipeline.steps.calibrate_labels import (
@@ -89,7 +82,7 @@ CODED = ("task", "item", "judge", "judge_id", "label", "fate")
 ALL_SCHEMAS = SCHEMAS | {"label_evidence": LABEL_CALIBRATION.schema}
 
 
-def parts_of_blocks(
+def labels_in_blocks(
     context: StageContext,
     folder: Path,
     of: InputPart,
@@ -113,17 +106,16 @@ def parts_of_blocks(
         All that its rows follow from, but code and settings.
     """
     blocks = of.slices("controlled")
-    basis = [[made_of, n] for n in range(len(blocks))]
-    known = {part.key for part in known_parts(context.latest())}
-    keys = {part_key(told, goes_on=n > 0) for n, told in enumerate(basis)}
-    if keys <= known:
-        return [Part(told, made_before, goes_on=n > 0) for n, told in enumerate(basis)]
-    whole = _fit(context, folder, blocks, tasks, choice, digest(made_of))
     columns = context.columns["controlled"]
-    return [
-        Part(told, partial(_make, whole, n, block.files["controlled"], columns), goes_on=n > 0)
-        for n, (told, block) in enumerate(zip(basis, blocks, strict=True))
-    ]
+
+    def makes() -> list[Make]:
+        whole = _fit(context, folder, blocks, tasks, choice, digest(made_of))
+        return [
+            partial(_make, whole, n, block.files["controlled"], columns)
+            for n, block in enumerate(blocks)
+        ]
+
+    return parts_of_blocks(context, len(blocks), made_of, makes)
 
 
 @dataclass(frozen=True)

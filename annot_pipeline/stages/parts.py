@@ -110,6 +110,20 @@ class InputPart:
             for n, file in enumerate(self.files[name].files)
         ]
 
+    def aligned(self) -> list[InputPart]:
+        """Files of all tables side by side, where each has as many: those of the same items."""
+        tables = [table.files for table in self.files.values()]
+        if len({len(files) for files in tables}) > 1:
+            return [self]
+        return [
+            InputPart(
+                {name: StoredTable((file,)) for name, file in zip(self.files, of, strict=True)},
+                self.tasks,
+                goes_on=n > 0,
+            )
+            for n, of in enumerate(zip(*tables, strict=True))
+        ]
+
 
 def cut(
     sizes: Mapping[str, int], *, most: int | None = None, least: int | None = None

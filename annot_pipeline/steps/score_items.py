@@ -25,8 +25,8 @@ from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.comparing import imply_comparisons as implied
 from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of
+from annot_pipeline.steps.judge_sums import ORDINARY
 from annot_pipeline.steps.resolve_tasks import scales
-from annot_pipeline.steps.standardize_scores import ORDINARY
 
 NO_SCALE = "no EASL score: the task declares no scale, and its scores tell none"
 NOT_KEPT = "no judgment of judges kept"
@@ -51,18 +51,25 @@ class _Items:
 
 
 def score_items(
-    standardized: pa.Table, tasks: pa.Table, *, settings: Easl
+    standardized: pa.Table,
+    tasks: pa.Table,
+    *,
+    settings: Easl,
+    online: pa.Table | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Score the items of all scalar tasks.
 
     Parameters
     ----------
     standardized
-        As `standardize_scores` gives it.
+        As `standardize_scores` gives it; of some items of one task, if ``online`` is given.
     tasks
         ``task`` and its scale.
     settings
         Of the online methods.
+    online
+        Of one task: what comparisons made of items, as `score_online` gives it for all of them;
+        None: they are made here.
 
     Returns
     -------
@@ -87,7 +94,11 @@ def score_items(
         for name, v in values.items()
     }
     n_kept = found["raw_mean"].n
-    online, no_comparison = _online(rows, items, kept, score, settings)
+    ordinary = kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
+    if online is None:
+        compared = _compared(rows, items, ordinary, score, settings)
+    else:
+        compared = _compared_before(rows, item.names, pairs.codes, ordinary, online)
     table = SCORES.of(
         {
             "task": names_of(task.names, pairs.first),
@@ -98,8 +109,8 @@ def score_items(
             "n_unfiltered": found["unfiltered_mean"].n,
             **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in found.items()},
             **_easl(items, kept, score),
-            **online,
-            "reason": _reasons(n_kept, np.isnan(items.low), no_comparison),
+            **compared.columns,
+            "reason": _reasons(n_kept, np.isnan(items.low), compared.reason),
         }
     )
     by_task = ByTask(table)
@@ -130,11 +141,64 @@ def _easl(items: _Items, kept: npt.NDArray[np.bool_], score: Floats) -> dict[str
     }
 
 
-def _online(
-    rows: pa.Table, items: _Items, kept: npt.NDArray[np.bool_], score: Floats, settings: Easl
-) -> tuple[dict[str, pa.Array], Codes]:
-    """Bounded ranking aggregation and TrueSkill; and why an item has neither."""
-    ordinary = kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
+@dataclass(frozen=True)
+class _Compared:
+    """What online methods made of items; arrays are ``(n_items,)``.
+
+    Parameters
+    ----------
+    columns
+        Of `SCORES`.
+    reason
+        Place in `imply_comparisons.REASONS` of why an item is in no comparison; -1 where it is.
+    """
+
+    columns: dict[str, pa.Array]
+    reason: Codes
+
+
+ONLINE = pa.schema(
+    [("item", TEXT), ("reason", pa.int64())]
+    + [SCORES.schema.field(name) for name in ("ra_score", "trueskill_mean", "trueskill_sd")]
+    + [SCORES.schema.field("n_comparisons")]
+)
+"""One row is an item of a task that was scored beside another one; see `score_online`."""
+
+
+def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
+    """Online scores of the items of one task.
+
+    Parameters
+    ----------
+    rows
+        As `standardize_scores` gives it: judgments of items that their judge scored beside others.
+    settings
+        Of the online methods.
+
+    Returns
+    -------
+    pa.Table
+        `ONLINE`.
+    """
+    kept = rows.filter(pc.and_(rows["kept"], is_any(rows["control"], ORDINARY[:1])))
+    item = index(kept["item"])
+    whole = index_pairs(np.zeros_like(item.codes), item.codes)
+    nowhere = np.full(len(item.names), np.nan)
+    found = _compared(
+        kept,
+        _Items(whole, nowhere, nowhere),
+        np.ones(kept.num_rows, np.bool_),
+        kept["score"].to_numpy(),
+        settings,
+    )
+    columns = {"item": pa.array(item.names, TEXT), "reason": found.reason, **found.columns}
+    return pa.table({name: columns[name] for name in ONLINE.names}, schema=ONLINE)
+
+
+def _compared(
+    rows: pa.Table, items: _Items, ordinary: npt.NDArray[np.bool_], score: Floats, settings: Easl
+) -> _Compared:
+    """Bounded ranking aggregation and TrueSkill, by the judgments that are ``ordinary``."""
     codes = items.pairs.codes[ordinary]
     pairs = implied.imply_comparisons(
         rows.filter(pa.array(ordinary)),
@@ -150,12 +214,32 @@ def _online(
     start = {"mean": settings.trueskill_mean, "sd": settings.trueskill_sd}
     skill = trueskill(*outcomes, n_items=items.n, params=TrueSkillParams(**chain, **start))
     without = pairs.reason >= 0
-    return {
+    columns = {
         "ra_score": pa.array(bounded.score, mask=without),
         "trueskill_mean": pa.array(skill.mean, mask=without),
         "trueskill_sd": pa.array(skill.sd, mask=without),
         "n_comparisons": pa.array(bounded.n_comparisons),
-    }, pairs.reason
+    }
+    return _Compared(columns, pairs.reason)
+
+
+def _compared_before(
+    rows: pa.Table,
+    names: list[str],
+    items: Codes,
+    ordinary: npt.NDArray[np.bool_],
+    online: pa.Table,
+) -> _Compared:
+    """What `score_online` says of items, by name; of others, that they stand alone."""
+    place = pc.index_in(pa.array(names, TEXT), online["item"].combine_chunks())
+    found = online.take(place)
+    seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
+    alone = np.zeros(len(names), np.int64)
+    alone[items[ordinary & seen]] = implied.ALONE
+    columns = {name: found[name].combine_chunks() for name in ONLINE.names[2:]}
+    columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
+    reason = np.where(place.is_valid(), found["reason"].fill_null(-1).to_numpy(), alone)
+    return _Compared(columns, reason)
 
 
 def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Codes) -> pa.Array:

@@ -19,8 +19,8 @@ from annot_pipeline.methods.cell_means import cell_means
 from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.methods.zscores import printed
 from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.steps.judge_sums import ORDINARY
 from annot_pipeline.steps.resolve_tasks import scales
-from annot_pipeline.steps.standardize_scores import ORDINARY
 
 METHODS = ("easl", "filtered_mean", "raw_mean", "z_mean")
 """In the order of the tables, so that what is made task by task is sorted."""

@@ -1,5 +1,8 @@
 import math
 from fractions import Fraction
+from functools import reduce
+from itertools import pairwise
+from operator import add
 
 import numpy as np
 import pytest
@@ -68,7 +71,33 @@ def test_blocks_of_rows_change_no_bit(monkeypatch):
         of = moments(groups, values, n_groups=5)
         found.append((of.mean.tolist(), of.variance.tolist()))
     assert found[0] == found[1]
-    assert len(list(module._blocks(groups, values))) == 1
+    assert len(list(module._pieces(groups, values))) == 1
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.random.default_rng(5).integers(101, size=900).astype(float),
+        np.random.default_rng(5).normal(1e6, 1, 900),
+        np.full(900, 0.1),
+    ],
+)
+def test_blocks_add_up_to_the_whole(values):
+    """To the last digit where values are whole, or equal."""
+    groups = np.random.default_rng(6).integers(7, size=900)
+    whole = moments(groups, values, n_groups=8)
+    ends = [0, 0, 10, 500, 900]
+    blocks = [(groups[a:b], values[a:b]) for a, b in pairwise(ends)]
+    extent = reduce(add, (module.Extent.of(*of, n_groups=8) for of in blocks))
+    firsts = reduce(add, (module.FirstSums.of(*of, extent) for of in blocks))
+    squares = reduce(add, (module.squares_about(*of, extent, firsts) for of in blocks))
+    found = module.moments_of(extent, firsts, squares)
+    np.testing.assert_array_equal(found.n, whole.n)
+    if np.ptp(values) == 0 or (values == np.rint(values)).all():
+        np.testing.assert_array_equal(found.mean, whole.mean)
+        np.testing.assert_array_equal(found.variance, whole.variance)
+    np.testing.assert_allclose(found.mean, whole.mean, rtol=1e-15)
+    np.testing.assert_allclose(found.variance, whole.variance, rtol=1e-12)
 
 
 def test_no_digit_of_a_group_depends_on_other_groups():

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from annot_pipeline.stages import agreement_blocks, by_task, parts
+from annot_pipeline.stages import agreement_blocks, large_tasks, parts
 from tests.conftest import build_file
 
 WITHOUT_INTERVAL = {"percent_agreement", "cohen_kappa"}
@@ -43,7 +43,7 @@ def build(tmp_path, monkeypatch):
 
     def built(whole, rows, *sets, name="gold", **tasks):
         for module, of, value in (
-            (by_task, "WHOLE_LABELS", whole), (parts, "PART_ROWS", rows),
+            (large_tasks, "WHOLE", whole), (parts, "PART_ROWS", rows),
             (parts, "LEAST_ROWS", rows // 2),
         ):  # fmt: skip
             monkeypatch.setattr(module, of, value)
@@ -108,7 +108,7 @@ def test_pairs_of_judges_are_compared_some_at_a_time(build, monkeypatch):
 def test_what_is_known_is_not_measured_again(build, monkeypatch):
     first = build(100, 60)
     files = first.runs["measure_agreement"].result.tables["agreement"].paths
-    assert not (files[0].parent / by_task.BLOCKS).exists()
+    assert not (files[0].parent / large_tasks.BLOCKS).exists()
     monkeypatch.setattr(agreement_blocks, "_measured", None)
     again = build(100, 60, "gates.convergence.error=null")
     assert again.rows("agreement") == first.rows("agreement")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.engines.local import LocalEngine
-from annot_pipeline.stages import block_codes, block_em, by_task, label_blocks, parts
+from annot_pipeline.stages import block_codes, block_em, label_blocks, large_tasks, parts
 from tests.conftest import build_file
 
 GOLD_OF_LABELS = (
@@ -53,7 +53,7 @@ def small(monkeypatch):
     """Blocks of some fifty labels."""
     monkeypatch.setattr(parts, "PART_ROWS", 60)
     monkeypatch.setattr(parts, "LEAST_ROWS", 40)
-    monkeypatch.setattr(by_task, "WHOLE_LABELS", 100)
+    monkeypatch.setattr(large_tasks, "WHOLE", 100)
 
 
 def assert_alike(blocks: pa.Table, whole: pa.Table) -> None:
@@ -83,7 +83,7 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
     folder = campaign(tmp_path, **settings)
     blocks = build_file(folder, *FEW)
     assert len(blocks.runs["infer_labels"].result.tables["labels"].files) > 5
-    monkeypatch.setattr(by_task, "WHOLE_LABELS", 10**6)
+    monkeypatch.setattr(large_tasks, "WHOLE", 10**6)
     whole = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
     for name in GOLD_OF_LABELS:
         assert_alike(blocks.table(name), whole.table(name))

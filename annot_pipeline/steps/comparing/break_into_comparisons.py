@@ -9,6 +9,7 @@ of a ranking are compared (imply_comparisons), what is made of the comparisons.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,7 @@ def break_into_comparisons(
     items: pa.Table,
     *,
     margin: float,
+    n_scored: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
     """Break all that compares outputs into comparisons.
 
@@ -68,6 +70,9 @@ def break_into_comparisons(
         of an item wins over what records say.
     margin
         Scores of a scalar task no farther apart are a tie.
+    n_scored
+        Ordinary scores by task, of tasks whose ``standardized`` holds those alone that were judged
+        beside others.
 
     Returns
     -------
@@ -91,7 +96,7 @@ def break_into_comparisons(
     valued, value, unranked = _values(ranked)
     placed = _placings(_one_a_ranking(valued), value, 0.0)
     scored = standardized.filter(is_any(standardized["control"], ("none",)))
-    scored = _side_by_side(scored)
+    scored = _side_by_side(scored, n_scored or {})
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_of(counted, kinds, "pairwise"), asked_pairs])
     pairs = _described_pairs(pairs, listed)
@@ -187,7 +192,7 @@ class _Placings:
     why: Codes
 
 
-def _side_by_side(scored: pa.Table) -> pa.Table:
+def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
     """Judgments of the scalar tasks whose scores were given to be compared."""
     task = index(scored["task"])
     group = task.codes
@@ -196,7 +201,8 @@ def _side_by_side(scored: pa.Table) -> pa.Table:
     outputs = index_pairs(group, index(scored["item"]).codes)
     several = np.bincount(outputs.first, minlength=1)[group] > 1 if group.size else group > 0
     placed = pc.and_(scored["hit"].is_valid(), scored["segment"].is_valid()).to_numpy()
-    n_rows = np.bincount(task.codes, minlength=len(task.names))
+    n_given = np.bincount(task.codes, minlength=len(task.names)).tolist()
+    n_rows = np.array([n_scored.get(*of) for of in zip(task.names, n_given, strict=True)])
     n_compared = np.bincount(task.codes[several & placed], minlength=len(task.names))
     n_ranked = np.bincount(task.codes[scored["ranking"].is_valid().to_numpy()],
                            minlength=len(task.names))  # fmt: skip

@@ -1,0 +1,135 @@
+"""Scores of the items of a task that is too large for one job, and comparisons of them.
+
+Items come in blocks, each of which has all that was said of its items. What a judge scored side by
+side may lie in several blocks: those judgments alone are put together by one job, as online methods
+take comparisons one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Campaign, Easl
+from annot_pipeline.stages.block_codes import dump, load
+from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
+from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
+from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
+from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.steps.score_items import score_items, score_online
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    groups_unharmed,
+    read_unharmed,
+    unharmed,
+)
+
+
+def scored_in_blocks(
+    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
+) -> list[Make]:
+    """Compare what was scored side by side; what makes ``scores`` of each block.
+
+    Parameters
+    ----------
+    folder
+        Where it may put what is of no use when the stage has ended.
+    of
+        Its judgments, ``standardized``.
+    tasks
+        As `score_items` takes them, of this task.
+    """
+    folder.mkdir(parents=True)
+    settings, online = context.campaign.settings.easl, folder / "online"
+    whole, columns = of.files["standardized"], context.columns["standardized"]
+    context.run([partial(_score_online, context.part_queries, whole, settings, online)])
+    return [
+        partial(_score, block.files["standardized"], columns, tasks, settings, online)
+        for block in of.slices("standardized")
+    ]
+
+
+def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) -> Make:
+    """What makes ``comparisons`` of a task, of the judgments that were given side by side.
+
+    Parameters
+    ----------
+    of
+        Its judgments, ``controlled`` and ``standardized``.
+    tasks
+        As `break_into_comparisons` takes them, of this task.
+    """
+    blocks = [block.files["standardized"] for block in of.slices("standardized")]
+    n_scored = sum(context.run([partial(_n_ordinary, block) for block in blocks]))
+    return partial(
+        _compare, context.part_queries, of.files, context.inputs["item_rows"],
+        context.columns, tasks, n_scored, context.campaign.settings,
+    )  # fmt: skip
+
+
+def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:
+    return queries.table("gold/judged_together", {"standardized": unharmed(standardized)})
+
+
+def _score_online(
+    queries: Queries, standardized: StoredTable, settings: Easl, online: Path
+) -> None:
+    dump(online, score_online(_judged_together(queries, standardized), settings=settings))
+
+
+def _score(
+    standardized: StoredTable,
+    columns: Sequence[str],
+    tasks: pa.Table,
+    settings: Easl,
+    online: Path,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Score the items of a block."""
+    rows = read_unharmed(standardized, columns)
+    table, facts = score_items(rows, tasks, settings=settings, online=load(online))
+    files = {"scores": write_part(folder, "scores", key, partial(iter, [table]))}
+    return files, {MADE_OF: {}, OF_TASKS: facts}
+
+
+def _n_ordinary(standardized: StoredTable) -> int:
+    return sum(
+        pc.sum(is_any(rows["control"], ("none",))).as_py() or 0
+        for rows in groups_unharmed(standardized, ["control"])
+    )
+
+
+def _compare(
+    queries: Queries,
+    files: Mapping[str, StoredTable],
+    items: StoredTable,
+    columns: Mapping[str, Sequence[str]],
+    tasks: pa.Table,
+    n_scored: int,
+    settings: Campaign,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Break what was given side by side into comparisons."""
+    [task] = tasks["task"].to_pylist()
+    judgments = read_unharmed(files["controlled"], columns["controlled"], [])  # none is a ranking
+    tables, facts = break_into_comparisons(
+        judgments,
+        _judged_together(queries, files["standardized"]).select(columns["standardized"]),
+        tasks,
+        read_unharmed(items, columns["item_rows"]),
+        margin=settings.easl.margin,
+        n_scored={task: n_scored},
+    )
+    made = {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+    }
+    return made, {MADE_OF: {}, OF_TASKS: facts}
