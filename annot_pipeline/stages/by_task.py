@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts import AGREEMENT, GOLD
+from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.errors import counted
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.calibration import chosen_together
@@ -233,41 +233,50 @@ def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
 
 def rank_systems_of_tasks(context: StageContext) -> Made:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
-    made = of_tasks(context, _rank_systems, "standardized", "comparisons")
+    made = of_tasks(
+        context, _rank_systems, "standardized", "comparisons",
+        large=partial(_rankings_in_blocks, context),
+    )  # fmt: skip
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
     return Made(made.tables, made.facts | {"alpha": context.campaign.settings.ranking.alpha})
 
 
-def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
-    from annot_pipeline.steps.judgments_of_systems import judgments_of_systems
-    from annot_pipeline.steps.rank_systems import rank_systems
+def _rankings_in_blocks(
+    context: StageContext,
+    of: InputPart,
+    small: Mapping[str, pa.Table],
+    _: Given,
+    made_of: Sequence[Any],
+) -> list[Part]:
+    """The part of a task that is standardised in blocks; judges are drawn from all at once."""
+    resample = context.campaign.settings.ranking.resample
+    if len(of.files["standardized"].files) == 1 or resample != "segments":
+        return []
+    if is_known(context, made_of):
+        return [Part(made_of, made_before)]
+    from annot_pipeline.stages.score_blocks import ranked_in_blocks
 
-    settings = of.settings
+    folder = context.folder / BLOCKS / digest(made_of)[:32]
+    return [Part(made_of, ranked_in_blocks(context, folder, of, small))]
+
+
+def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.steps.rank_systems import rank_systems
+    from annot_pipeline.steps.system_rankings import with_comparisons
+
     tables, facts = rank_systems(
         of["standardized"],
         of["tasks"],
-        ranking=settings.ranking,
-        standardize=settings.standardize,
-        seed=settings.seed,
+        ranking=of.settings.ranking,
+        standardize=of.settings.standardize,
+        seed=of.settings.seed,
         workers=of.workers,
         progress=now_and_then(of.progress),
     )
-    compared, compared_facts = rank_by_comparisons(
-        of["comparisons"],
-        ranking=settings.ranking,
-        easl=settings.easl,
-        seed=settings.seed,
-        segment_ranks=of["segment_ranks"],
-        progress=now_and_then(of.progress),
+    compared, compared_facts = with_comparisons(
+        tables, of["comparisons"], of["segment_ranks"], of.settings, now_and_then(of.progress)
     )
-    whole = {
-        name: pa.concat_tables([table, compared[name]]).sort_by(
-            [(column, "ascending") for column in GOLD[name].key]
-        )
-        for name, table in tables.items()
-    }
-    systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
-    return whole, facts | compared_facts | systems
+    return compared, facts | compared_facts
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:

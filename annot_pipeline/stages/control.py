@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pyarrow as pa
 
 from annot_pipeline.config import Quality
-from annot_pipeline.contracts import FATES, fates_text
+from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.large_tasks import has_blocks, some_judges
 from annot_pipeline.stages.parts import (
     PARTS,
     Facts,
@@ -26,7 +30,7 @@ from annot_pipeline.steps.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.steps.account_records import account, whole_account
 from annot_pipeline.steps.hash_values import hash_values
 from annot_pipeline.steps.indexing import is_any
-from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.queries import Judges, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -63,33 +67,66 @@ def pair_controls(context: StageContext) -> Made:
     parts = []
     for of in input_parts(context, "settled"):
         told = tasks.filter(is_any(tasks["task"], of.tasks))
-        pair = partial(
-            _pair, context.part_queries, of.files["settled"], told, context.inputs["item_rows"]
-        )
-        parts.append(Part([of.hashes, told.to_pylist(), truths], pair))
+        for n, some in enumerate(_judges(context, of, told)):
+            pair = partial(
+                _pair, context.part_queries, of.files["settled"], some, told,
+                context.inputs["item_rows"],
+            )  # fmt: skip
+            made_of = [of.hashes, told.to_pylist(), truths, some and asdict(some)]
+            parts.append(Part(made_of, pair, goes_on=n > 0))
     tables, by_part = in_parts(context, parts, at_once=1)  # a query works on all cores
     return Made(tables, {PARTS: by_part})
+
+
+def _judges(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Tasks | None]:
+    """All judges, or of a large task some at a time: what is paired is of one judge."""
+    if not has_blocks(context, of, "settled", "scalar", tasks, COUNTED):
+        return [None]
+    n: Counter[str] = Counter()
+    for of_block in context.run(
+        [partial(_by_judge, block.files["settled"]) for block in of.slices("settled")]
+    ):
+        n.update(of_block)
+    ends = [names[-1] for names in some_judges(n)][:-1]
+    task = Tasks.of(of.tasks, none=False)
+    return [
+        replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
+    ]
+
+
+def _by_judge(settled: StoredTable) -> dict[str, int]:
+    """Judgments that count so far, by judge."""
+    n: Counter[str] = Counter()
+    for rows in groups_unharmed(settled, ["judge", "fate"]):
+        judges = rows.filter(is_any(rows["fate"], COUNTED))["judge"].cast(TEXT)
+        n.update({row["values"]: row["counts"] for row in judges.value_counts().to_pylist()})
+    return dict(n)
 
 
 def _pair(
     queries: Queries,
     settled: StoredTable,
+    judges: Tasks | None,
     tasks: pa.Table,
     listed: StoredTable,
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Facts]:
-    """Pair the controls of some tasks."""
+    """Pair the controls of some tasks, or of some judges of one."""
     from annot_pipeline.steps.control_judges import orient_pairs
 
-    inputs = {"judgments": unharmed(settled), "tasks": tasks, "item_rows": listed}
-    made = {}
-    for name, query in (
-        ("control_pairs", "control/pairs"),
-        ("known_answers", "control/known_answers"),
-        ("controls_met", "control/controls_met"),
-    ):
-        made[name] = queries.table(query, inputs)
+    judgments = unharmed(settled)
+    inputs = {
+        "judgments": judgments, "all_judgments": judgments, "tasks": tasks, "item_rows": listed,
+    }  # fmt: skip
+    made = {
+        name: queries.table(query, inputs, tasks=judges, of=("judgments",))
+        for name, query in (
+            ("control_pairs", "control/pairs"),
+            ("known_answers", "control/known_answers"),
+            ("controls_met", "control/controls_met"),
+        )
+    }
     made["control_pairs"] = orient_pairs(made["control_pairs"], tasks)
     return {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in made.items()

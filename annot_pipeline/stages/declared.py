@@ -100,7 +100,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
         outputs=("control_pairs", "known_answers", "controls_met"),
         settings=(),
-        code_version="1",
+        code_version="2",  # of large tasks some judges at a time
         work=control.pair_controls,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -129,7 +129,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("standardized", "judge_scores"),
         settings=("standardize",),
-        code_version="6",
+        code_version="7",  # large tasks in blocks
         work=gold.standardize_judgments,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -6,7 +6,7 @@ over these blocks, then what follows from the sums.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.parts import InputPart, Make, Part, known_parts, made_before, part_key
+from annot_pipeline.stages.parts import (
+    InputPart,
+    Make,
+    Part,
+    known_parts,
+    made_before,
+    part_key,
+    runs_of,
+)
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
@@ -53,6 +61,17 @@ def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
         pc.sum(is_any(rows["fate"], fates)).as_py() or 0
         for rows in groups_unharmed(table, ["fate"])
     )
+
+
+def some_judges(n: Mapping[str, int]) -> list[list[str]]:
+    """Judges by name, in runs whose judgments are no more than one job takes.
+
+    Parameters
+    ----------
+    n
+        Judgments by judge.
+    """
+    return [*runs_of(sorted(n.items()), most=WHOLE, least=WHOLE)]
 
 
 def parts_of_blocks(

@@ -1,4 +1,4 @@
-"""Scores of the items of a task that is too large for one job, and comparisons of them.
+"""Scores of a task that is too large for one job: of its items and systems, and comparisons.
 
 Items come in blocks, each of which has all that was said of its items. What a judge scored side by
 side may lie in several blocks: those judgments alone are put together by one job, as online methods
@@ -19,9 +19,13 @@ from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
 from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
+from annot_pipeline.steps.cell_sums import cell_sums, cells_of_sums
 from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
 from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.steps.rank_systems import SCHEMAS, rank_cells
+from annot_pipeline.steps.resolve_tasks import scale_of
 from annot_pipeline.steps.score_items import score_items, score_online
+from annot_pipeline.steps.system_rankings import with_comparisons
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -72,6 +76,69 @@ def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) ->
         _compare, context.part_queries, of.files, context.inputs["item_rows"],
         context.columns, tasks, n_scored, context.campaign.settings,
     )  # fmt: skip
+
+
+def ranked_in_blocks(
+    context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
+) -> Make:
+    """What makes rankings of the systems of a task, by sums over its blocks.
+
+    Parameters
+    ----------
+    folder
+        Where it may put what is of no use when the stage has ended.
+    of
+        Its judgments, ``standardized``, and ``comparisons``.
+    small
+        ``tasks``, ``segment_ranks`` of this task.
+    """
+    folder.mkdir(parents=True)
+    columns, settings = context.columns["standardized"], context.campaign.settings
+    blocks = of.slices("standardized")
+    sums = [folder / f"sums-{n}" for n in range(len(blocks))]
+    without = context.run([
+        partial(_sum_cells, block.files["standardized"], columns, small["tasks"], path)
+        for block, path in zip(blocks, sums, strict=True)
+    ])  # fmt: skip
+    return partial(_rank, sums, sum(without), of.files["comparisons"], small, settings)
+
+
+def _sum_cells(
+    standardized: StoredTable, columns: Sequence[str], tasks: pa.Table, path: Path
+) -> int:
+    """Put the sums of a block where the ranking finds them; its judgments without a system."""
+    table, without = cell_sums(read_unharmed(standardized, columns), tasks)
+    dump(path, table)
+    return without
+
+
+def _rank(
+    sums: Sequence[Path],
+    without_system: int,
+    comparisons: StoredTable,
+    small: Mapping[str, pa.Table],
+    settings: Campaign,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Rank the systems of a task by the sums of all its blocks."""
+    [task] = small["tasks"].to_pylist()
+    cells = cells_of_sums(
+        [load(path) for path in sums], task["task"], settings.standardize,
+        has_scale=scale_of(task) is not None,
+    )  # fmt: skip
+    tables, facts = {name: of.empty_table() for name, of in SCHEMAS.items()}, {}
+    if cells.systems:
+        tables = rank_cells(cells, ranking=settings.ranking, seed=settings.seed)
+        facts = {cells.task: without_system}
+    whole, compared = with_comparisons(
+        tables, read_unharmed(comparisons), small["segment_ranks"], settings
+    )
+    made = {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in whole.items()
+    }
+    told = {"judgments_without_system": facts} | compared
+    return made, {MADE_OF: {}, OF_TASKS: told}
 
 
 def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:

@@ -26,8 +26,8 @@ from annot_pipeline.contracts import INT
 from annot_pipeline.methods.moments import Extent, FirstSums, GridSums
 from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.large_tasks import WHOLE
-from annot_pipeline.stages.parts import Facts, InputPart, Make, runs_of, write_part
+from annot_pipeline.stages.large_tasks import some_judges
+from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.judge_sums import JudgeMoments, Judges, ScoreBlock
 from annot_pipeline.steps.listed_items import ListedItems
@@ -202,8 +202,8 @@ def _runs(
     n: Counter[str] = Counter()
     for block in scanned:
         n.update(dict(zip(block.judges.judges, block.n, strict=True)))
-    some = [*runs_of(sorted(n.items()), most=WHOLE, least=WHOLE)]
-    found = context.run([partial(_runs_of_some, tables, tasks, names) for names in some])
+    jobs = [partial(_runs_of_some, tables, tasks, names) for names in some_judges(n)]
+    found = context.run(jobs)
     runs = np.concatenate(found)
     return pa.array(runs, INT, mask=runs < 0)
 

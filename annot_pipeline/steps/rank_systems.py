@@ -9,7 +9,7 @@ them, and significant differences cut the ranking into clusters (Graham et al. 2
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,16 +34,18 @@ from annot_pipeline.steps.indexing import index_pairs, names_of
 from annot_pipeline.steps.segment_scores import (
     Cells,
     JudgedOutputs,
+    TaskCells,
     judged_outputs,
     local_codes,
-    methods_of,
-    n_segments,
     rows_of,
-    segment_scores,
-    system_names,
+    task_cells,
 )
 
 TAILS = (0.025, 0.975)
+SCHEMAS = {
+    "system_rankings": SYSTEM_RANKINGS.schema,
+    "system_comparisons": SYSTEM_COMPARISONS.schema,
+}
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -85,46 +87,67 @@ def rank_systems(
         ``system_rankings``, ``system_comparisons``; by task, judgments that name no system.
     """
     judgments, without_system = judged_outputs(standardized, tasks)
-    rankings: list[pa.Table] = []
-    comparisons: list[pa.Table] = []
+    found: list[dict[str, pa.Table]] = []
 
-    def ranked(number: int) -> list[tuple[pa.Table, pa.Table]]:
-        return _rank_task(judgments, number, ranking, standardize, seed)
+    def ranked(number: int) -> dict[str, pa.Table]:
+        cells = task_cells(judgments, number, standardize)
+        if ranking.resample == "segments":
+            return rank_cells(cells, ranking=ranking, seed=seed)
+        stream = _stream(cells.task, seed)
+        resampled = [
+            _resampled_judges(judgments, number, method, len(cells.systems), ranking, stream)
+            for method in cells.methods
+        ]
+        return _rank_task(cells, resampled, ranking)
 
     with ThreadPoolExecutor(workers) as pool:
-        for number, found in enumerate(pool.map(ranked, range(len(judgments.task))), start=1):
-            rankings += [of_systems for of_systems, _ in found]
-            comparisons += [of_pairs for _, of_pairs in found]
+        for number, of_task in enumerate(pool.map(ranked, range(len(judgments.task))), start=1):
+            found.append(of_task)
             if progress:
                 progress(f"ranking systems: task {number} of {len(judgments.task)}")
-    tables = {
-        "system_rankings": _stack(SYSTEM_RANKINGS.schema, rankings),
-        "system_comparisons": _stack(SYSTEM_COMPARISONS.schema, comparisons),
-    }
+    none = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
+    tables = {name: pa.concat_tables([of[name] for of in (none, *found)]) for name in SCHEMAS}
     return tables, {"judgments_without_system": without_system}
 
 
+def rank_cells(cells: TaskCells, *, ranking: Ranking, seed: int) -> dict[str, pa.Table]:
+    """Rank the systems of one task by its segment scores; segments are resampled.
+
+    Parameters
+    ----------
+    cells
+        Segment scores by method.
+    ranking, seed
+        As `rank_systems` takes them.
+
+    Returns
+    -------
+    dict
+        ``system_rankings``, ``system_comparisons``.
+    """
+    return _rank_task(cells, _resampled_segments(cells, ranking, seed), ranking)
+
+
 def _rank_task(
-    judgments: JudgedOutputs, number: int, ranking: Ranking, standardize: Standardize, seed: int
-) -> list[tuple[pa.Table, pa.Table]]:
+    cells: TaskCells, of_rounds: Sequence[Floats], ranking: Ranking
+) -> dict[str, pa.Table]:
     """Rows of systems and of pairs of systems of one task, by method."""
-    names, task = system_names(judgments, number), judgments.task[number]
-    scored = {
-        m: segment_scores(judgments, number, m, standardize) for m in methods_of(judgments, number)
-    }
-    of_rounds = _resampled(judgments, number, scored, len(names), ranking, seed)
-    tables = []
-    for (method, cells), resampled in zip(scored.items(), of_rounds, strict=True):
-        compared = compare_systems(cells.systems, cells.scores, n_systems=len(names))
+    names, task = cells.systems, cells.task
+    tables: dict[str, list[pa.Table]] = {name: [of.empty_table()] for name, of in SCHEMAS.items()}
+    for (method, of), resampled in zip(cells.methods.items(), of_rounds, strict=True):
+        compared = compare_systems(of.systems, of.scores, n_systems=len(names))
         p_adjusted = _adjusted(compared.p_value)
         p_decisive = p_adjusted if ranking.correction == "holm" else compared.p_value
         beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
         rows = SYSTEM_RANKINGS.of(
             {"task": pa.repeat(task, len(names)), "method": pa.repeat(method, len(names))}
-            | _ranked(names, cells, beats, resampled, ranking)
+            | _ranked(names, of, beats, resampled, ranking)
         )
-        tables.append((rows, _compared(task, method, names, compared, p_adjusted, beats)))
-    return tables
+        tables["system_rankings"].append(rows)
+        tables["system_comparisons"].append(
+            _compared(task, method, names, compared, p_adjusted, beats)
+        )
+    return {name: pa.concat_tables(parts) for name, parts in tables.items()}
 
 
 def _adjusted(p_value: Floats) -> Floats:
@@ -132,32 +155,25 @@ def _adjusted(p_value: Floats) -> Floats:
     return adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
 
 
-def _resampled(
-    judgments: JudgedOutputs,
-    task: int,
-    methods: dict[str, Cells],
-    n_systems: int,
-    ranking: Ranking,
-    seed: int,
-) -> list[Floats]:
+def _stream(task: str, seed: int) -> list[int]:
+    """Seeds of a task's draws, its own."""
+    name = hashlib.sha256(task.encode()).digest()
+    return [seed, int.from_bytes(name[:8], "big")]
+
+
+def _resampled_segments(cells: TaskCells, ranking: Ranking, seed: int) -> list[Floats]:
     """System scores by bootstrap round ``(rounds, n_systems)``; the same draws for all methods.
 
     A system without two of what is drawn has none: an interval would have no width.
     """
-    name = hashlib.sha256(judgments.task[task].encode()).digest()
-    stream = [seed, int.from_bytes(name[:8], "big")]
-    if ranking.resample == "judges":
-        return [
-            _resampled_judges(judgments, task, method, n_systems, ranking, stream)
-            for method in methods
-        ]
+    n_systems, methods = len(cells.systems), cells.methods.values()
     found = resample_segments(
-        [SegmentScores(of.systems, of.segments, of.scores) for of in methods.values()],
-        n_systems=n_systems, n_segments=n_segments(judgments, task),
-        rounds=ranking.bootstrap, rng=np.random.default_rng(stream),
+        [SegmentScores(of.systems, of.segments, of.scores) for of in methods],
+        n_systems=n_systems, n_segments=cells.n_segments,
+        rounds=ranking.bootstrap, rng=np.random.default_rng(_stream(cells.task, seed)),
     )  # fmt: skip
-    for rounds, cells in zip(found, methods.values(), strict=True):
-        rounds[:, np.bincount(cells.systems, minlength=n_systems) < 2] = np.nan
+    for rounds, of in zip(found, methods, strict=True):
+        rounds[:, np.bincount(of.systems, minlength=n_systems) < 2] = np.nan
     return found
 
 
@@ -269,11 +285,6 @@ def _compared(
             "a_beats_b": beats[a, b],
         }
     )
-
-
-def _stack(schema: pa.Schema, parts: list[pa.Table]) -> pa.Table:
-    """Parts by task and method, made in the order of the key, as one."""
-    return pa.concat_tables(parts) if parts else schema.empty_table()
 
 
 def _null_nan(values: Floats) -> pa.Array:

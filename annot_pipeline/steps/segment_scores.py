@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
-from annot_pipeline.methods.cell_means import cell_means
+from annot_pipeline.methods.cell_means import CellMeans, cell_means
 from annot_pipeline.methods.rounding import comparable
 from annot_pipeline.methods.zscores import printed
 from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, is_any
@@ -56,13 +56,35 @@ class Cells:
     n_judgments: Codes
 
 
+@dataclass(frozen=True)
+class TaskCells:
+    """Segment scores of a task by method: what its systems are ranked by.
+
+    Parameters
+    ----------
+    task
+        Its name.
+    systems
+        Names of its systems, by their codes.
+    n_segments
+        Number of its segments.
+    methods
+        `Cells` by method, in the order of the tables.
+    """
+
+    task: str
+    systems: list[str]
+    n_segments: int
+    methods: dict[str, Cells]
+
+
 def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, dict[str, int]]:
     """Judgments of outputs of systems; and how many name no system, by the same tasks."""
     ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
-    rows = ordinary.filter(pc.is_valid(ordinary["system"]))
+    rows = named_outputs(ordinary)
     task, system = index(rows["task"]), index(rows["system"])
     systems = index_pairs(task.codes, system.codes)
-    segments = index_pairs(task.codes, _segments(rows))
+    segments = index_pairs(task.codes, segment_codes(rows))
     kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
     lowest, highest = scales(task.names, tasks)
     low, high = lowest[task.codes], highest[task.codes]
@@ -87,7 +109,13 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
     return found, {name: without[name] for name in task.names}
 
 
-def _segments(rows: pa.Table) -> Codes:
+def named_outputs(rows: pa.Table) -> pa.Table:
+    """Ordinary judgments that name a system, in their order."""
+    of_systems = pc.and_(is_any(rows["control"], ORDINARY), pc.is_valid(rows["system"]))
+    return rows.filter(of_systems)
+
+
+def segment_codes(rows: pa.Table) -> Codes:
     """Codes of segments; an item without one is a segment of its own, whatever its name."""
     without = pc.is_null(rows["segment"])
     items = index(rows["item"].filter(without))
@@ -132,10 +160,27 @@ def segment_scores(
         n_cells=cells.stop - cells.start,
         criteria=None if method == "easl" else judgments.criteria[rows],
     )
+    return cells_of(*local_codes(judgments, task, cells), found, standardize)
+
+
+def cells_of(systems: Codes, segments: Codes, found: CellMeans, standardize: Standardize) -> Cells:
+    """Those that have a score, rounded to where equal scores are equal."""
     some = found.n > 0
     as_equal = printed if standardize.arithmetic == "wmt" else comparable
-    systems, segments = local_codes(judgments, task, cells)
     return Cells(systems[some], segments[some], as_equal(found.mean[some]), found.n[some])
+
+
+def task_cells(judgments: JudgedOutputs, task: int, standardize: Standardize) -> TaskCells:
+    """Segment scores of one task, by all methods that it allows."""
+    return TaskCells(
+        judgments.task[task],
+        system_names(judgments, task),
+        n_segments(judgments, task),
+        {
+            method: segment_scores(judgments, task, method, standardize)
+            for method in methods_of(judgments, task)
+        },
+    )
 
 
 def rows_of(judgments: JudgedOutputs, task: int) -> tuple[Codes, slice, int]:

@@ -77,10 +77,27 @@ class Items:
         item = ["item"] if "item" in columns else []
         pair = ["item_a || ' | ' || item_b"] if {"item_a", "item_b"} <= {*columns} else []
         name = f"coalesce({', '.join([*item, *pair, 'NULL'])})"
-        after = [] if self.after is None else [f"{name} > {_text(self.after)}"]
-        last = [] if self.last is None else [f"{name} <= {_text(self.last)}"]
-        both = " AND ".join((*after, *last)) or "true"
+        both = " AND ".join(_between(name, self.after, self.last)) or "true"
         return f"({both})" if self.last is not None else f"({both} OR {name} IS NULL)"
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Some judges that follow each other; ends as `Items` has them."""
+
+    after: str | None
+    last: str | None
+
+    def condition(self) -> str:
+        """Of SQL, over a table of judgments."""
+        return " AND ".join(_between("judge", self.after, self.last)) or "true"
+
+
+def _between(name: str, after: str | None, last: str | None) -> list[str]:
+    """Conditions of SQL: behind one name, and up to another."""
+    behind = [] if after is None else [f"{name} > {_text(after)}"]
+    up_to = [] if last is None else [f"{name} <= {_text(last)}"]
+    return [*behind, *up_to]
 
 
 @dataclass(frozen=True)
@@ -93,7 +110,7 @@ class Tasks:
         Those at both ends.
     none
         Whether rows that name no task go with them.
-    items
+    items, judges
         Of the one task, where it is not all of it.
     """
 
@@ -101,6 +118,7 @@ class Tasks:
     last: str
     none: bool
     items: Items | None = None
+    judges: Judges | None = None
 
     @classmethod
     def of(cls, names: Sequence[str], *, none: bool) -> Tasks:
@@ -112,6 +130,8 @@ class Tasks:
         named = f"task BETWEEN {_text(self.first)} AND {_text(self.last)}"
         if self.items:
             named = f"({named} AND {self.items.condition(columns)})"
+        if self.judges:
+            named = f"({named} AND {self.judges.condition()})"
         return named + " OR task IS NULL" * self.none
 
 
@@ -174,9 +194,12 @@ class Queries:
         name: str,
         inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
+        *,
+        tasks: Tasks | None = None,
+        of: Collection[str] = (),
     ) -> pa.Table:
         """The rows of one SELECT, whole; see `run`."""
-        with self.run(name, inputs, parameters) as reader:
+        with self.run(name, inputs, parameters, tasks=tasks, of=of) as reader:
             return reader.read_all()
 
     @contextmanager

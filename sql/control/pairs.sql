@@ -1,6 +1,7 @@
 -- One row is a control judgment (ask_again, bad_reference, good_reference) with the ordinary
 -- judgment that it is compared with, or the reason why it has none.
--- Inputs: judgments (with fates so far), tasks (task, kind).
+-- Inputs: judgments (with fates so far; of all judges, or some), all_judgments (of all judges), tasks
+-- (task, kind).
 --
 -- It pairs with the ordinary judgment of the same judge, HIT, criterion, and system and segment
 -- (item, where these are not known). control_of names another item, or the native id of a
@@ -86,9 +87,24 @@ belonging AS (
     GROUP BY f.ordinary_id, c.control
 ),
 -- who judged what controls without their own judgment ask for: whether anybody else did
+by_anybody AS (
+    SELECT
+        p.preference, j.task, j.judge,
+        CASE WHEN p.preference <= 2 THEN j.hit END AS hit,
+        CASE p.preference
+            WHEN 1 THEN CASE WHEN j.segment IS NOT NULL AND j.system IS NOT NULL
+                THEN CAST(to_json([j.segment, j.system]) AS VARCHAR) ELSE j.item END
+            WHEN 4 THEN j.native_id
+            ELSE j.item
+        END AS name
+    FROM all_judgments AS j
+    JOIN tasks AS t ON j.task = t.task AND t.kind = 'scalar',
+        (VALUES (1), (2), (3), (4)) AS p(preference)
+    WHERE j.fate IN ('used', 'control') AND j.control = 'none'
+),
 judged AS (
     SELECT n.preference, n.task, n.name, n.hit, min(n.judge) AS first_judge, max(n.judge) AS last_judge
-    FROM named AS n
+    FROM by_anybody AS n
     SEMI JOIN (SELECT w.* FROM wanted AS w ANTI JOIN found USING (judgment_id)) AS w
         ON n.preference = w.preference AND n.task = w.task AND n.name = w.name
     GROUP BY n.preference, n.task, n.name, n.hit

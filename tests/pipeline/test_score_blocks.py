@@ -47,6 +47,8 @@ def crowd(n_hits=24, seed=3, decimals=0):
         said("large", hit, judge, segment, 1, "ask_again")
         for system in range(3):
             said("large", hit, judge, segment, system, "bad_reference", 25)
+    said("large", 1, 4, 99, 2)
+    said("large", 1, 0, 99, 2, "bad_reference")  # of what another judge was shown
     for hit in range(3):
         for system in range(3):
             said("small", hit, hit, 1, system)
@@ -100,13 +102,19 @@ def assert_alike(blocks: pa.Table, whole: pa.Table, what: str) -> None:
 def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
     folder = campaign(tmp_path, crowd(decimals=decimals), **settings)
     blocks = build_file(folder, *FEW)
-    for stage, table in (("standardize_scores", "standardized"), ("score_items", "scores")):
-        assert len(blocks.runs[stage].result.tables[table].files) > 5, table
+    for stage, table in (
+        ("pair_controls", "control_pairs"), ("standardize_scores", "standardized"),
+        ("score_items", "scores"), ("list_judgments", "judgments"),
+    ):  # fmt: skip
+        assert len(blocks.runs[stage].result.tables[table].files) > 4, table
     monkeypatch.setattr(large_tasks, "WHOLE", 10**6)
     whole = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    if not settings:
+        reasons = blocks.table("set_aside")["reason"].to_pylist()
+        assert "the ordinary judgment of the same output is by another judge" in reasons
     for name in GOLD_OF_SCORES:
         assert_alike(blocks.table(name), whole.table(name), name)
-    for stage in ("standardize_scores", "score_items", "break_into_comparisons", "rank_systems"):
+    for stage in ("standardize_scores", "score_items", "break_into_comparisons", "rank_systems", "rank_segments"):
         found, expected = (dict(built.facts(stage)) for built in (blocks, whole))
         found.pop("parts", None)
         expected.pop("parts", None)
