@@ -2,7 +2,8 @@
 
 Sources: Passonneau & Carpenter 2013, section 2 (pairwise agreement as a mean over pairs of
 judges; chance by each judge's own shares, Cohen 1960, or by the pooled ones, Scott 1955 and
-Fleiss 1971); Krippendorff 2011 (alpha). On a continuous scale: scale_agreement.
+Fleiss 1971); Krippendorff 2011 (alpha). On a continuous scale: scale_agreement,
+score_differences.
 
 Several judgments of an item by one judge all count, but two by the *same* judge are not a pair
 of judges. Intervals are bootstraps over items. What is undefined is NaN: a kappa whose chance

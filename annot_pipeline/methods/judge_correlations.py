@@ -25,7 +25,6 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.methods.bootstrap import (
-    Counts,
     Estimate,
     Floats,
     ItemResamples,
@@ -33,12 +32,10 @@ from annot_pipeline.methods.bootstrap import (
     replicate_counts,
 )
 from annot_pipeline.methods.distinct import renumbered_values
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.moments import means
-from annot_pipeline.methods.pair_ranks import FEWEST_ITEMS, PairRanks, ranks_within, runs
+from annot_pipeline.methods.pair_ranks import runs
+from annot_pipeline.methods.paired_scores import JudgedItems, PairBlock, paired
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.whole_numbers import WholeNumbers
 
 Codes = npt.NDArray[np.int64]
 
@@ -47,7 +44,6 @@ MOST_PAIR_WORK = 4_000_000_000
 
 # common items of pairs held at once, some 150 bytes each; every block reads the resamples anew
 _IN_BLOCK = 2_000_000
-_IN_PART = 500  # pairs of judges
 
 
 @dataclass(frozen=True)
@@ -132,7 +128,7 @@ def mean_spearman(
     used_items, used_judges = np.zeros(scored.n_items, np.bool_), np.zeros(n_judges, np.bool_)
     n_pairs = n_defined = 0
     for rows in _blocks(scored, partners):
-        block, n_listed = _PairBlock.of(scored, partners, rows)
+        block, n_listed = _pair_block(scored, partners, rows)
         n_pairs, n_defined = n_pairs + n_listed, n_defined + block.n_pairs
         if block.n_pairs:
             sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
@@ -200,32 +196,15 @@ class _Scored:
         n_judges: int,
     ) -> _Scored:
         items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
-        scores = np.asarray(scores, np.float64)
         criteria = np.zeros_like(items) if criteria is None else np.asarray(criteria, np.int64)
-        n_criteria = int(criteria.max(initial=0)) + 1
-        LabelCodes(items, judges, items, n_items, n_judges, n_items)
-        if not items.shape == scores.shape == criteria.shape:
-            raise ValueError("items, scores and criteria must be 1-d and of one length")
-        if criteria.min(initial=0) < 0:
-            raise ValueError(f"criteria holds {criteria.min()}, allowed are 0 and more")
-        if not np.isfinite(scores).all():
-            raise ValueError("scores must be finite")
-        width = n_criteria * n_judges
-        if max(n_items, width) * width >= 2**63:
-            raise ValueError("too many codes: items and pairs of judges by criterion pass 2^63")
-        keys, rows, n = np.unique(
-            items * width + criteria * n_judges + judges, return_inverse=True, return_counts=True
-        )
-        values = means(rows, scores, n_groups=keys.size)
-        if n.max(initial=1) > 1:
-            values = comparable(values)  # the noise of means makes or breaks no tie
-        _, n_met = runs(keys // max(n_judges, 1))
-        met = np.repeat(n_met >= 2, n_met)
-        keys, values = keys[met], values[met]
-        found, renumbered = np.unique(keys // max(width, 1), return_inverse=True)
+        met = JudgedItems.of(
+            items, judges, np.asarray(scores, np.float64), criteria,
+            n_items=n_items, n_judges=n_judges, n_criteria=int(criteria.max(initial=0)) + 1,
+        )  # fmt: skip
+        found, renumbered = np.unique(met.items, return_inverse=True)
+        values = comparable(met.values, largest=met.largest) if met.is_repeated else met.values
         places = renumbered_values(values)[1]
-        units = keys // max(n_judges, 1)
-        return cls(renumbered, units, keys % max(width, 1), places, found.size, width)
+        return cls(renumbered, met.units, met.judges, places, found.size, met.n_judges)
 
 
 def _blocks(scored: _Scored, partners: Partners) -> Iterator[Codes]:
@@ -242,73 +221,13 @@ def _blocks(scored: _Scored, partners: Partners) -> Iterator[Codes]:
         yield rows[start:stop]
 
 
-@dataclass(frozen=True)
-class _PairBlock:
-    """Some pairs of judges that have a correlation, with the ranks of their common items.
-
-    Parameters
-    ----------
-    parts
-        Few pairs each, so that the sums of many rounds stay in the cache.
-    items
-        Codes of the common items.
-    judges
-        ``(2 n_pairs,)`` codes of criterion and judge.
-    n_items
-        Size of the code range.
-    """
-
-    parts: tuple[PairRanks, ...]
-    items: Codes
-    judges: Codes
-    n_items: int
-
-    @classmethod
-    def of(cls, scored: _Scored, partners: Partners, rows: Codes) -> tuple[_PairBlock, int]:
-        """Pair the rows with their partners; and the number of pairs, left out or not."""
-        counts = partners.counts[rows]
-        begin = partners.starts[rows] - (np.cumsum(counts) - counts)
-        first = np.repeat(rows, counts)
-        second = np.arange(first.size) + np.repeat(begin, counts)
-        pairs = scored.judges[first] * scored.n_judges + scored.judges[second]
-        order = np.argsort(pairs, kind="stable")
-        pairs, first, second = pairs[order], first[order], second[order]
-        _, n = runs(pairs)
-        n_listed = n.size
-        enough = np.repeat(n >= FEWEST_ITEMS, n)
-        pairs, first, second = pairs[enough], first[enough], second[enough]
-        x, y = (ranks_within(pairs, scored.places[of]) for of in (first, second))
-        vary = _any(x != 0, pairs) & _any(y != 0, pairs)  # equal ranks are all their mean
-        pairs, items, x, y = pairs[vary], scored.items[first[vary]], x[vary], y[vary]
-        starts, n = runs(pairs)
-        bounds = np.append(starts, items.size)
-        parts = []
-        for at in range(0, n.size, _IN_PART):
-            ends = bounds[at : at + _IN_PART + 1]
-            of = slice(ends[0], ends[-1])
-            parts.append(PairRanks.of(items[of], x[of], y[of], ends - ends[0], scored.n_items))
-        judges = np.concatenate(np.divmod(pairs[starts], max(scored.n_judges, 1)))
-        return cls(tuple(parts), items, judges, scored.n_items), n_listed
-
-    @property
-    def n_pairs(self) -> int:
-        """Pairs of judges that have a correlation."""
-        return self.judges.size // 2
-
-    @property
-    def floats_per_round(self) -> int:
-        """Work arrays of one resample."""
-        return 2 * self.n_items + 12 * self.n_pairs
-
-    def sums(self, weights: Counts) -> Floats:
-        """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
-        times, whether = WholeNumbers.of(weights), WholeNumbers.of(np.minimum(weights, 1))
-        found = [part.weighed(times, whether) for part in self.parts]
-        sums: Floats = np.concatenate(found, axis=1).sum(axis=1)
-        return sums
-
-
-def _any(found: npt.NDArray[np.bool_], pairs: Codes) -> npt.NDArray[np.bool_]:
-    """Whether any row of a run of equal ``pairs`` is found, ``(n_rows,)``."""
-    starts, n = runs(pairs)
-    return np.repeat(np.logical_or.reduceat(found, starts), n) if starts.size else found
+def _pair_block(scored: _Scored, partners: Partners, rows: Codes) -> tuple[PairBlock, int]:
+    """Pair the rows with their partners; and the number of pairs, left out or not."""
+    first, second = paired(rows, partners)
+    pairs = scored.judges[first] * scored.n_judges + scored.judges[second]
+    order = np.argsort(pairs, kind="stable")
+    first, second = first[order], second[order]
+    return PairBlock.of(
+        pairs[order], scored.items[first], scored.places[first], scored.places[second],
+        scored.n_items, scored.n_judges,
+    )  # fmt: skip

@@ -37,6 +37,7 @@ from annot_pipeline.methods.bootstrap import (
     weighted_cells,
 )
 from annot_pipeline.methods.distinct import renumbered_values
+from annot_pipeline.methods.moments import means, sums
 from annot_pipeline.methods.whole_numbers import WholeMatrix, WholeNumbers
 
 Codes = npt.NDArray[np.int64]
@@ -215,7 +216,7 @@ def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[
     if metric == "interval":
         return partial(_interval_alpha, _moments(table, domain))
     if metric == "ratio":
-        return partial(_ratio_alpha, table, _scaled(domain), _ratio_within(table, domain))
+        return partial(_ratio_alpha, table, domain, ratio_within(table, domain))
 
     def alpha(times: Counts) -> Floats:
         weights, counts = times.astype(np.float64), table.code_counts(times)
@@ -268,6 +269,35 @@ def _interval_alpha(moments: _Moments, times: Counts) -> Floats:
     return _alpha(observed, 2 * n * total, n)[None, :]
 
 
+def interval_sums(units: Codes, values: Floats, times: Counts, *, n_units: int) -> Floats:
+    """What some units add to interval alpha of all, as they are drawn: ``(5, n_rounds)``.
+
+    Values, their means and squares of these about 0, squares about the means, disagreement.
+
+    Parameters
+    ----------
+    units, values
+        ``(n_values,)``, of units with two or more; values about what is near the mean of all, and
+        not far beyond 1.
+    times
+        ``(n_units, n_rounds)``.
+    """
+    n = np.bincount(units, minlength=n_units).astype(np.float64)
+    mean = means(units, values, n_groups=n_units)
+    squares = sums(units, (values - mean[units]) ** 2, n_groups=n_units)
+    weights = times.astype(np.float64)
+    of_units = (n, n * mean, n * mean**2, squares, 2 * n * squares / (n - 1))
+    return np.stack([_total(of, weights) for of in of_units])
+
+
+def interval_alpha(found: Floats) -> Floats:
+    """Alpha ``(n_rounds,)`` by `interval_sums` of all units."""
+    n, first, second, squares, observed = found
+    with np.errstate(invalid="ignore"):
+        total = squares + np.maximum(second - first**2 / n, 0.0)
+    return _alpha(observed, 2 * n * total, n)
+
+
 def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     """Whether all values drawn in a round are one value, ``(n_rounds,)``."""
     unlike = (moments.low < moments.high).astype(np.float64)
@@ -280,21 +310,35 @@ def _are_alike(moments: _Moments, weights: Floats) -> npt.NDArray[np.bool_]:
     return alike
 
 
-def _ratio_alpha(table: RatingTable, x: Floats, within: Floats, times: Counts) -> Floats:
-    counts = table.code_counts(times)
-    expected = np.zeros(times.shape[1])
+def _ratio_alpha(table: RatingTable, domain: Floats, within: Floats, times: Counts) -> Floats:
+    observed = _total(within, times.astype(np.float64))
+    return ratio_alpha(observed, table.code_counts(times), domain)[None, :]
+
+
+def ratio_alpha(within: Floats, code_counts: Floats, domain: Floats) -> Floats:
+    """Alpha on ratios ``(n_rounds,)``.
+
+    Parameters
+    ----------
+    within
+        ``(n_rounds,)`` sums of `ratio_within` over units.
+    code_counts
+        ``(n_codes, n_rounds)`` of the same units.
+    domain
+        ``(n_codes,)`` values of the codes, in order.
+    """
+    x, expected = _scaled(domain), np.zeros(code_counts.shape[1])
     step = max(_PAIRS_AT_ONCE // x.size, 1)
     for start in range(0, x.size, step):
         rows = slice(start, min(start + step, x.size))
         distances = _ratio_distances(x[rows, None], x[None, start:])
         distances[:, step:] *= 2  # pairs that no later chunk meets the other way round
-        facing = np.einsum("av,vr->ar", distances, counts[start:])
-        expected += np.einsum("ar,ar->r", counts[rows], facing)
-    observed = _total(within, times.astype(np.float64))
-    return _alpha(observed, expected, counts.sum(axis=0))[None, :]
+        facing = np.einsum("av,vr->ar", distances, code_counts[start:])
+        expected += np.einsum("ar,ar->r", code_counts[rows], facing)
+    return _alpha(within, expected, code_counts.sum(axis=0))
 
 
-def _ratio_within(table: RatingTable, domain: Floats) -> Floats:
+def ratio_within(table: RatingTable, domain: Floats) -> Floats:
     """Sum of distances over ordered pairs of a unit, over n_u - 1; by pairs of its values."""
     cells, x = table.by_unit, _scaled(domain)
     ends = np.repeat(cells.indptr[1:], np.diff(cells.indptr)).astype(np.int64)

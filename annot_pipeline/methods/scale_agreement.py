@@ -1,8 +1,8 @@
-"""Agreement on a continuous scale: cut into categories, and as differences of scores.
+"""Agreement on a continuous scale that is cut into categories.
 
-Source: Graham et al. 2013, section 4, Tables 1 to 3: a scale cut into k bins, with the chance
-1/k; mean and sd of the differences of two scores. Intervals are bootstraps over items. What is
-undefined is NaN. Rows are sorted first, so no digit depends on their order.
+Source: Graham et al. 2013, section 4, Tables 2 and 3: a scale cut into k bins, with the chance 1/k.
+Intervals are bootstraps over items. What is undefined is NaN. Rows are sorted first, so no digit
+depends on their order.
 """
 
 from __future__ import annotations
@@ -15,14 +15,9 @@ import numpy.typing as npt
 from annot_pipeline.methods.bootstrap import (
     Estimate,
     Floats,
-    ItemResamples,
     Rng,
-    replicate,
-    weighted,
 )
-from annot_pipeline.methods.distinct import renumbered_values
 from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.moments import sums
 from annot_pipeline.methods.rating_counts import RatingCounts
 
 Codes = npt.NDArray[np.int64]
@@ -47,26 +42,6 @@ class BinnedAgreement:
     percent_agreement: Estimate
     kappa: Estimate
     n_categories: int
-    n_items: int
-    n_pairs: int
-
-
-@dataclass(frozen=True)
-class ScoreDifferences:
-    """Absolute differences of two scores of one item, in points of the scale.
-
-    Parameters
-    ----------
-    mean
-        Mean over pairs, with its interval.
-    sd
-        Standard deviation over pairs (ddof 1); NaN for fewer than two.
-    n_items, n_pairs
-        Items with pairs, and their pairs.
-    """
-
-    mean: Estimate
-    sd: float
     n_items: int
     n_pairs: int
 
@@ -124,9 +99,19 @@ def percentile_bins(z: npt.ArrayLike, k: int, reference: npt.ArrayLike) -> Codes
         raise ValueError("no reference to take percentiles of")
     if not reference.size:
         return np.empty(0, np.int64)
+    return bins_of_edges(z, np.sort(reference)[percentile_places(reference.size, k)])
+
+
+def percentile_places(n: int, k: int) -> Codes:
+    """Places ``(k - 1,)`` of the edges of k bins among ``n`` values in order."""
     # ceil(j n / k) - 1 in whole numbers, as j / k is not exact
-    places = -(-np.arange(1, k) * reference.size // k) - 1
-    return np.searchsorted(np.sort(reference)[places], z, side="left").astype(np.int64)
+    places: Codes = -(-np.arange(1, k) * n // k) - 1
+    return places
+
+
+def bins_of_edges(z: Floats, edges: Floats) -> Codes:
+    """Bins of values by edges ``(k - 1,)``, each of which belongs to the bin below it."""
+    return np.searchsorted(edges, z, side="left").astype(np.int64)
 
 
 def binned_agreement(
@@ -163,7 +148,8 @@ def binned_agreement(
         LabelCodes(items, items, bins, n_items, n_items, n_categories)
     pairs = np.bincount(items, minlength=n_items)
     agreeing = np.bincount(items[first == second], minlength=n_items)
-    return _binned(pairs, agreeing, n_categories, rounds, rng)
+    kinds = PairKinds.of(pairs, agreeing)
+    return binned_agreement_of(kinds, n_categories=n_categories, rounds=rounds, rng=rng)
 
 
 def inter_judge_binned_agreement(
@@ -196,195 +182,94 @@ def inter_judge_binned_agreement(
     ValueError
         Arrays of different lengths, codes outside their ranges, negative rounds.
     """
-    codes = LabelCodes(
+    kinds = PairKinds.between_judges(
         np.asarray(items, np.int64),
         np.asarray(judges, np.int64),
         np.asarray(bins, np.int64),
-        n_items,
-        n_judges,
-        n_categories,
+        n_items=n_items,
+        n_judges=n_judges,
+        n_categories=n_categories,
     )
-    cells = RatingCounts.of(
-        codes.items, codes.judges, codes.labels, n_items, n_judges, n_categories
-    )
-    pairs, agreeing = cells.inter_judge_pairs()
-    return _binned(pairs, agreeing, n_categories, rounds, rng)
-
-
-def score_differences(
-    first: npt.ArrayLike,
-    second: npt.ArrayLike,
-    items: npt.ArrayLike,
-    *,
-    n_items: int,
-    rounds: int,
-    rng: Rng,
-) -> ScoreDifferences:
-    """Mean and sd of |first - second| over given pairs (Graham et al. 2013, Table 1).
-
-    Parameters
-    ----------
-    first, second
-        ``(n_pairs,)`` scores in points of the scale.
-    items
-        ``(n_pairs,)`` codes of the items; a resample draws an item with all its pairs.
-    n_items
-        Size of the code range.
-    rounds, rng
-        Bootstrap rounds, for the mean; generator or seed.
-
-    Raises
-    ------
-    ValueError
-        Arrays of different lengths, codes outside their range, scores that are not finite.
-    """
-    first, second = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    items = np.asarray(items, np.int64)
-    _check_scores(items, first, n_items)
-    _check_scores(items, second, n_items)
-    differences = np.abs(first - second)
-    return _summary(
-        sums(items, differences, n_groups=n_items),
-        np.bincount(items, minlength=n_items),
-        float((differences**2).sum()),
-        rounds,
-        rng,
-    )
-
-
-def inter_judge_score_differences(
-    items: npt.ArrayLike,
-    judges: npt.ArrayLike,
-    scores: npt.ArrayLike,
-    *,
-    n_items: int,
-    rounds: int,
-    rng: Rng,
-) -> ScoreDifferences:
-    """Mean and sd of |difference| over all pairs of scores of one item by distinct judges.
-
-    No pair is listed: in the order of scores each is met as many times above others as below
-    (sum of |x_i - x_j| over i < j is the sum of x_(k) (2k - n + 1), k from 0).
-
-    Parameters
-    ----------
-    items, judges
-        ``(n_judgments,)`` codes from 0.
-    scores
-        ``(n_judgments,)`` points of the scale.
-    n_items
-        Size of the code range.
-    rounds, rng
-        Bootstrap rounds, for the mean; generator or seed.
-
-    Raises
-    ------
-    ValueError
-        Arrays of different lengths, codes outside their range, scores that are not finite.
-    """
-    items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
-    scores = np.asarray(scores, np.float64)
-    _check_scores(items, scores, n_items)
-    if not scores.size:
-        none = np.zeros(n_items)
-        return _summary(none, none.astype(np.int64), 0.0, rounds, rng)
-    about = scores - np.median(scores)  # a common part is taken off before squares
-    _, by_judge = np.unique(items * (int(judges.max()) + 1) + judges, return_inverse=True)
-    found, places = renumbered_values(about)
-    of_item, of_judge = (
-        _distances(groups, places, found) for groups in (items, by_judge.reshape(-1))
-    )
-    first = np.zeros(of_judge.n.size, np.int64)
-    first[by_judge.reshape(-1)] = items  # the item of each item and judge
-    total = np.zeros(n_items)
-    total[: of_item.total.size] = of_item.total
-    n = np.zeros(n_items, np.int64)
-    n[: of_item.n.size] = of_item.n
-    total -= sums(first, of_judge.total, n_groups=n_items)
-    n -= np.bincount(first, weights=of_judge.n, minlength=n_items).astype(np.int64)
-    squares = float(of_item.squares.sum() - of_judge.squares.sum())
-    return _summary(np.where(n > 0, total, 0.0), n, squares, rounds, rng)
+    return binned_agreement_of(kinds, n_categories=n_categories, rounds=rounds, rng=rng)
 
 
 @dataclass(frozen=True)
-class _Distances:
-    """Over the pairs within each group ``(n_groups,)``: sums of |x - y| and (x - y)^2, number."""
+class PairKinds:
+    """Items with pairs of scores, counted by how many these are and how many agree.
 
-    total: Floats
-    squares: Floats
-    n: Codes
+    Arrays are ``(n_kinds,)``, in the order of pairs that agree, then of all.
+    """
+
+    agreeing: Codes
+    pairs: Codes
+    n_items: Codes
+
+    @classmethod
+    def of(cls, pairs: Codes, agreeing: Codes) -> PairKinds:
+        """Count items ``(n_items,)``; those without a pair are left out."""
+        used = pairs > 0
+        return cls._counted(agreeing[used], pairs[used], np.ones(int(used.sum()), np.int64))
+
+    @classmethod
+    def between_judges(
+        cls,
+        items: Codes,
+        judges: Codes,
+        bins: Codes,
+        *,
+        n_items: int,
+        n_judges: int,
+        n_categories: int,
+    ) -> PairKinds:
+        """Of pairs of scores by distinct judges; as `inter_judge_binned_agreement` takes them."""
+        codes = LabelCodes(items, judges, bins, n_items, n_judges, n_categories)
+        cells = RatingCounts.of(
+            codes.items, codes.judges, codes.labels, n_items, n_judges, n_categories
+        )
+        return cls.of(*cells.inter_judge_pairs())
+
+    def __add__(self, other: PairKinds) -> PairKinds:
+        return self._counted(
+            *(
+                np.concatenate([getattr(of, name) for of in (self, other)])
+                for name in ("agreeing", "pairs", "n_items")
+            )
+        )
+
+    @classmethod
+    def _counted(cls, agreeing: Codes, pairs: Codes, n: Codes) -> PairKinds:
+        width = int(pairs.max(initial=0)) + 1
+        kinds, place = np.unique(agreeing * width + pairs, return_inverse=True)
+        counts = np.bincount(place.reshape(-1), n, kinds.size).astype(np.int64)
+        return cls(kinds // width, kinds % width, counts)
 
 
-def _distances(groups: Codes, places: Codes, values: Floats) -> _Distances:
-    """Of the groups' values, by their places among the values in order."""
-    n_groups = int(groups.max()) + 1
-    group, place = np.divmod(np.sort(groups * values.size + places), values.size)
-    x = values[place]
-    size = np.bincount(group, minlength=n_groups)
-    place = np.arange(group.size) - (np.cumsum(size) - size)[group]
-    total = sums(group, x * (2 * place - size[group] + 1), n_groups=n_groups)
-    squares = size * sums(group, x**2, n_groups=n_groups) - sums(group, x, n_groups=n_groups) ** 2
-    return _Distances(total, squares, size * (size - 1) // 2)
-
-
-def _binned(
-    pairs: Codes, agreeing: Codes, n_categories: int, rounds: int, rng: Rng
+def binned_agreement_of(
+    kinds: PairKinds, *, n_categories: int, rounds: int, rng: Rng
 ) -> BinnedAgreement:
-    used = pairs > 0
-    shares = _share_of_counts(agreeing[used], pairs[used], rounds, rng)
+    """Agreement by kinds of items; parameters as `binned_agreement` has them."""
+    shares = _share_of_kinds(kinds, rounds, rng)
     return BinnedAgreement(
         Estimate.of(shares),
         Estimate.of(kappa_of_share(shares, n_categories)),
         n_categories,
-        int(used.sum()),
-        int(pairs.sum()),
+        int(kinds.n_items.sum()),
+        int((kinds.pairs * kinds.n_items).sum()),
     )
 
 
-def _share_of_counts(parts: Codes, wholes: Codes, rounds: int, rng: Rng) -> Floats:
-    """As `_share`, of counts: items with equal counts are one kind, drawn as often by chance.
+def _share_of_kinds(kinds: PairKinds, rounds: int, rng: Rng) -> Floats:
+    """Share of pairs that agree, of the data and of resamples of items, ``(1 + rounds,)``.
 
-    How often each kind is among the items drawn is multinomial: the same resamples, without
-    drawing a million items to count a dozen kinds.
+    Items of one kind are drawn as often by chance: how often each kind is among the items drawn is
+    multinomial. These are the same resamples, without drawing a million items to count a dozen
+    kinds.
     """
-    if not parts.size:
+    n = kinds.n_items
+    if not n.size:
         return np.full(1, np.nan)
-    width = int(wholes.max()) + 1
-    kinds, n = np.unique(parts * width + wholes, return_counts=True)
     generator = np.random.default_rng(rng)
-    drawn = np.concatenate([n[None, :], generator.multinomial(parts.size, n / n.sum(), rounds)])
+    drawn = np.concatenate([n[None, :], generator.multinomial(n.sum(), n / n.sum(), rounds)])
     # whole numbers: exact in any order
-    shares: Floats = (drawn * (kinds // width)).sum(axis=1) / (drawn * (kinds % width)).sum(axis=1)
+    shares: Floats = (drawn * kinds.agreeing).sum(axis=1) / (drawn * kinds.pairs).sum(axis=1)
     return shares
-
-
-def _share(parts: Floats | Codes, wholes: Floats | Codes, rounds: int, rng: Rng) -> Floats:
-    """Sum of parts over sum of wholes of resampled items, ``(1 + rounds,)``."""
-
-    def share(weights: Floats) -> Floats:
-        with np.errstate(invalid="ignore"):
-            return np.stack([weighted(parts, weights) / weighted(wholes, weights)])
-
-    resamples = ItemResamples.draw(parts.size, rounds, rng)
-    return replicate(share, resamples, floats_per_round=parts.size).ravel()
-
-
-def _summary(
-    totals: Floats, pairs: Codes, squares: float, rounds: int, rng: Rng
-) -> ScoreDifferences:
-    """Mean with its interval over items, and sd, from items' sums over their pairs."""
-    used = pairs > 0
-    means = _share(totals[used], pairs[used], rounds, rng)
-    n = int(pairs.sum())
-    sd = float("nan")
-    if n > 1:
-        sd = float(np.sqrt(max(squares - n * means[0] ** 2, 0.0) / (n - 1)))
-    return ScoreDifferences(Estimate.of(means), sd, int(used.sum()), n)
-
-
-def _check_scores(items: Codes, scores: Floats, n_items: int) -> None:
-    LabelCodes(items, items, items, n_items, n_items, n_items)
-    if items.shape != scores.shape:
-        raise ValueError("items and scores must be 1-d and of one length")
-    if not np.isfinite(scores).all():
-        raise ValueError("scores must be finite")

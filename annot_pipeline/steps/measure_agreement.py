@@ -4,7 +4,7 @@ Sources: Passonneau & Carpenter 2013, section 2; Graham et al. 2013, section 4 a
 3; Sakaguchi & Van Durme 2018, footnotes 17 and 20. Judgments of judges who do not count are left
 out; where there are any, the same statistics of all judges stand beside, with ``_unfiltered``
 behind their names. What does not belong here: the statistics themselves (agreement, krippendorff,
-scale_agreement, judge_correlations).
+scale_agreement, score_differences, judge_correlations).
 """
 
 from __future__ import annotations

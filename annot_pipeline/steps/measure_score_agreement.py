@@ -22,12 +22,14 @@ from annot_pipeline.methods.krippendorff import Metric, krippendorff_alpha
 from annot_pipeline.methods.rating_counts import overlap
 from annot_pipeline.methods.scale_agreement import (
     BinnedAgreement,
-    ScoreDifferences,
     binned_agreement,
     equal_bins,
     inter_judge_binned_agreement,
-    inter_judge_score_differences,
     percentile_bins,
+)
+from annot_pipeline.methods.score_differences import (
+    ScoreDifferences,
+    inter_judge_score_differences,
     score_differences,
 )
 from annot_pipeline.methods.zscores import Arithmetic

@@ -19,6 +19,8 @@ from annot_pipeline.methods.rating_counts import overlap
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.methods.scale_agreement import (
     binned_agreement,
+)
+from annot_pipeline.methods.score_differences import (
     inter_judge_score_differences,
     score_differences,
 )

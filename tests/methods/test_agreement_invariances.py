@@ -17,8 +17,10 @@ from annot_pipeline.methods.scale_agreement import (
     binned_agreement,
     equal_bins,
     inter_judge_binned_agreement,
-    inter_judge_score_differences,
     percentile_bins,
+)
+from annot_pipeline.methods.score_differences import (
+    inter_judge_score_differences,
     score_differences,
 )
 from tests.methods.agreement_cases import METRICS, NAN, agree, crowd, values

@@ -8,6 +8,8 @@ import pytest
 from annot_pipeline.methods.krippendorff import krippendorff_alpha
 from annot_pipeline.methods.scale_agreement import (
     kappa_of_share,
+)
+from annot_pipeline.methods.score_differences import (
     score_differences,
 )
 from tests.methods.agreement_cases import (

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
-from annot_pipeline.methods import judge_correlations
+from annot_pipeline.methods import judge_correlations, paired_scores
 from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
 from annot_pipeline.methods.judge_correlations import mean_spearman
 
@@ -193,7 +193,7 @@ def test_blocks_change_nothing(monkeypatch):
 def test_parts_change_no_digit(monkeypatch):
     table = random_table(5, n_judges=12, n_items=60, gaps=0.2)
     whole = of_table(table, rounds=40, rng=1)
-    monkeypatch.setattr(judge_correlations, "_IN_PART", 7)
+    monkeypatch.setattr(paired_scores, "_IN_PART", 7)
     assert astuple(of_table(table, rounds=40, rng=1)) == astuple(whole)
 
 

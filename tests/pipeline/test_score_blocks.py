@@ -114,7 +114,13 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
         assert "the ordinary judgment of the same output is by another judge" in reasons
     for name in GOLD_OF_SCORES:
         assert_alike(blocks.table(name), whole.table(name), name)
-    for stage in ("standardize_scores", "score_items", "break_into_comparisons", "rank_systems", "rank_segments"):
+    for stage in (
+        "standardize_scores",
+        "score_items",
+        "break_into_comparisons",
+        "rank_systems",
+        "rank_segments",
+    ):
         found, expected = (dict(built.facts(stage)) for built in (blocks, whole))
         found.pop("parts", None)
         expected.pop("parts", None)
