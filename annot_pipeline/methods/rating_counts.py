@@ -10,6 +10,7 @@ import numpy.typing as npt
 from annot_pipeline.methods.label_matrix import LabelCodes
 
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -28,13 +29,29 @@ def overlap(items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judg
     ValueError
         Arrays of different lengths, codes outside their ranges.
     """
+    shared, of_judges = shared_items(items, judges, n_items=n_items, n_judges=n_judges)
+    return Overlap(int(shared.sum()), int(of_judges.sum()))
+
+
+def shared_items(
+    items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int
+) -> tuple[Flags, Flags]:
+    """Whether an item has two or more distinct judges, and whether a judge has such an item.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, codes outside their ranges.
+    """
     items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
     LabelCodes(items, judges, items, n_items, n_judges, n_items)
     low, high = np.full(n_items, n_judges), np.full(n_items, -1)
     np.minimum.at(low, items, judges)
     np.maximum.at(high, items, judges)
     shared = low < high
-    return Overlap(int(shared.sum()), n_distinct(judges[shared[items]]))
+    of_judges = np.zeros(n_judges, np.bool_)
+    of_judges[judges[shared[items]]] = True
+    return shared, of_judges
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,7 @@ from annot_pipeline.methods.rating_counts import overlap
 from annot_pipeline.methods.scale_agreement import (
     BinnedAgreement,
     binned_agreement,
-    equal_bins,
     inter_judge_binned_agreement,
-    percentile_bins,
 )
 from annot_pipeline.methods.score_differences import (
     ScoreDifferences,
@@ -44,14 +42,11 @@ from annot_pipeline.steps.ratings import (
     Row,
     agreement_row,
 )
-
-CUTS = (5, 4, 2)
-MOST_POINTS = 10
-"""A scale of at most so many whole points is one of radio buttons: it is not cut."""
+from annot_pipeline.steps.scale_cuts import ScaleCuts, n_points
 
 
 @dataclass(frozen=True)
-class _Repeats:
+class Repeats:
     """Scores of outputs that a judge saw twice, with their z-scores."""
 
     items: Codes
@@ -64,10 +59,17 @@ class _Repeats:
 
     @property
     def n_items(self) -> int:
+        """Size of the range of items."""
         return int(self.items.max(initial=-1)) + 1
 
-    def only(self, rows: npt.NDArray[np.bool_]) -> _Repeats:
-        return _Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+    @property
+    def showings(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Scores and z-scores of the first showing, and of the second."""
+        return (self.first, self.first_z), (self.second, self.second_z)
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> Repeats:
+        """Some of them."""
+        return Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,16 @@ def score_rows(
     arithmetic: Arithmetic,
 ) -> Iterator[Row]:
     """Rows of a scalar task; parameters as `measure_agreement`'s, of the task alone."""
-    repeats = _repeats(pairs, judge_tests, judge_scores, arithmetic)
-    points = _n_points(task, standardized)
-    for suffix, scores, again in _scores(standardized, repeats):
-        yield from _score_rows(scores, again, task, points, suffix, bootstrap)
+    repeats = repeats_of(pairs, judge_tests, judge_scores, arithmetic)
+    scores = standardized["score"].to_numpy()
+    points = n_points(task, is_whole=bool((scores == np.round(scores)).all()))
+    for suffix, of, again in _scores(standardized, repeats):
+        cuts = ScaleCuts.of(task, points, np.sort(of.all_z))
+        yield from _score_rows(of, cuts, task, suffix, bootstrap)
+        yield from intra_rows(again, cuts, task, suffix, bootstrap)
 
 
-def _scores(rows: pa.Table, repeats: _Repeats) -> Iterator[tuple[str, _Scores, _Repeats]]:
+def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Repeats]]:
     """Scores of judges kept; and of all judges, if some are not."""
     kept = rows["kept"].to_numpy()
     yield "", _ratings_of_scores(rows.filter(pa.array(kept))), repeats.only(~repeats.dropped)
@@ -116,12 +121,13 @@ def _ratings_of_scores(rows: pa.Table) -> _Scores:
     return _Scores(ratings, items, criteria, first["z"].to_numpy(), all_z)
 
 
-def _repeats(
+def repeats_of(
     pairs: pa.Table,
     judge_tests: pa.Table,
     judge_scores: pa.Table,
     arithmetic: Arithmetic,
-) -> _Repeats:
+) -> Repeats:
+    """Outputs that judges saw twice; parameters as `measure_agreement`'s, of one task."""
     again = pc.and_(is_any(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
     rows = pairs.filter(again)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
@@ -133,7 +139,7 @@ def _repeats(
         z_of(judge.codes, score, mean, sd, arithmetic=arithmetic) for score in (first, second)
     )
     items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
-    return _Repeats(items, judge.codes, first, second, first_z, second_z,
+    return Repeats(items, judge.codes, first, second, first_z, second_z,
                     dropped[judge.codes] > 0)  # fmt: skip
 
 
@@ -145,9 +151,8 @@ def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
 
 def _score_rows(
     scores: _Scores,
-    repeats: _Repeats,
+    cuts: ScaleCuts,
     task: Row,
-    points: int | None,
     suffix: str,
     bootstrap: BootstrapRounds,
 ) -> Iterator[Row]:
@@ -163,32 +168,40 @@ def _score_rows(
     )  # fmt: skip
     left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
     yield agreement_row(task, name, rho, rho.n_items, rho.n_judges) | left_out
-    for kind, (bins, again, k) in _cuts(scores, repeats, task, points):
+    for kind, k in cuts.named:
+        rated, _ = cuts.rated(kind, k, of, scores.z)
         name = f"inter_kappa_{kind}_{k}{suffix}"
-        rated = of.only(bins >= 0, bins)
         found = inter_judge_binned_agreement(
             rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
             **bootstrap.of(name),
         )  # fmt: skip
-        yield from _cut_rows(task, name, found, _n_judges(rated))
-        known = (again[0] >= 0) & (again[1] >= 0)
-        seen = repeats.only(known)
-        name = f"intra_kappa_{kind}_{k}{suffix}"
-        found = binned_agreement(
-            again[0][known], again[1][known], seen.items, n_items=seen.n_items, n_categories=k,
-            **bootstrap.of(name),
-        )  # fmt: skip
-        yield from _cut_rows(task, name, found, np.unique(seen.judges).size)
+        yield from cut_rows(task, name, found, _n_judges(rated))
     name = f"inter_difference_mean{suffix}"
     inter = inter_judge_score_differences(
         of.items, of.judges, of.values, n_items=of.sizes["n_items"], **bootstrap.of(name)
     )
-    yield from _difference_rows(task, name, inter, _n_judges(of))
+    yield from difference_rows(task, name, inter, _n_judges(of))
+
+
+def intra_rows(
+    repeats: Repeats, cuts: ScaleCuts, task: Row, suffix: str, bootstrap: BootstrapRounds
+) -> Iterator[Row]:
+    """Agreement of judges with themselves."""
+    for kind, k in cuts.named:
+        bins = [cuts.bins(kind, k, *of) for of in repeats.showings]
+        known = (bins[0] >= 0) & (bins[1] >= 0)
+        seen = repeats.only(known)
+        name = f"intra_kappa_{kind}_{k}{suffix}"
+        found = binned_agreement(
+            bins[0][known], bins[1][known], seen.items, n_items=seen.n_items, n_categories=k,
+            **bootstrap.of(name),
+        )  # fmt: skip
+        yield from cut_rows(task, name, found, np.unique(seen.judges).size)
     name = f"intra_difference_mean{suffix}"
     intra = score_differences(
         repeats.first, repeats.second, repeats.items, n_items=repeats.n_items, **bootstrap.of(name)
     )
-    yield from _difference_rows(task, name, intra, np.unique(repeats.judges).size)
+    yield from difference_rows(task, name, intra, np.unique(repeats.judges).size)
 
 
 def _alpha(of: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
@@ -208,46 +221,15 @@ def _n_judges(of: Ratings) -> int:
     return overlap(of.items, of.judges, **of.sizes).n_judges
 
 
-Cut = tuple[str, tuple[Codes, tuple[Codes, Codes], int]]
-
-
-def _cuts(scores: _Scores, repeats: _Repeats, task: Row, points: int | None) -> Iterator[Cut]:
-    """Bins of first showings and of repeats; -1 for a judgment without z."""
-    low, high = task["scale_low"], task["scale_high"]
-    raw = scores.ratings.values
-    if low is not None:
-        for k in (points,) if points else CUTS:
-            cut = [equal_bins(v, low, high, k) for v in (raw, repeats.first, repeats.second)]
-            yield "raw", (cut[0], (cut[1], cut[2]), k)
-    for k in CUTS:
-        cut = [_z_bins(z, k, scores.all_z) for z in (scores.z, repeats.first_z, repeats.second_z)]
-        yield "z", (cut[0], (cut[1], cut[2]), k)
-
-
-def _n_points(task: Row, rows: pa.Table) -> int | None:
-    """Points of a scale of radio buttons; None for one that is cut, or not declared."""
-    low, high = task["scale_low"], task["scale_high"]
-    if low is None or high - low >= MOST_POINTS or low != int(low) or high != int(high):
-        return None
-    scores = rows["score"].to_numpy()
-    return int(high - low) + 1 if (scores == np.round(scores)).all() else None
-
-
-def _z_bins(z: Floats, k: int, all_z: Floats) -> Codes:
-    bins = np.full(z.size, -1, np.int64)
-    known = ~np.isnan(z)
-    if all_z.size:
-        bins[known] = percentile_bins(z[known], k, all_z)
-    return bins
-
-
-def _cut_rows(task: Row, name: str, found: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+def cut_rows(task: Row, name: str, found: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+    """Rows of agreement on a scale that is cut."""
     yield agreement_row(task, name, found.kappa, found.n_items, n_judges)
     share = name.replace("_kappa_", "_percent_agreement_")
     yield agreement_row(task, share, found.percent_agreement, found.n_items, n_judges)
 
 
-def _difference_rows(task: Row, name: str, found: ScoreDifferences, n_judges: int) -> Iterator[Row]:
+def difference_rows(task: Row, name: str, found: ScoreDifferences, n_judges: int) -> Iterator[Row]:
+    """Rows of differences: mean and sd."""
     yield agreement_row(task, name, found.mean, found.n_items, n_judges)
     sd = Estimate(found.sd, np.nan, np.nan)
     yield agreement_row(task, name.replace("_mean", "_sd"), sd, found.n_items, n_judges)

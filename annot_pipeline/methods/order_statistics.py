@@ -1,0 +1,63 @@
+"""Values at places in the order of all of them, which lie in blocks: exact, in two looks at each.
+
+Blocks count their values in the cells of a grid, which tells the cells that hold the places; then
+they tell the values of those cells alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+CELLS = 1 << 16
+FURTHEST = 8.0
+"""Beyond lie few z-scores; they are in the cells at both ends."""
+
+
+def cells_of(values: Floats) -> Codes:
+    """Cell of each value, ``(n_values,)``; rising with the values."""
+    scaled = (values + FURTHEST) * (CELLS / (2 * FURTHEST))
+    return np.clip(np.floor(scaled), 0, CELLS - 1).astype(np.int64)
+
+
+def cell_counts(values: Floats) -> Codes:
+    """Values in each cell, ``(CELLS,)``; of blocks they are added up."""
+    return np.bincount(cells_of(values), minlength=CELLS)
+
+
+def cells_of_places(counts: Codes, places: Codes) -> Codes:
+    """The cells, each once, that hold places from 0 among all values."""
+    return np.unique(np.searchsorted(np.cumsum(counts), places, side="right"))
+
+
+def values_of_cells(values: Floats, cells: Codes) -> tuple[Floats, Codes]:
+    """Distinct values of a block that lie in some cells, and how often each occurs."""
+    found, n = np.unique(values[np.isin(cells_of(values), cells)], return_counts=True)
+    return found, n
+
+
+def values_at(counts: Codes, found: Sequence[tuple[Floats, Codes]], places: Codes) -> Floats:
+    """The values at some places, ``(n_places,)``.
+
+    Parameters
+    ----------
+    counts
+        Of all blocks, added up.
+    found
+        `values_of_cells` of all blocks.
+    places
+        From 0, among all values in order.
+    """
+    values, n = (np.concatenate([of[part] for of in found]) for part in (0, 1))
+    order = np.argsort(values, kind="stable")
+    values, ends = values[order], np.cumsum(n[order])
+    cells = np.searchsorted(np.cumsum(counts), places, side="right")
+    # values of cells that nobody asked for lie before some of those that are known
+    known = np.unique(cells)
+    before = np.array([counts[:cell].sum() - counts[known[known < cell]].sum() for cell in cells])
+    return np.asarray(values[np.searchsorted(ends, places - before, side="right")])
