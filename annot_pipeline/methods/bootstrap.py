@@ -192,6 +192,11 @@ def replicate_counts(
     return np.concatenate(found, axis=1)
 
 
+def all_rounds(found: Floats, resamples: ItemResamples) -> Floats:
+    """Sums of a block: one without items has no resample, and adds nothing to any."""
+    return found if resamples.n_items else np.repeat(found, 1 + resamples.rounds, axis=1)
+
+
 def _width(floats_per_round: int) -> int:
     return min(max(_BUDGET // max(floats_per_round, 1), 1), _WIDEST)
 

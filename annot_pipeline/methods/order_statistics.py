@@ -41,23 +41,25 @@ def values_of_cells(values: Floats, cells: Codes) -> tuple[Floats, Codes]:
     return found, n
 
 
-def values_at(counts: Codes, found: Sequence[tuple[Floats, Codes]], places: Codes) -> Floats:
+def values_at(
+    counts: Codes, cells: Codes, found: Sequence[tuple[Floats, Codes]], places: Codes
+) -> Floats:
     """The values at some places, ``(n_places,)``.
 
     Parameters
     ----------
     counts
         Of all blocks, added up.
-    found
-        `values_of_cells` of all blocks.
+    cells, found
+        Cells, each once, and `values_of_cells` of all blocks.
     places
-        From 0, among all values in order.
+        From 0, among all values in order; they lie in these cells.
     """
     values, n = (np.concatenate([of[part] for of in found]) for part in (0, 1))
     order = np.argsort(values, kind="stable")
     values, ends = values[order], np.cumsum(n[order])
-    cells = np.searchsorted(np.cumsum(counts), places, side="right")
-    # values of cells that nobody asked for lie before some of those that are known
-    known = np.unique(cells)
-    before = np.array([counts[:cell].sum() - counts[known[known < cell]].sum() for cell in cells])
+    unknown = counts.copy()
+    unknown[cells] = 0  # what lies before a place, and is not among the values that are known
+    of_places = np.searchsorted(np.cumsum(counts), places, side="right")
+    before = np.cumsum(unknown)[of_places]
     return np.asarray(values[np.searchsorted(ends, places - before, side="right")])

@@ -20,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.errors import shorten
 from annot_pipeline.methods.agreement import (
     ItemAgreement,
@@ -28,16 +27,14 @@ from annot_pipeline.methods.agreement import (
     agreement_of,
     statistics_of_sums,
 )
-from annot_pipeline.methods.bootstrap import ItemResamples, replicate_counts
+from annot_pipeline.methods.bootstrap import ItemResamples, all_rounds, replicate_counts
 from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.methods.label_pairs import JudgePairMeans, PairCounts
 from annot_pipeline.methods.rating_counts import Overlap
 from annot_pipeline.methods.rating_pairs import Partners
-from annot_pipeline.signature import digest
 from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.parts import Facts, InputPart, Part, is_known, made_before, write_part
-from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
+from annot_pipeline.stages.parts import Facts, InputPart
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.indexing import class_order
 from annot_pipeline.steps.measure_agreement import agreement_table
@@ -50,7 +47,7 @@ from annot_pipeline.steps.measure_label_agreement import (
 )
 from annot_pipeline.steps.ratings import UNFILTERED, Row
 from annot_pipeline.storage.files import replacing
-from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -59,13 +56,12 @@ COLUMNS = ("task", "item", "judge", "label", "control", "fate")
 """What ratings are made of."""
 PAIRS_AT_ONCE = 1_000_000
 """Counts of pairs of judges that one job compares, some 100 bytes each, unless they are of one."""
-FACTS = ("judge_pairs_left_out", "preferences")
 
 
-def agreement_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table, made_of: object
-) -> Part:
-    """The part of one task, whose agreement is measured unless it is known.
+def label_agreement_in_blocks(
+    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
+) -> tuple[pa.Table, Facts]:
+    """Rows of the table ``agreement`` of one task; no pair of judges is left out.
 
     Parameters
     ----------
@@ -75,13 +71,8 @@ def agreement_in_blocks(
         Its judgments, ``controlled``.
     tasks
         ``task``, ``labels``, ``ordinal`` of it.
-    made_of
-        All that its rows follow from, but code and settings.
     """
-    if is_known(context, made_of):
-        return Part(made_of, made_before)
     [task] = tasks.to_pylist()
-    folder = folder / digest(made_of)[:32]
     folder.mkdir(parents=True)
     tables = [block.files["controlled"] for block in of.slices("controlled")]
     given = _Given.of(context.run([partial(_scan, table) for table in tables]), task)
@@ -91,7 +82,7 @@ def agreement_in_blocks(
         context.progress(f"agreement of {shorten(task['task'])}{suffix and ', all judges'}")
         found = _measured(context, folder, tables, given, task, suffix)
         rows += rows_of(found, task, suffix)
-    return Part(made_of, partial(_make, agreement_table(rows)))
+    return agreement_table(rows), {}
 
 
 @dataclass(frozen=True)
@@ -251,7 +242,7 @@ def _sums(block: _Block, resamples: ItemResamples) -> Floats:
     """Sums over the items of a block, of the data and of resamples."""
     units: ItemAgreement = load(block.items)
     found = replicate_counts(units.sums, resamples, floats_per_round=units.floats_per_round)
-    return _all_rounds(found, resamples)
+    return all_rounds(found, resamples)
 
 
 def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
@@ -263,13 +254,8 @@ def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
         floats_per_round=units.floats_per_round,
         beside=load(sums),
     )
-    of_rounds: Floats = _all_rounds(found, resamples)[0]
+    of_rounds: Floats = all_rounds(found, resamples)[0]
     return of_rounds
-
-
-def _all_rounds(found: Floats, resamples: ItemResamples) -> Floats:
-    """A block without items has no resample: it adds nothing."""
-    return found if resamples.n_items else np.repeat(found, 1 + resamples.rounds, axis=1)
 
 
 def _pairs(blocks: Sequence[_Block], n_judges: int, n_labels: int, first: int, end: int) -> Floats:
@@ -281,8 +267,3 @@ def _pairs(blocks: Sequence[_Block], n_judges: int, n_labels: int, first: int, e
         some = np.array(counted[:, slice(*np.searchsorted(counted[0], keys))])
         found.append(PairCounts(some[0], some[1:]))
     return PairCounts.joined(found).sums(n_labels)
-
-
-def _make(rows: pa.Table, folder: Path, key: str) -> tuple[Mapping[str, TableFile], Facts]:
-    made = write_part(folder, AGREEMENT.name, key, partial(iter, [rows]))
-    return {AGREEMENT.name: made}, {MADE_OF: {}, OF_TASKS: {name: {} for name in FACTS}}

@@ -8,8 +8,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
-from functools import partial, reduce
-from operator import add
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from zipfile import BadZipFile
@@ -28,6 +27,7 @@ from annot_pipeline.methods.label_em import Counts, EMState, Estimates, Flags, r
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.block_codes import Block, dump, expected_of, load, voted_of
 from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.large_tasks import added
 from annot_pipeline.stages.task_parts import now_and_then
 from annot_pipeline.storage.files import replacing
 from annot_pipeline.version import __version__, numeric_packages
@@ -38,8 +38,6 @@ Floats = npt.NDArray[np.float64]
 
 SECONDS = 10.0
 """After which it is noted again where EM stands."""
-HELD = 1 << 28
-"""Bytes of counts of blocks that are held at once, about."""
 
 
 class LabelBlocks:
@@ -77,14 +75,7 @@ class LabelBlocks:
         return self
 
     def _added(self, jobs: Sequence[Callable[[], Counts]]) -> Counts:
-        """In the order of blocks, so many at a time as memory is to hold."""
-        some = max(HELD // (int(self.judge_starts[-1]) * self.n_labels**2 * 8), 1)
-        found = (
-            counts
-            for first in range(0, len(jobs), some)
-            for counts in self.context.run(jobs[first : first + some])
-        )
-        return reduce(add, found)
+        return added(self.context, jobs, int(self.judge_starts[-1]) * self.n_labels**2 * 8)
 
 
 def em_of_blocks(

@@ -14,7 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.errors import counted
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.calibration import chosen_together
@@ -277,62 +276,6 @@ def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         tables, of["comparisons"], of["segment_ranks"], of.settings, now_and_then(of.progress)
     )
     return compared, facts | compared_facts
-
-
-def measure_agreement_of_tasks(context: StageContext) -> Made:
-    """Agreement of the judges of all tasks."""
-    made = of_tasks(
-        context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
-        "comparisons", kinds={"controlled": ("categorical",)},
-        large=partial(_agreement_in_blocks, context),
-    )  # fmt: skip
-    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return made
-
-
-def _agreement_in_blocks(
-    context: StageContext,
-    of: InputPart,
-    small: Mapping[str, pa.Table],
-    _: Given,
-    made_of: Sequence[Any],
-) -> list[Part]:
-    """The part of a task that is too large to be done whole."""
-    if not has_blocks(context, of, "controlled", "categorical", small["tasks"], ("used",)):
-        return []
-    from annot_pipeline.stages.agreement_blocks import agreement_in_blocks
-
-    return [agreement_in_blocks(context, context.folder / BLOCKS, of, small["tasks"], made_of)]
-
-
-def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
-    from annot_pipeline.steps.comparing.measure_preference_agreement import (
-        measure_preference_agreement,
-    )
-    from annot_pipeline.steps.measure_agreement import measure_agreement
-
-    settings = of.settings
-    names = (
-        "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
-    )  # fmt: skip
-    table, facts = measure_agreement(
-        *map(of.__getitem__, names),
-        arithmetic=settings.standardize.arithmetic,
-        rounds=settings.agreement.bootstrap,
-        seed=settings.seed,
-        workers=of.workers,
-        progress=now_and_then(of.progress),
-    )
-    rows, preference_facts = measure_preference_agreement(
-        of["comparisons"],
-        rounds=settings.agreement.bootstrap,
-        seed=settings.seed,
-        progress=now_and_then(of.progress),
-    )
-    of_preferences = AGREEMENT.of({n: [row[n] for row in rows] for n in AGREEMENT.schema.names})
-    whole = pa.concat_tables([table, of_preferences])
-    ordered = whole.sort_by([(name, "ascending") for name in AGREEMENT.key])
-    return {"agreement": ordered}, facts | preference_facts
 
 
 def describe_comparisons_of_tasks(context: StageContext) -> Made:

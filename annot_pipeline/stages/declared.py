@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from annot_pipeline.contracts import DESCRIBING, GOLD
 from annot_pipeline.stages import (
+    agreement,
     by_task,
     compare,
     control,
@@ -263,7 +264,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
         code_version="5",  # of large tasks in blocks
-        work=by_task.measure_agreement_of_tasks,
+        work=agreement.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(

@@ -7,8 +7,9 @@ over these blocks, then what follows from the sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
-from typing import Any
+from functools import partial, reduce
+from operator import add
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,8 +27,12 @@ from annot_pipeline.stages.parts import (
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
+T = TypeVar("T")
+
 WHOLE = 500_000
 """Judgments of a task up to which all that comes of them is worked out by one job."""
+HELD = 1 << 28
+"""Bytes of sums of blocks that are held at once, about."""
 BLOCKS = "blocks"
 """The folder of what larger tasks are worked out by, while a stage runs."""
 
@@ -72,6 +77,21 @@ def some_judges(n: Mapping[str, int]) -> list[list[str]]:
         Judgments by judge.
     """
     return [*runs_of(sorted(n.items()), most=WHOLE, least=WHOLE)]
+
+
+def added(context: StageContext, jobs: Sequence[Callable[[], T]], n_bytes: int) -> T:
+    """What jobs give, added up in their order, so many at a time as memory is to hold.
+
+    Parameters
+    ----------
+    n_bytes
+        Of what one job gives, about.
+    """
+    some = max(HELD // n_bytes, 1)
+    found = (
+        of for first in range(0, len(jobs), some) for of in context.run(jobs[first : first + some])
+    )
+    return reduce(add, found)
 
 
 def parts_of_blocks(

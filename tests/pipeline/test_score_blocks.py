@@ -13,7 +13,7 @@ from tests.conftest import build_file
 
 GOLD_OF_SCORES = (
     "judges", "judgments", "scores", "system_rankings", "system_comparisons", "segment_ranks",
-    "agreement", "set_aside", "lineage", "items",
+    "set_aside", "lineage", "items",
 )  # fmt: skip
 FEW = ("ranking.bootstrap=20", "agreement.bootstrap=20")
 
@@ -95,6 +95,29 @@ def assert_alike(blocks: pa.Table, whole: pa.Table, what: str) -> None:
         assert found == expected, (what, name)
 
 
+def assert_agreement_is_alike(blocks, whole):
+    """The same statistics; other resamples, and no interval of a mean over pairs of judges."""
+    found, expected = (
+        {(row["task"], row["statistic"]): row for row in built.rows("agreement")}
+        for built in (blocks, whole)
+    )
+    assert [*found] == [*expected]
+    for key, row in expected.items():
+        of = found[key]
+        if row["value"] is None:
+            assert of["value"] is None, key
+            continue
+        assert of["value"] == pytest.approx(row["value"], rel=1e-9), key
+        assert (of["n_items"], of["n_judges"]) == (row["n_items"], row["n_judges"]), key
+        if "spearman" in key[1] and key[0] == "large":
+            assert of["ci_low"] is None
+            assert of["ci_high"] is None
+        elif row["ci_low"] is not None:
+            assert of["ci_low"] < of["value"] < of["ci_high"], key
+            width = row["ci_high"] - row["ci_low"]
+            assert of["ci_low"] == pytest.approx(row["ci_low"], abs=width), key
+
+
 @pytest.mark.parametrize(
     ("settings", "decimals"),
     [({}, 0), ({"standardize": {"controls": "exclude"}}, 3), ({"quality": {"test": "none"}}, 0)],
@@ -112,6 +135,7 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
     if not settings:
         reasons = blocks.table("set_aside")["reason"].to_pylist()
         assert "the ordinary judgment of the same output is by another judge" in reasons
+    assert_agreement_is_alike(blocks, whole)
     for name in GOLD_OF_SCORES:
         assert_alike(blocks.table(name), whole.table(name), name)
     for stage in (
