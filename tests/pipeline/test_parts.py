@@ -85,7 +85,7 @@ def written_by_the_engine(monkeypatch):
 
     def noted(self, jobs, *rest, **more):
         asked = [job for job in jobs if getattr(job, "func", None) is tables._write_rows]
-        names.extend(job.args[2].name for job in asked)
+        names.extend(job.args[2].stem for job in asked)
         return run(self, jobs, *rest, **more)
 
     monkeypatch.setattr(LocalEngine, "run", noted)
@@ -113,16 +113,16 @@ def test_a_build_in_parts_gives_the_same_bytes(
     assert in_parts.hashes() == whole.hashes()
     again = build_campaign(exports, *places, sources=sources, gates=gates)
     assert not again.publication.published, "tables put together have other hashes than their parts"
-    small_parts(size + 20)
+    small_parts(size + 20, least=20)
     shutil.rmtree(tmp_path / "other" / "stages")
     engine_writes = written_by_the_engine(monkeypatch)
     cut_otherwise = build_campaign(exports, *places, sources=sources, gates=gates)
     assert not cut_otherwise.publication.published
-    assert "judgments.parquet" in engine_writes
-    assert "lineage.parquet" not in engine_writes, "it is not compared"
+    assert "judgments" in engine_writes
+    assert "lineage" not in engine_writes, "it is not compared"
     command = ["verify", str(tmp_path / "campaign"), "--rebuild"]
     assert main([*command, *(word for place in places for word in ("--set", place))]) == 0
-    assert "lineage.parquet" in engine_writes
+    assert "lineage" in engine_writes
     fates = whole.facts("control_judges")["fates"]
     assert fates["rejected"] == 2
     assert fates["duplicate"] > 0
