@@ -103,7 +103,7 @@ def em_of_blocks(
 
     The folder of the blocks is named by all that they are made of.
     """
-    k = load(blocks[0].codes).labels.n_labels
+    k = load(blocks[0].codes).n_labels
     labels = LabelBlocks(context, blocks[0].folder, matrices, k, n_judges, n_items)
     told_of = [what, repr(params), None if prior is None else prior.tolist()]
     file = f"{digest([told_of, __version__, numeric_packages()])}.npz"

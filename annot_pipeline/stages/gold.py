@@ -6,7 +6,7 @@ nothing new neither. What does not belong here: what is worked out task by task 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,13 +43,14 @@ if TYPE_CHECKING:
 
 def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
-    tasks, listed, items = _tasks_and_items(context)
+    tasks, items = context.read("tasks"), context.inputs["item_rows"]
+    listed = hash_values([context.read("item_rows")])
     settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
     parts = []
     for of in input_parts(context, "controlled"):
         told = tasks.filter(is_any(tasks["task"], of.tasks))
-        make = partial(_standardize, of.files["controlled"], columns, told, listed, settings)
-        parts.append(Part([of.hashes, told.to_pylist(), items], make))
+        make = partial(_standardize, of.files["controlled"], columns, told, items, settings)
+        parts.append(Part([of.hashes, told.to_pylist(), listed], make))
     tables, by_part = in_parts(context, parts)
     facts: dict[str, Any] = {PARTS: by_part}
     found = list(by_part.values())
@@ -63,7 +64,7 @@ def _standardize(
     controlled: StoredTable,
     columns: Sequence[str],
     tasks: pa.Table,
-    listed: ListedItems,
+    items: StoredTable,
     settings: Standardize,
     folder: Path,
     key: str,
@@ -73,6 +74,7 @@ def _standardize(
 
     scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
     judgments = read_unharmed(controlled, columns, scalar)
+    listed = _listed(items, [judgments])
     tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
     made = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
@@ -80,12 +82,11 @@ def _standardize(
     return made, facts
 
 
-def _tasks_and_items(context: StageContext) -> tuple[pa.Table, ListedItems, str]:
-    """Tasks; what item tables say of items, looked up once, and the hash of it."""
-    from annot_pipeline.steps.listed_items import ListedItems
+def _listed(items: StoredTable, judgments: Iterable[pa.Table]) -> ListedItems:
+    """What item tables say of the items that judgments name."""
+    from annot_pipeline.steps.listed_items import COLUMNS, ListedItems
 
-    tasks, items = context.read("tasks"), context.read("item_rows")
-    return tasks, ListedItems(items), hash_values([items])
+    return ListedItems.named(groups_unharmed(items, COLUMNS), judgments if items.rows else ())
 
 
 def plan_next_hits(context: StageContext) -> Made:
@@ -155,14 +156,15 @@ def describe_items(context: StageContext) -> Made:
 
 def list_judgments(context: StageContext) -> Made:
     """What every judge answered, once."""
-    tasks, listed, items = _tasks_and_items(context)
+    tasks, items = context.read("tasks"), context.inputs["item_rows"]
+    listed = hash_values([context.read("item_rows")])
     pseudonyms = context.campaign.settings.privacy.pseudonymize
     salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
     parts = []
     for of in input_parts(context, "controlled", "standardized"):
         told = tasks.filter(is_any(tasks["task"], of.tasks))
-        make = partial(_list, of.files, columns, told, listed, salt)
-        parts.append(Part([of.hashes, told.to_pylist(), items], make))
+        make = partial(_list, of.files, columns, told, items, salt)
+        parts.append(Part([of.hashes, told.to_pylist(), listed], make))
     tables, by_part = in_parts(context, parts)
     return Made(tables, {PARTS: by_part})
 
@@ -171,7 +173,7 @@ def _list(
     files: Mapping[str, StoredTable],
     columns: Sequence[str],
     tasks: pa.Table,
-    listed: ListedItems,
+    items: StoredTable,
     salt: str | None,
     folder: Path,
     key: str,
@@ -180,6 +182,7 @@ def _list(
     from annot_pipeline.steps.list_judgments import judgment_rows
 
     z = read_unharmed(files["standardized"], ["z"])["z"]
+    listed = _listed(items, groups_unharmed(files["controlled"], ["item"]))
 
     def rows() -> Iterator[pa.Table]:
         records = groups_unharmed(files["controlled"], columns)

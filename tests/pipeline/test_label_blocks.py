@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import random
 import re
+import weakref
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from annot_pipeline.engines.local import LocalEngine
+from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.stages import block_codes, block_em, by_task, label_blocks, parts
 from tests.conftest import build_file
 
@@ -122,6 +125,31 @@ def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
     for name in GOLD_OF_LABELS:
         if name != "judges":  # which tells how many of a judge's records were rejected
             assert after.table(name).equals(before.table(name)), name
+
+
+def test_labels_are_drawn_from_one_block_after_the_other(tmp_path, monkeypatch):
+    """Codes of 40 million labels are a gigabyte."""
+    blocks = [block_codes.Block(tmp_path, n) for n in range(6)]
+    rng = np.random.default_rng(0)
+    for block in blocks:
+        items, judges = np.divmod(np.arange(200), 4)
+        codes = LabelCodes(items, judges, rng.integers(0, 2, 200), 50, 4, 2)
+        sizes = np.full(50, 4, np.int32)
+        block_codes.dump(block.codes, codes)
+        block_codes.dump(block.sizes, block_codes.ItemSizes(sizes, sizes))
+    read, held = block_codes.load, []
+
+    def load(path):
+        assert not [of for of in held if of() is not None], "two blocks at once"
+        found = read(path)
+        if isinstance(found, LabelCodes):
+            held.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(block_codes, "load", load)
+    drawn = block_codes.draw(blocks, [1])
+    assert drawn.n_predictable == 6 * 200
+    assert len(held) > 6
 
 
 class KilledError(Exception):
