@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import re
+import shutil
 import weakref
 
 import numpy as np
@@ -183,6 +186,38 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, o
     assert any(went_on in line for line in told if "goes on" in line), told
     assert built.hashes() == undisturbed.hashes()
     assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
+
+
+def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
+    """Another build, which is done, removes the folder in between; or the disk is full."""
+    folder = campaign(tmp_path)
+    undisturbed = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    monkeypatch.setattr(block_em, "SECONDS", 0.0)
+    saved = np.savez
+
+    def removed(file, **of):
+        saved(file, **of)
+        shutil.rmtree(tmp_path / "store" / "checkpoints")
+
+    monkeypatch.setattr(np, "savez", removed)
+    told = []
+    built = build_file(folder, *FEW, progress=told.append)
+    assert built.hashes() == undisturbed.hashes()
+    said = [line for line in told if "if this build is killed" in line]
+    assert len(said) == len({line.partition(": ")[0] for line in said}) > 0
+
+
+def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
+    """A machine that was given up puts a file into the folder that is being removed."""
+    plain = os.rmdir
+
+    def rmdir(path, *rest, **more):
+        if str(path).endswith(by_task.BLOCKS) or path == by_task.BLOCKS:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
+        return plain(path, *rest, **more)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    assert build_file(campaign(tmp_path), *FEW).publication.published
 
 
 def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
