@@ -8,15 +8,16 @@ contents (steps), how files are written (storage).
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.engines import engine_of
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, can_measure, check_gate_names, is_checked, run_gates
 from annot_pipeline.signature import digest, settings_document
@@ -26,7 +27,7 @@ from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stag
 from annot_pipeline.storage.keys import derive, judge_key
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
-from annot_pipeline.storage.tables import StoredTable, read_unharmed
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "MAKER",
     "STAGES",
     "Build",
+    "Planned",
     "Stage",
     "StageRun",
     "check_one_build",
@@ -43,6 +45,8 @@ __all__ = [
 
 Progress = Callable[[str], None]
 Work = Callable[[StageContext], Made]
+Planned: TypeAlias = Sequence[tuple[Path, Callable[[], TableFile]]]
+"""The files of a table, and what gives each (`tables.as_published`)."""
 
 MANY_ROWS = 100_000
 """Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
@@ -105,6 +109,12 @@ class Build:
         if error_:
             self.store.note_outcome(self.run, str(error_))
         return run
+
+    def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
+        """Tables whose files the engine gives, in a folder that all its machines reach."""
+        engine = engine_of(self.campaign.settings, self.store.root, self.progress)
+        found = iter(engine.run([make for of in planned.values() for _, make in of]))
+        return {name: StoredTable(tuple(next(found) for _ in of)) for name, of in planned.items()}
 
     @contextmanager
     def noting(self) -> Iterator[None]:

@@ -11,7 +11,7 @@ import platform
 import shutil
 import tempfile
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
-from annot_pipeline.engines import engine_of
 from annot_pipeline.errors import StoreError, first_of
 from annot_pipeline.pipeline import (
     STAGES,
     Build,
+    Planned,
     StageRun,
     check_one_build,
     failed,
@@ -38,7 +38,7 @@ from annot_pipeline.stages.parent import refuse_overtaken
 from annot_pipeline.stages.parts import cut
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
-from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.files import TEMPORARY, file_sha256
 from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
 from annot_pipeline.storage.manifest import stored_table, written_in
 from annot_pipeline.storage.manifest_changes import export_changes
@@ -50,6 +50,7 @@ from annot_pipeline.storage.tables import (
     TableFile,
     as_published,
     damaged,
+    placed,
     read_table,
     write_table,
 )
@@ -135,7 +136,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
 
     if parent:
         refuse_other_key(build.campaign.settings.privacy, build.campaign.store, parent.manifest)
-    if parent and not _is_new(build.store.root, parent, made, settings, exports):
+    if parent and not _is_new(build, parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
@@ -160,7 +161,7 @@ def _write_catalog(build: Build, releases: Releases) -> None:
 
 
 def _is_new(
-    store: Path,
+    build: Build,
     parent: Release,
     made: Mapping[str, StoredTable],
     settings: str,
@@ -179,12 +180,10 @@ def _is_new(
     }
     if not others or any(len(table.files) == 1 for table in others.values()):
         return bool(others)
-    with tempfile.TemporaryDirectory(prefix=".tmp-", dir=store) as folder:  # parts ended elsewhere?
-        return any(
-            StoredTable(tuple(make() for _, make in as_published(table, Path(folder, name)))).sha256
-            != files.get(name)
-            for name, table in others.items()
-        )
+    with _apart(build) as folder:  # parts ended elsewhere?
+        planned = {name: as_published(table, Path(folder, name)) for name, table in others.items()}
+        written = build.written(planned)
+        return any(table.sha256 != files.get(name) for name, table in written.items())
 
 
 def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[str, StoredTable]:
@@ -192,22 +191,22 @@ def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[
 
     Files are written where every machine of the engine can, in the store, and copied.
     """
-    placed: dict[str, list[tuple[Path, Callable[[], TableFile]]]] = {}
-    with tempfile.TemporaryDirectory(
-        prefix=".tmp-", dir=build.store.root, ignore_cleanup_errors=True
-    ) as apart:
+    with _apart(build) as apart:
+        planned: dict[str, Planned] = {}
         for name in GOLD:
             path = Path(apart, f"{name}.parquet")
             if name in made:
-                placed[name] = as_published(made[name], path)
+                planned[name] = as_published(made[name], path)
             else:
-                placed[name] = [(path, partial(write_table, path, GOLD[name].empty()))]
-        jobs = [make for files in placed.values() for _, make in files]
-        engine = engine_of(build.campaign.settings, build.store.root, build.progress)
-        written = iter(engine.run(jobs))
+                write = partial(write_table, rows=GOLD[name].empty())
+                planned[name] = [(path, partial(placed, path, write))]
+        written = build.written(planned)
         targets = {
-            name: [(folder / path.relative_to(apart), next(written)) for path, _ in files]
-            for name, files in placed.items()
+            name: [
+                (folder / path.relative_to(apart), file)
+                for (path, _), file in zip(files, written[name].files, strict=True)
+            ]
+            for name, files in planned.items()
         }
         with ThreadPoolExecutor(build.campaign.settings.resources.workers) as pool:
             for files in targets.values():
@@ -216,6 +215,13 @@ def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[
         name: StoredTable(tuple(TableFile(path, of.sha256, of.rows) for path, of in files))
         for name, files in targets.items()
     }
+
+
+def _apart(build: Build) -> tempfile.TemporaryDirectory[str]:
+    """A folder that every machine of the engine can write; a straggler may do so yet at the end."""
+    return tempfile.TemporaryDirectory(
+        prefix=TEMPORARY, dir=build.store.root, ignore_cleanup_errors=True
+    )
 
 
 def _copy(target: Path, file: TableFile) -> None:

@@ -58,8 +58,13 @@ class Block:
 
     @property
     def codes(self) -> Path:
-        """`Coded`."""
+        """`LabelCodes`."""
         return self.folder / f"codes-{self.n}"
+
+    @property
+    def sizes(self) -> Path:
+        """`ItemSizes`."""
+        return self.folder / f"sizes-{self.n}"
 
     @property
     def matrix(self) -> Path:
@@ -73,10 +78,9 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Coded:
-    """Labels of a block; ``(n_items,)`` labels and judges of its items."""
+class ItemSizes:
+    """``(n_items,)`` labels and judges of the items of a block."""
 
-    labels: LabelCodes
     n: npt.NDArray[np.int32]
     n_judges: npt.NDArray[np.int32]
 
@@ -94,7 +98,7 @@ class Drawn:
 
 def take_as_one(block: Block) -> None:
     """The matrix of a block whose judges are taken as one."""
-    codes = load(block.codes).labels
+    codes = load(block.codes)
     one = replace(codes, judges=np.zeros_like(codes.judges), n_judges=1)
     dump(block.alike, LabelMatrix.of([0], [one]))
 
@@ -111,13 +115,13 @@ def voted_of(matrix: Path) -> Counts:
 
 def draw(blocks: Sequence[Block], seed: Sequence[int]) -> Drawn:
     """Draw the labels that are held out or checked, from all items of a task."""
-    coded = [load(block.codes) for block in blocks]
-    starts = np.cumsum([0, *(of.n.size for of in coded)])
+    sizes = [load(block.sizes) for block in blocks]  # of codes, a gigabyte of 40 million labels
+    starts = np.cumsum([0, *(of.n.size for of in sizes)])
     n, n_judges = (
-        np.concatenate([getattr(of, name) for of in coded]).astype(np.int64)
+        np.concatenate([getattr(of, name) for of in sizes]).astype(np.int64)
         for name in ("n", "n_judges")
     )
-    del coded
+    del sizes
     held_out = {}
     for purpose in ("choice", "evidence"):
         rng = stream(seed, purpose)
@@ -133,9 +137,9 @@ def _gathered(blocks: Sequence[Block], starts: Codes, some: Flags) -> LabelCodes
     found = []
     for block, first, end in zip(blocks, starts, starts[1:], strict=False):
         if some[first:end].any():
-            codes = load(block.codes).labels.of_items(some[first:end])
+            codes = load(block.codes).of_items(some[first:end])
             found.append(replace(codes, items=codes.items + first, n_items=some.size))
-    shape = load(blocks[0].codes).labels
+    shape = load(blocks[0].codes)
     none = np.empty(0, np.int64)
     items, judges, labels = (
         np.concatenate([none, *(getattr(of, name) for of in found)])

@@ -94,7 +94,7 @@ def em_of_blocks(
 
     The folder of the blocks is named by all that they are made of.
     """
-    k = load(blocks[0].codes).labels.n_labels
+    k = load(blocks[0].codes).n_labels
     labels = LabelBlocks(context, blocks[0].folder, matrices, k, n_judges, n_items)
     told_of = [what, repr(params), None if prior is None else prior.tolist()]
     file = f"{digest([told_of, __version__, numeric_packages()])}.npz"
@@ -102,6 +102,7 @@ def em_of_blocks(
     where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
     ends: list[tuple[Estimates, DawidSkeneModel]] = []
     last, tell = time.monotonic(), now_and_then(context.progress)
+    unwritten: list[OSError] = []
 
     def settled(place: int, state: EMState, course: Convergence, _: LabelBlocks) -> None:
         ends.append((state.estimates, fitted(state.estimates, course, params, place)))
@@ -111,7 +112,13 @@ def em_of_blocks(
         objective = state.course(params.stop_on)[-1][0]
         tell(f"{where}: iteration {state.iteration}, log {params.stop_on} {objective:,.3f}")
         if not n_settled and time.monotonic() - last >= SECONDS:
-            noted.write(state)
+            try:
+                noted.write(state)
+            except OSError as error:  # what no disk keeps is still known here
+                if not unwritten:
+                    what = "if this build is killed, the next one begins anew"
+                    context.progress(f"{where}: {error}: {what}")
+                unwritten.append(error)
             last = time.monotonic()
 
     state = noted.read()
@@ -134,7 +141,13 @@ class Checkpoint:
     path: Path
 
     def write(self, state: EMState) -> None:
-        """Note it."""
+        """Note it.
+
+        Raises
+        ------
+        OSError
+            It cannot be, as where another build, which is done with this task, removes the folder.
+        """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as temporary, temporary.open("wb") as file:
             np.savez(

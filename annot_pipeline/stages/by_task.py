@@ -36,7 +36,7 @@ def infer_label_tables(context: StageContext) -> Made:
         from annot_pipeline.stages.block_em import forget_checkpoints
 
         forget_checkpoints(context, folder)
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # machines that were given up may write there yet
     facts = made.facts | told
     if new := facts["decided_new_classes"]:
         from annot_pipeline.steps.adjudicate import new_classes_in_words

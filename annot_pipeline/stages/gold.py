@@ -7,7 +7,7 @@ nothing new neither. What does not belong here: what is worked out task by task 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,23 +48,22 @@ def standardize_judgments(context: StageContext) -> Made:
     """z-scores of all scalar tasks."""
     from annot_pipeline.steps.standardize_scores import COUNTED
 
-    tasks, listed, items = _tasks_and_items(context)
+    tasks, items = context.read("tasks"), context.inputs["item_rows"]
+    listed = hash_values([context.read("item_rows")])
     settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
     parts = []
     for of in input_parts(context, "controlled"):
         told = tasks.filter(is_any(tasks["task"], of.tasks))
-        made_of = [of.hashes, told.to_pylist(), items]
+        made_of = [of.hashes, told.to_pylist(), listed]
         if has_blocks(context, of, "controlled", "scalar", told, COUNTED):
             from annot_pipeline.stages.standardize_blocks import standardized_in_blocks
 
             folder = context.folder / BLOCKS / digest(made_of)[:32]
-            makes = partial(
-                standardized_in_blocks, context, folder, of, told, context.inputs["item_rows"]
-            )
+            makes = partial(standardized_in_blocks, context, folder, of, told, items)
             n_blocks = len(of.files["controlled"].files)
             parts += parts_of_blocks(context, n_blocks, made_of, makes)
         else:
-            make = partial(_standardize, of.files["controlled"], columns, told, listed, settings)
+            make = partial(_standardize, of.files["controlled"], columns, told, items, settings)
             parts.append(Part(made_of, make))
     tables, by_part = in_parts(context, parts)
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
@@ -80,7 +79,7 @@ def _standardize(
     controlled: StoredTable,
     columns: Sequence[str],
     tasks: pa.Table,
-    listed: ListedItems,
+    items: StoredTable,
     settings: Standardize,
     folder: Path,
     key: str,
@@ -90,6 +89,7 @@ def _standardize(
 
     scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
     judgments = read_unharmed(controlled, columns, scalar)
+    listed = listed_of(items, [judgments])
     tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
     made = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
@@ -97,12 +97,11 @@ def _standardize(
     return made, facts
 
 
-def _tasks_and_items(context: StageContext) -> tuple[pa.Table, ListedItems, str]:
-    """Tasks; what item tables say of items, looked up once, and the hash of it."""
-    from annot_pipeline.steps.listed_items import ListedItems
+def listed_of(items: StoredTable, judgments: Iterable[pa.Table]) -> ListedItems:
+    """What item tables say of the items that judgments name."""
+    from annot_pipeline.steps.listed_items import COLUMNS, ListedItems
 
-    tasks, items = context.read("tasks"), context.read("item_rows")
-    return tasks, ListedItems(items), hash_values([items])
+    return ListedItems.named(groups_unharmed(items, COLUMNS), judgments if items.rows else ())
 
 
 def plan_next_hits(context: StageContext) -> Made:
@@ -172,15 +171,16 @@ def describe_items(context: StageContext) -> Made:
 
 def list_judgments(context: StageContext) -> Made:
     """What every judge answered, once."""
-    tasks, listed, items = _tasks_and_items(context)
+    tasks, items = context.read("tasks"), context.inputs["item_rows"]
+    listed = hash_values([context.read("item_rows")])
     pseudonyms = context.campaign.settings.privacy.pseudonymize
     salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
     parts = []
     for whole in input_parts(context, "controlled", "standardized"):
         told = tasks.filter(is_any(tasks["task"], whole.tasks))
         for of in whole.aligned():
-            make = partial(_list, of.files, columns, told, listed, salt)
-            parts.append(Part([of.hashes, told.to_pylist(), items], make, goes_on=of.goes_on))
+            make = partial(_list, of.files, columns, told, items, salt)
+            parts.append(Part([of.hashes, told.to_pylist(), listed], make, goes_on=of.goes_on))
     tables, by_part = in_parts(context, parts)
     return Made(tables, {PARTS: by_part})
 
@@ -189,7 +189,7 @@ def _list(
     files: Mapping[str, StoredTable],
     columns: Sequence[str],
     tasks: pa.Table,
-    listed: ListedItems,
+    items: StoredTable,
     salt: str | None,
     folder: Path,
     key: str,
@@ -198,6 +198,7 @@ def _list(
     from annot_pipeline.steps.list_judgments import judgment_rows
 
     z = read_unharmed(files["standardized"], ["z"])["z"]
+    listed = listed_of(items, groups_unharmed(files["controlled"], ["item"]))
 
     def rows() -> Iterator[pa.Table]:
         records = groups_unharmed(files["controlled"], columns)

@@ -34,6 +34,7 @@ from annot_pipeline.steps.account_records import account, whole_account
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
+from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym
 from annot_pipeline.storage.queries import Items, Queries, Tasks
 from annot_pipeline.storage.tables import (
@@ -63,7 +64,8 @@ def settle_judgments(context: StageContext) -> Made:
     }
     names = queries.table("ingest/names", inputs)
     tasks, ambiguous = resolve_tasks(names, settings.tasks)
-    judges = _judges(context, names)
+    judges = context.folder / f"{TEMPORARY}judges.parquet"  # for all jobs; goes when they are done
+    write_table(judges, _judges(context, names))
     parameters = {
         "drop_rejected": settings.quality.rejected_assignments == "drop",
         "pseudonymize": settings.privacy.pseudonymize,

@@ -46,7 +46,7 @@ from annot_pipeline.methods.label_em import Estimates
 from annot_pipeline.methods.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.predictive_checks import checks_of
 from annot_pipeline.signature import digest
-from annot_pipeline.stages.block_codes import Block, Coded, Drawn, draw, dump, load, take_as_one
+from annot_pipeline.stages.block_codes import Block, Drawn, ItemSizes, draw, dump, load, take_as_one
 from annot_pipeline.stages.block_em import em_of_blocks
 from annot_pipeline.stages.context import StageContext
 from annot_pipeline.stages.large_tasks import parts_of_blocks
@@ -107,38 +107,41 @@ def labels_in_blocks(
     """
     blocks = of.slices("controlled")
     columns = context.columns["controlled"]
+    folder = folder / digest(made_of)[:32]
 
     def makes() -> list[Make]:
-        whole = _fit(context, folder, blocks, tasks, choice, digest(made_of))
+        folder.mkdir(parents=True)
+        is_fitted = _fit(context, folder, blocks, tasks, choice)
         return [
-            partial(_make, whole, n, block.files["controlled"], columns)
+            partial(_make, folder, is_fitted, n, block.files["controlled"], columns)
             for n, block in enumerate(blocks)
         ]
 
     return parts_of_blocks(context, len(blocks), made_of, makes)
 
 
+GIVEN, FITS, TOLD = "given", "fits", "told"
+"""Files of a task, beside its codes, that hold these."""
+
+
 @dataclass(frozen=True)
-class _Whole:
-    """What all blocks of a task share once it is fitted.
+class _Given:
+    """What codes of a task are made with: its row of tasks, with its classes; judges.
 
     Parameters
     ----------
-    task
-        Its row of tasks, with its classes.
     judges
         By the names that records have for them, their public names.
-    fits
-        Where its fits lie; None: no label counts.
-    model, evidence
-        What is told of it, and rows of `LABEL_CALIBRATION`.
     """
 
     task: pa.Table
     judges: Mapping[str, str]
-    fits: Path | None
-    model: LabelModel | None
-    evidence: pa.Table
+
+    @property
+    def classes(self) -> list[str]:
+        """In their order."""
+        classes: list[str] = self.task["labels"][0].as_py()
+        return classes
 
 
 @dataclass(frozen=True)
@@ -150,15 +153,26 @@ class _Fits:
     choice: Choice
 
 
+@dataclass(frozen=True)
+class _Told:
+    """What is told of a model, and rows of `LABEL_CALIBRATION`."""
+
+    model: LabelModel
+    evidence: pa.Table
+
+
 def _fit(
     context: StageContext,
     folder: Path,
     blocks: Sequence[InputPart],
     tasks: pa.Table,
     together: Choice | None,
-    key: str,
-) -> _Whole:
-    """Fit the models of a task to its blocks."""
+) -> bool:
+    """Fit the models of a task to its blocks, unless no label counts.
+
+    What comes of it lies in files that jobs read: judges, and how each confuses classes, may be
+    more than each job can be given.
+    """
     settings = context.campaign.settings
     model = settings.dawid_skene_params
     name = tasks["task"][0].as_py()
@@ -169,12 +183,12 @@ def _fit(
     tasks = tasks.set_column(
         tasks.schema.get_field_index("labels"), "labels", pa.array([classes], pa.list_(pa.string()))
     )
+    given = folder / GIVEN
+    dump(given, _Given(tasks, judges))
     if not labels:
-        return _Whole(tasks, judges, None, None, calibration_table([]))
-    folder = folder / key[:32]
-    folder.mkdir(parents=True)
+        return False
     coded = [Block(folder, n) for n in range(len(blocks))]
-    codings = [partial(_code, *of, tasks, judges) for of in zip(tables, coded, strict=True)]
+    codings = [partial(_code, *of, given) for of in zip(tables, coded, strict=True)]
     n_items = sum(context.run(codings))
     [drawn] = context.run([partial(draw, coded, task_seed(name, settings.seed))])
     choice = _choice(drawn, together, settings)
@@ -192,13 +206,13 @@ def _fit(
     for which, of in (("raw", fit), ("pooled", borrowed)):
         found = checks_of(drawn.checked, of, rng=copy.deepcopy(drawn.rng))
         rows += rows_of_checks(which, found)
-    fits = folder / "fits"
+    fits = folder / FITS
     dump(fits, _Fits(raw, pooled, choice))
     sums = reduce(add, context.run([partial(_sums, block, fits) for block in coded]))
     told = LabelModel(name, classes, list(judges.values()), fit, borrowed, choice, evidence, sums)
-    return _Whole(
-        tasks, judges, fits, told, calibration_table([{"task": name, **row} for row in rows])
-    )
+    evidence_rows = calibration_table([{"task": name, **row} for row in rows])
+    dump(folder / TOLD, _Told(told, evidence_rows))
+    return True
 
 
 def _names(
@@ -237,29 +251,29 @@ def _scan(table: StoredTable, tasks: pa.Table) -> tuple[dict[str, str], set[str]
     return (found[0].judges, set(found[0].classes)) if found else ({}, set())
 
 
-def _labels_of(rows: pa.Table, tasks: pa.Table, judges: Mapping[str, str]) -> LabelTask:
+def _labels_of(rows: pa.Table, given: _Given) -> LabelTask:
     """Labels of a block, with the codes of the whole task; none may count."""
-    found = label_tasks(rows, tasks)
+    found = label_tasks(rows, given.task)
     if found:
-        return found[0].among(judges)
-    none, classes = np.empty(0, np.int64), tasks["labels"][0].as_py()
-    codes = LabelCodes(none, none, none, 0, len(judges), len(classes))
-    return LabelTask(tasks["task"][0].as_py(), [], dict(judges), classes, codes)
+        return found[0].among(given.judges)
+    none, classes = np.empty(0, np.int64), given.classes
+    codes = LabelCodes(none, none, none, 0, len(given.judges), len(classes))
+    return LabelTask(given.task["task"][0].as_py(), [], dict(given.judges), classes, codes)
 
 
-def _code(table: StoredTable, block: Block, tasks: pa.Table, judges: Mapping[str, str]) -> int:
+def _code(table: StoredTable, block: Block, given: Path) -> int:
     """Put the codes of a block where its jobs find them; how many items it has."""
-    codes = _labels_of(read_unharmed(table, CODED), tasks, judges).codes
+    codes = _labels_of(read_unharmed(table, CODED), load(given)).codes
     n = np.bincount(codes.items, minlength=codes.n_items).astype(np.int32)
-    dump(block.codes, Coded(codes, n, n_judges_of(codes).astype(np.int32)))
+    dump(block.codes, codes)
+    dump(block.sizes, ItemSizes(n, n_judges_of(codes).astype(np.int32)))
     dump(block.matrix, LabelMatrix.of([0], [codes]))
     return codes.n_items
 
 
 def _sums(block: Block, fits: Path) -> LabelSums:
     """What the items of a block add up to."""
-    codes = load(block.codes).labels
-    task = LabelTask("", [], {}, [], codes)
+    task = LabelTask("", [], {}, [], load(block.codes))
     return sums_of(_labelled(task, load(block.matrix), load(fits)))
 
 
@@ -270,7 +284,8 @@ def _labelled(task: LabelTask, matrix: LabelMatrix, fits: _Fits) -> LabelledItem
 
 
 def _make(
-    whole: _Whole,
+    task_folder: Path,
+    is_fitted: bool,
     n: int,
     table: StoredTable,
     columns: Sequence[str],
@@ -281,16 +296,18 @@ def _make(
     rows = read_unharmed(table, columns)
     tables = {name: schema.empty_table() for name, schema in ALL_SCHEMAS.items()}
     facts: Facts = {name: {} for name in FACTS}
-    model = whole.model
-    if model and whole.fits:
-        task = _labels_of(rows, whole.task, whole.judges)
-        of = _labelled(task, LabelMatrix.of([0], [task.codes]), load(whole.fits))
+    given: _Given = load(task_folder / GIVEN)
+    classes: dict[str, Sequence[str]] = {}
+    if is_fitted:
+        task = _labels_of(rows, given)
+        of = _labelled(task, LabelMatrix.of([0], [task.codes]), load(task_folder / FITS))
         tables |= {"labels": label_rows(of), "label_distributions": distribution_rows(of)}
+        classes = {task.name: given.classes}
         if n == 0:
-            tables |= model_tables(model) | {"label_evidence": whole.evidence}
-            told = model_facts(model, tables["judge_figures"])
-            facts = {name: {model.name: told[name]} for name in FACTS}
-    classes = {model.name: model.classes} if model else {}
+            told: _Told = load(task_folder / TOLD)
+            tables |= model_tables(told.model) | {"label_evidence": told.evidence}
+            of_model = model_facts(told.model, tables["judge_figures"])
+            facts = {name: {told.model.name: of_model[name]} for name in FACTS}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], rows, classes
     )

@@ -23,13 +23,14 @@ import pyarrow as pa
 
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import StageContext, write_declared
-from annot_pipeline.storage.files import beside, remove_unfinished
+from annot_pipeline.storage.files import remove_unfinished
 from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
     damaged,
     is_unharmed,
+    placed,
     streamed,
     tasks_in,
 )
@@ -212,11 +213,7 @@ def placed_part(
     folder: Path, table: str, key: str, write: Callable[[Path], TableFile]
 ) -> TableFile:
     """A part that is written, and appears whole: two machines may make the same one."""
-    path = part_path(folder, table, key)
-    temporary = beside(path)
-    file = write(temporary)
-    os.replace(temporary, path)
-    return TableFile(path, file.sha256, file.rows)
+    return placed(part_path(folder, table, key), write)
 
 
 def write_part(
@@ -243,13 +240,21 @@ def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
     linked = TableFile(path, file.sha256, file.rows)
     try:
         os.link(file.path, path)
-    except FileExistsError:  # that part was made already
-        pass
+        return linked
+    except FileExistsError:
+        if is_unharmed(linked):  # that part was made already
+            return linked
     except OSError:  # a disk without links
-        shutil.copyfile(file.path, path)
-        if not is_unharmed(linked):
-            raise damaged(file) from None
-    return linked
+        pass
+    return placed(path, partial(_copied, file))
+
+
+def _copied(file: TableFile, path: Path) -> TableFile:
+    shutil.copyfile(file.path, path)
+    copy = TableFile(path, file.sha256, file.rows)
+    if not is_unharmed(copy):
+        raise damaged(file)
+    return copy
 
 
 @dataclass(frozen=True)

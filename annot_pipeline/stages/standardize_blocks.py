@@ -26,11 +26,11 @@ from annot_pipeline.contracts import INT
 from annot_pipeline.methods.moments import Extent, FirstSums, GridSums
 from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.gold import listed_of
 from annot_pipeline.stages.large_tasks import some_judges
 from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.judge_sums import JudgeMoments, Judges, ScoreBlock
-from annot_pipeline.steps.listed_items import ListedItems
 from annot_pipeline.steps.runs_of_work import longest_runs, order_is_told
 from annot_pipeline.steps.standardize_scores import (
     JUDGE_SCORES,
@@ -229,8 +229,9 @@ def _standardize(
 ) -> tuple[Mapping[str, TableFile], Facts]:
     """Standardise a block; with the first one comes what is told of judges."""
     block = ScoreBlock.of(_rows(table, columns, given.tasks), given.tasks, load(given.judges))
-    listed = ListedItems(read_unharmed(items, ("item", "segment", "system", "place")))
-    standardized = standardized_rows(block, load(given.moments), listed, given.settings)
+    standardized = standardized_rows(
+        block, load(given.moments), listed_of(items, [block.rows]), given.settings
+    )
     made = {
         name: write_part(folder, name, key, partial(iter, [rows]))
         for name, rows in (("standardized", standardized), ("judge_scores", judge_scores))

@@ -184,7 +184,7 @@ class Store:
         if not folder.exists():
             return
         gone = beside(folder)
-        with self._lock(fcntl.LOCK_EX, folder.parent):
+        with self._lock(fcntl.LOCK_EX, folder.parent.with_suffix(".lock")):
             if not folder.exists() or not is_useless():
                 return
             os.rename(folder, gone)
@@ -275,8 +275,13 @@ class Store:
             yield
 
     @contextlib.contextmanager
-    def _lock(self, kind: int, folder: Path | None = None) -> Iterator[None]:
-        descriptor = os.open(folder or self.root, os.O_RDONLY)
+    def _lock(self, kind: int, path: Path | None = None) -> Iterator[None]:
+        """Hold a lock, that of the whole store or of a file.
+
+        The file stays: who waits for one that is deleted would hold nothing. The kernel gives back
+        what a process held that died.
+        """
+        descriptor = _opened(path or self.root / ".lock")
         try:
             fcntl.flock(descriptor, kind)
             yield
@@ -324,6 +329,17 @@ class Store:
 
     def _stage_folder(self, stage: str, key: str) -> Path:
         return self.root / "stages" / stage / key
+
+
+def _opened(lock: Path) -> int:
+    """A file to be locked. On NFS all machines see a lock on a file that is open for writing.
+
+    Of a folder they do not; that must do for who may only read.
+    """
+    try:
+        return os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY)
 
 
 def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.files import beside, file_sha256
 
 ROW_GROUP = 1 << 17
 """Rows; DuckDB reads groups side by side, and skips those of other tasks."""
@@ -97,6 +98,20 @@ def write_table(
     return TableFile(path, file_sha256(path), n_rows)
 
 
+def placed(path: Path, write: Callable[[Path], TableFile]) -> TableFile:
+    """A file that appears whole under its name: two machines may write the same one at once.
+
+    Parameters
+    ----------
+    write
+        Writes it under another name beside it, which is given.
+    """
+    temporary = beside(path)
+    file = write(temporary)
+    os.replace(temporary, path)
+    return TableFile(path, file.sha256, file.rows)
+
+
 def _ahead(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same; while one is written, another thread makes the next."""
     source = iter(batches)
@@ -155,7 +170,8 @@ def _write_rows(table: StoredTable, first: int, path: Path) -> TableFile:
         The bytes of a file are not those that were written.
     """
     path.parent.mkdir(exist_ok=True)
-    return write_table(path, streamed(_rows(table, first, first + FILE_ROWS)), published=True)
+    rows = streamed(_rows(table, first, first + FILE_ROWS))
+    return placed(path, partial(write_table, rows=rows, published=True))
 
 
 def _rows(table: StoredTable, first: int, end: int) -> Iterator[pa.Table]:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import re
+import shutil
+import weakref
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from annot_pipeline.engines.local import LocalEngine
+from annot_pipeline.methods.label_matrix import LabelCodes
 from annot_pipeline.stages import block_codes, block_em, label_blocks, large_tasks, parts
 from tests.conftest import build_file
 
@@ -124,6 +130,31 @@ def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
             assert after.table(name).equals(before.table(name)), name
 
 
+def test_labels_are_drawn_from_one_block_after_the_other(tmp_path, monkeypatch):
+    """Codes of 40 million labels are a gigabyte."""
+    blocks = [block_codes.Block(tmp_path, n) for n in range(6)]
+    rng = np.random.default_rng(0)
+    for block in blocks:
+        items, judges = np.divmod(np.arange(200), 4)
+        codes = LabelCodes(items, judges, rng.integers(0, 2, 200), 50, 4, 2)
+        sizes = np.full(50, 4, np.int32)
+        block_codes.dump(block.codes, codes)
+        block_codes.dump(block.sizes, block_codes.ItemSizes(sizes, sizes))
+    read, held = block_codes.load, []
+
+    def load(path):
+        assert not [of for of in held if of() is not None], "two blocks at once"
+        found = read(path)
+        if isinstance(found, LabelCodes):
+            held.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(block_codes, "load", load)
+    drawn = block_codes.draw(blocks, [1])
+    assert drawn.n_predictable == 6 * 200
+    assert len(held) > 6
+
+
 class KilledError(Exception):
     """In the middle of EM."""
 
@@ -155,6 +186,38 @@ def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, o
     assert any(went_on in line for line in told if "goes on" in line), told
     assert built.hashes() == undisturbed.hashes()
     assert not [*(tmp_path / "store" / "checkpoints").iterdir()]
+
+
+def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
+    """Another build, which is done, removes the folder in between; or the disk is full."""
+    folder = campaign(tmp_path)
+    undisturbed = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
+    monkeypatch.setattr(block_em, "SECONDS", 0.0)
+    saved = np.savez
+
+    def removed(file, **of):
+        saved(file, **of)
+        shutil.rmtree(tmp_path / "store" / "checkpoints")
+
+    monkeypatch.setattr(np, "savez", removed)
+    told = []
+    built = build_file(folder, *FEW, progress=told.append)
+    assert built.hashes() == undisturbed.hashes()
+    said = [line for line in told if "if this build is killed" in line]
+    assert len(said) == len({line.partition(": ")[0] for line in said}) > 0
+
+
+def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
+    """A machine that was given up puts a file into the folder that is being removed."""
+    plain = os.rmdir
+
+    def rmdir(path, *rest, **more):
+        if str(path).endswith(large_tasks.BLOCKS) or path == large_tasks.BLOCKS:
+            raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
+        return plain(path, *rest, **more)
+
+    monkeypatch.setattr(os, "rmdir", rmdir)
+    assert build_file(campaign(tmp_path), *FEW).publication.published
 
 
 def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):

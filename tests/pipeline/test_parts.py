@@ -5,22 +5,28 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+from threading import Event, Thread, current_thread
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline import pipeline
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.engines.local import LocalEngine
 from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.pipeline import Build, stages_for
 from annot_pipeline.stages import parts
 from annot_pipeline.stages.parts import PARTS, cut
 from annot_pipeline.steps import trace_lineage
+from annot_pipeline.storage import tables
+from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import (
     StoredTable,
     as_published,
+    is_unharmed,
     read_groups,
     read_table,
     read_unharmed,
@@ -73,6 +79,19 @@ def rows():
     )
 
 
+def written_by_the_engine(monkeypatch):
+    """Names of the published files that the engine is asked to put together."""
+    run, names = LocalEngine.run, []
+
+    def noted(self, jobs, *rest, **more):
+        asked = [job for job in jobs if getattr(job, "func", None) is tables._write_rows]
+        names.extend(job.args[2].stem for job in asked)
+        return run(self, jobs, *rest, **more)
+
+    monkeypatch.setattr(LocalEngine, "run", noted)
+    return names
+
+
 @pytest.mark.parametrize("size", [1, 12, 30])
 def test_a_build_in_parts_gives_the_same_bytes(
     build_campaign, monkeypatch, tmp_path, small_parts, size
@@ -94,12 +113,16 @@ def test_a_build_in_parts_gives_the_same_bytes(
     assert in_parts.hashes() == whole.hashes()
     again = build_campaign(exports, *places, sources=sources, gates=gates)
     assert not again.publication.published, "tables put together have other hashes than their parts"
-    small_parts(size + 20)
+    small_parts(size + 20, least=20)
     shutil.rmtree(tmp_path / "other" / "stages")
+    engine_writes = written_by_the_engine(monkeypatch)
     cut_otherwise = build_campaign(exports, *places, sources=sources, gates=gates)
     assert not cut_otherwise.publication.published
+    assert "judgments" in engine_writes
+    assert "lineage" not in engine_writes, "it is not compared"
     command = ["verify", str(tmp_path / "campaign"), "--rebuild"]
     assert main([*command, *(word for place in places for word in ("--set", place))]) == 0
+    assert "lineage" in engine_writes
     fates = whole.facts("control_judges")["fates"]
     assert fates["rejected"] == 2
     assert fates["duplicate"] > 0
@@ -274,6 +297,38 @@ def test_a_disk_without_links_holds_copies(campaign, monkeypatch):
                - {f.sha256 for f in before["lineage"].files}) == 1  # fmt: skip
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_a_copy_that_was_broken_off_is_made_again(tmp_path, monkeypatch, links):
+    """A machine that died left the name with half of the bytes; another does its job."""
+    file = write_table(tmp_path / "of.parquet", pa.table({"task": ["a"]}))
+    plain, link = shutil.copyfile, os.link
+
+    def no_link(*of):
+        if links:
+            return link(*of)
+        if of[1].exists():  # told before that there are no links
+            raise FileExistsError
+        raise OSError("no links here")
+
+    def dies(source, path):
+        path.write_bytes(source.read_bytes()[:7])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "link", no_link)
+    if not links:
+        monkeypatch.setattr(shutil, "copyfile", dies)
+        with pytest.raises(KeyboardInterrupt):
+            parts.link_part(tmp_path, "t", "key", file)
+        assert not (tmp_path / "t-key.parquet").exists(), "half a file has its name"
+        monkeypatch.setattr(shutil, "copyfile", plain)
+    for left in (b"half", None):
+        if left:
+            (tmp_path / "t-key.parquet").write_bytes(left)
+        made = parts.link_part(tmp_path, "t", "key", file)
+        assert is_unharmed(made)
+        assert made.path == tmp_path / "t-key.parquet"
+
+
 def test_several_files_become_one_with_the_same_bytes(tmp_path):
     whole = pa.table({"task": ["a", "a", "b", "c"], "n": [1, 2, 3, None]})
     once = write_table(tmp_path / "once.parquet", whole, published=True)
@@ -290,6 +345,54 @@ def test_several_files_become_one_with_the_same_bytes(tmp_path):
     assert table.sha256 not in {once.sha256, *(file.sha256 for file in files)}
     [(_, make)] = as_published(StoredTable((once,)), tmp_path / "unused.parquet")
     assert make() == once
+
+
+def test_two_machines_may_write_a_published_file_at_once(tmp_path, monkeypatch):
+    """One is told that the other is lost, which writes on: each returns the file as it is."""
+    monkeypatch.setattr(tables, "ROW_GROUP", 4)
+    rows = pa.table({"task": ["a"] * 40, "n": list(range(40))})
+    half = [
+        write_table(tmp_path / f"{at}.parquet", rows.slice(at, 20), published=True)
+        for at in (0, 20)
+    ]
+    [(path, make)] = as_published(StoredTable(tuple(half)), tmp_path / "whole.parquet")
+    expected = make()
+    late, began, ended = Event(), Event(), Event()
+    plain, write, found = tables._rows, pq.ParquetWriter, {}
+
+    def slow(*of):
+        """The first has nearly written all when the second begins, which ends after it."""
+        is_second = current_thread().name == "second"
+        for n, group in enumerate(plain(*of)):
+            if n == 1 and is_second:
+                assert ended.wait(30)
+            if n == 9 and not is_second:
+                late.set()
+                assert began.wait(30)
+            yield group
+
+    def opened(*of, **more):
+        writer = write(*of, **more)
+        if current_thread().name == "second":
+            began.set()
+        return writer
+
+    monkeypatch.setattr(tables, "_rows", slow)
+    monkeypatch.setattr(pq, "ParquetWriter", opened)
+
+    def attempt():
+        found[current_thread().name] = make()
+        ended.set()
+
+    attempts = [Thread(target=attempt, name=name) for name in ("first", "second")]
+    attempts[0].start()
+    assert late.wait(30)
+    attempts[1].start()
+    for thread in attempts:
+        thread.join(60)
+    assert found == {"first": expected, "second": expected}
+    assert file_sha256(path) == expected.sha256
+    assert not [*tmp_path.glob(".tmp-*")]
 
 
 def test_groups_of_other_tasks_are_not_read(tmp_path, monkeypatch):

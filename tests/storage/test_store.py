@@ -88,6 +88,29 @@ def test_cleaning_keeps_what_kept_runs_use(tmp_path):
     assert not (tmp_path / ".tmp-left").exists()
 
 
+def test_what_killed_builds_left_goes(tmp_path):
+    """Jobs and tokens of Spark, tables that were written apart, where EM stood, half a stage."""
+    store, old = Store(tmp_path), time.time() - 2 * UNUSED_AFTER
+    left = [
+        tmp_path / name
+        for name in (
+            ".tmp-jobs-0f/0", ".tmp-annot-x/stages/s/k/t.parquet", ".tmp-y/labels.parquet",
+            "stages/stage/.tmp-k-1-ab/t.parquet", "checkpoints/done/em.npz",
+            "checkpoints/fresh/.tmp-em.npz-1-ab", ".tmp-token-0f", "runs/r/.tmp-a.json-1-ab",
+        )
+    ]  # fmt: skip
+    kept = tmp_path / "checkpoints/fresh/em.npz"
+    for path in (*left, kept):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    os.utime(tmp_path / "checkpoints/done", (old, old))
+    store.clean(store.root / "spill")
+    assert not [path for path in left if path.exists()]
+    assert kept.exists(), "a build goes on there"
+    assert not [*tmp_path.rglob(".tmp-*")]
+    assert not (tmp_path / "checkpoints/done").exists()
+
+
 def test_parsed_exports_that_no_kept_run_uses_go(build_campaign, tmp_path):
     export = "item,judge,label\n" + "".join(f"i{i},w{i},a\n" for i in range(4))
     first = build_campaign({"a.csv": export, "b.csv": export + "i9,w1,a\n"})

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
+import stat
 
 import pytest
 
@@ -46,3 +48,56 @@ def test_a_damaged_result_that_another_build_made_again_stays(tmp_path, monkeypa
     assert again == [mine]
     assert mine.tables["t"].paths[0].exists()
     assert [path.name for path in (tmp_path / "stages/stage").iterdir()] == ["k"]
+
+
+def test_machines_that_share_a_store_lock_files_open_for_writing(tmp_path, monkeypatch):
+    """On NFS a lock of a folder is of one machine; that of a file, if it can be written, of all."""
+    plain, locked = fcntl.flock, []
+
+    def noted(descriptor, kind):
+        status = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+        locked.append((stat.S_ISREG(os.fstat(descriptor).st_mode), status & os.O_ACCMODE))
+        return plain(descriptor, kind)
+
+    monkeypatch.setattr(fcntl, "flock", noted)
+    store = Store(tmp_path)
+    with store.in_use():
+        made = make(store, "k")
+    store.discard(made)
+    store.clean(tmp_path / "spill")
+    with store.alone(lambda: None):
+        pass
+    assert locked == [(True, os.O_RDWR)] * 4
+
+
+def test_nobody_cleans_while_a_stage_runs(tmp_path):
+    """Nor after a build that died and left the file of the lock, which stays."""
+    store, waited = Store(tmp_path), []
+    (tmp_path / ".lock").touch()
+    held = (tmp_path / ".lock").stat().st_ino
+    (tmp_path / ".tmp-of-a-build").mkdir()
+    with store.in_use(), Store(tmp_path).in_use():
+        Store(tmp_path).clean(tmp_path / "spill")
+        assert (tmp_path / ".tmp-of-a-build").exists()
+    with store.alone(lambda: waited.append(1)):
+        Store(tmp_path).clean(tmp_path / "spill")
+        assert (tmp_path / ".tmp-of-a-build").exists()
+    assert not waited
+    store.clean(tmp_path / "spill")
+    assert not (tmp_path / ".tmp-of-a-build").exists()
+    assert (tmp_path / ".lock").stat().st_ino == held
+
+
+def test_who_may_only_read_locks_what_is_there(tmp_path, monkeypatch):
+    opened = os.open
+
+    def read_only(path, flags, *mode):
+        if flags & os.O_ACCMODE != os.O_RDONLY:
+            raise PermissionError
+        return opened(path, flags, *mode)
+
+    monkeypatch.setattr(os, "open", read_only)
+    (tmp_path / ".tmp-of-a-build").mkdir()
+    with Store(tmp_path).in_use():
+        Store(tmp_path).clean(tmp_path / "spill")
+    assert [path.name for path in tmp_path.iterdir()] == [".tmp-of-a-build"]

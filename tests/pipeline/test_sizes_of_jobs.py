@@ -1,0 +1,62 @@
+"""What a job is given does not grow with the campaign: the driver writes it for each part."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.engines.local import LocalEngine
+from annot_pipeline.pipeline import Build, stages_for
+from annot_pipeline.stages import large_tasks, parts
+
+LISTED, JUDGES = 4_000, 1_500
+MOST = 15_000
+"""Bytes of a pickled job; the names of all items, or judges, take several times as much."""
+CAMPAIGN = """
+campaign: sizes
+tasks: [{name: large, labels: [a, b]}]
+sources:
+- path: "*.csv"
+  format: csv
+  fields: {task: task, item: item, judge: judge, label: label, score: score}
+items:
+- {path: items/*.csv, format: csv, fields: {item: item, segment: segment, system: system}}
+"""
+
+
+@pytest.fixture
+def sizes(monkeypatch):
+    """Bytes of the largest of the jobs of each function."""
+    run, found = LocalEngine.run, {}
+
+    def noted(self, jobs, *rest, **more):
+        for job in jobs:
+            name = getattr(job, "func", job).__name__
+            found[name] = max(found.get(name, 0), len(pickle.dumps(job)))
+        return run(self, jobs, *rest, **more)
+
+    monkeypatch.setattr(LocalEngine, "run", noted)
+    return found
+
+
+def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, monkeypatch, sizes):
+    monkeypatch.setattr(parts, "PART_ROWS", 1_000)
+    monkeypatch.setattr(parts, "LEAST_ROWS", 500)
+    monkeypatch.setattr(large_tasks, "WHOLE", 1_000)
+    rows = ["task,item,judge,label,score"]
+    rows += [f"large,item {n % 700:04},judge {n:04},{'ab'[n % 3 > 0]},"
+             for n in range(2 * JUDGES)]  # fmt: skip
+    rows += [f"scores {n % 4},item {n % 90:04},judge {n % 11:04},,{n % 10}" for n in range(2_000)]
+    (tmp_path / "a.csv").write_text("\n".join([*rows, ""]))
+    (tmp_path / "items").mkdir()
+    listed = [f"item {n:04},segment {n:04},system {n % 3}" for n in range(LISTED)]
+    (tmp_path / "items/i.csv").write_text("\n".join(["item,segment,system", *listed, ""]))
+    (tmp_path / "campaign.yaml").write_text(CAMPAIGN)
+    build = Build(load_campaign(tmp_path))
+    for stage in stages_for(["judgments", "labels"]):
+        build.run_stage(stage)
+        assert not [*tmp_path.glob(f"store/stages/{stage.name}/*/.tmp-*")]
+    assert {"_settle", "_standardize", "_list", "_code", "_sums", "_make"} <= {*sizes}
+    assert max(sizes.values()) < MOST, sizes
