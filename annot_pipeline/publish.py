@@ -204,7 +204,8 @@ def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[
                 placed[name] = [(path, partial(write_table, path, GOLD[name].empty()))]
         jobs = [make for files in placed.values() for _, make in files]
         engine = engine_of(build.campaign.settings, build.store.root, build.progress)
-        written = iter(engine.run(jobs))
+        of = f"of {len(jobs):,} gold files"
+        written = iter(engine.run(jobs, done=lambda n: build.progress(f"wrote {n:,} {of}")))
         targets = {
             name: [(folder / path.relative_to(apart), next(written)) for path, _ in files]
             for name, files in placed.items()
