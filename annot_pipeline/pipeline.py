@@ -113,7 +113,9 @@ class Build:
     def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
         """Tables whose files the engine gives, in a folder that all its machines reach."""
         engine = engine_of(self.campaign.settings, self.store.root, self.progress)
-        found = iter(engine.run([make for of in planned.values() for _, make in of]))
+        jobs = [make for of in planned.values() for _, make in of]
+        of_all = f"of {len(jobs):,} gold files"
+        found = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
         return {name: StoredTable(tuple(next(found) for _ in of)) for name, of in planned.items()}
 
     @contextmanager

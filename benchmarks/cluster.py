@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 HOST = "127.0.0.1"
@@ -74,8 +75,32 @@ class Cluster:
             time.sleep(0.1)
         raise RuntimeError(log.read_text(errors="replace"))
 
+    def executors(self, of: int | None = None) -> list[int]:
+        """Processes of Java that run tasks, of all workers or of one; no other cluster's."""
+        processes = self.processes[1:] if of is None else [self.processes[1 + of]]
+        found = []
+        for pid in with_descendants([process.pid for process in processes]):
+            try:
+                words = Path(f"/proc/{pid}/cmdline").read_bytes()
+            except OSError:  # it has just ended
+                continue
+            if b"CoarseGrainedExecutorBackend" in words:
+                found.append(pid)
+        return found
+
     def stop(self) -> None:
         """End all."""
         for process in self.processes:
             process.kill()
             process.wait()
+
+
+def with_descendants(pids: Iterable[int]) -> Iterator[int]:
+    """Processes, and all that they started, by Linux's /proc."""
+    for pid in pids:
+        yield pid
+        for children in Path(f"/proc/{pid}/task").glob("*/children"):
+            try:
+                yield from with_descendants([int(word) for word in children.read_text().split()])
+            except OSError:  # it has just ended
+                continue

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.cluster import HOST, Cluster
+from benchmarks.cluster import HOST, Cluster, with_descendants
 from benchmarks.exports import Shape
 from benchmarks.kept_exports import kept_campaign
 from benchmarks.machine import description
@@ -102,7 +102,7 @@ def _cluster(folder: Path, workers: int) -> Iterator[tuple[str, list[int]]]:
 def _peaks(running: subprocess.Popen[bytes], roots: list[int]) -> dict[str, int]:
     peaks = dict.fromkeys(KINDS, 0)
     while running.poll() is None:
-        for pid in _with_descendants([running.pid, *roots]):
+        for pid in with_descendants([running.pid, *roots]):
             try:
                 line = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
                 status = Path(f"/proc/{pid}/status").read_text()
@@ -114,16 +114,6 @@ def _peaks(running: subprocess.Popen[bytes], roots: list[int]) -> dict[str, int]
                 peaks[kind] = max(peaks[kind], int(held[1]) * 1024)
         time.sleep(LOOK)
     return peaks
-
-
-def _with_descendants(pids: list[int]) -> Iterator[int]:
-    for pid in pids:
-        yield pid
-        for children in Path(f"/proc/{pid}/task").glob("*/children"):
-            try:
-                yield from _with_descendants([int(word) for word in children.read_text().split()])
-            except OSError:  # it has just ended
-                continue
 
 
 def _hash(gold: Path) -> str:

@@ -36,7 +36,7 @@ class Engine(Protocol):
         at_once
             How many may run side by side on one machine; as many as there are workers.
         done
-            Told now and then how many are done.
+            Told every ten seconds how many are done, if not all are.
 
         Raises
         ------

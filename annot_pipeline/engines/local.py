@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
-TOLD = 10
-"""Jobs after which progress is told."""
+TOLD = 10.0
+"""Seconds after which progress is told."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,16 @@ class LocalEngine:
         done: Callable[[int], None] = lambda _: None,
     ) -> list[T]:
         """What the jobs return, in their order; after an error no other job starts."""
-        results = []
+        results: list[T] = []
+        told = time.monotonic()
         with ThreadPoolExecutor(min(at_once or self.workers, self.workers)) as pool:
             found = [pool.submit(job) for job in jobs]
             try:
-                for n, future in enumerate(found, start=1):
+                for future in found:
                     results.append(future.result())
-                    if n % TOLD == 0:
-                        done(n)
+                    if len(results) < len(jobs) and time.monotonic() - told >= TOLD:
+                        done(len(results))
+                        told = time.monotonic()
                 return results
             except BaseException:
                 pool.shutdown(cancel_futures=True)

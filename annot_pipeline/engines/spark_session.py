@@ -22,7 +22,7 @@ from annot_pipeline.engines.spark_checks import (
     check_masters,
     without_parameters,
 )
-from annot_pipeline.engines.spark_watch import is_remote, watched
+from annot_pipeline.engines.spark_watch import Watch, is_remote, watched
 from annot_pipeline.engines.spark_words import GOES_ON, LOG, LOOK_THERE, in_words
 from annot_pipeline.errors import ConfigError, EngineError, Problem
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
 LOOK = 10.0
-"""Seconds between looks at who is there."""
+"""Seconds between looks at who is there, and at how many jobs are done."""
 TOLD = 30.0
 """Seconds without anybody after which the user is told, again and again."""
 STOP = 20.0
@@ -72,6 +72,7 @@ class Session:
         *,
         wait: float,
         progress: Callable[[str], None],
+        done: Callable[[int], None] = lambda _: None,
     ) -> list[Row]:
         """Rows of a data frame.
 
@@ -91,6 +92,8 @@ class Session:
             itself waits for ever.
         progress
             Told that nobody is there.
+        done
+            Told how many tasks are done, when there are more.
 
         Raises
         ------
@@ -112,9 +115,9 @@ class Session:
             ended.set()
 
         try:
-            with watched(self.spark, self.address) as is_served:
+            with watched(self.spark, self.address, tag) as watch:
                 threading.Thread(target=ask, daemon=True).start()
-                self._wait_for(ended, is_served, what, wait, progress)
+                self._wait_for(ended, watch, what, wait, progress, done)
         finally:
             if not ended.is_set():
                 _within(STOP, lambda: self._cancel(tag))
@@ -139,14 +142,19 @@ class Session:
     def _wait_for(
         self,
         ended: threading.Event,
-        is_served: Callable[[], bool],
+        watch: Watch,
         what: str,
         wait: float,
         progress: Callable[[str], None],
+        done: Callable[[int], None],
     ) -> None:
         seen = told = time.monotonic()
+        n_told = 0
         while not ended.wait(min(LOOK, wait)):
-            served, now = is_served(), time.monotonic()
+            served, n_done, now = watch.is_served(), watch.n_done(), time.monotonic()
+            if n_done > n_told:
+                done(n_done)
+                n_told = n_done
             if served:
                 seen = told = now
             elif now - seen >= wait:

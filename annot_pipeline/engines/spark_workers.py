@@ -1,9 +1,8 @@
-"""Whether executors can do what they will be asked: before any job, in words that help."""
+"""Whether executors make what this machine would: looked at before any job, and before each."""
 
 from __future__ import annotations
 
 import json
-import platform
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from annot_pipeline.engines.traits import traits
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.version import __version__, numeric_packages
 
 if TYPE_CHECKING:
     from pyspark.sql import Row
@@ -26,7 +25,9 @@ LOOKS = 16
 
 
 def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
-    """See that executors have the packages of this machine, and the store.
+    """See that executors are as this machine is, and share the store.
+
+    Those that come later are looked at by the first job that they are given.
 
     Parameters
     ----------
@@ -38,14 +39,15 @@ def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
     Raises
     ------
     ConfigError
-        Their Python or packages are others, or they do not see the store.
+        Their Python, packages or digits are others, or they do not see the store.
     EngineError
         No executor starts, or none has a Python with Arrow.
     """
     token = store / f".tmp-token-{uuid.uuid4().hex}"
+    token.touch(mode=0o600)  # as jobs are: another user is told now
     token.write_text(token.name)
     try:
-        look = _look(str(token), [*numeric_packages(), "annot-pipeline"])
+        look = _look(str(token), traits_there(list(traits())))
         told = rows(
             lambda spark: spark.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
             "executors were asked what they have",
@@ -53,34 +55,61 @@ def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
         )
     finally:
         token.unlink(missing_ok=True)
-    here = numeric_packages() | {"annot-pipeline": __version__, "python": platform.python_version()}
-    problems = {str(p): p for row in told for p in _wrong(json.loads(row["told"]), here, store)}
+    refuse_others([json.loads(row["told"]) for row in told], store)
+
+
+def refuse_others(all_found: Iterable[dict[str, Any]], store: Path) -> None:
+    """Refuse what executors told of themselves, if any of them differs.
+
+    Raises
+    ------
+    ConfigError
+        How, by host.
+    """
+    problems = {str(p): p for found in all_found for p in _wrong(found, traits(), store)}
     if problems:
-        title = "executors cannot make what this machine would: nothing was built"
+        title = "executors cannot make what this machine would: nothing is published"
         raise ConfigError(title, list(problems.values()))
 
 
+def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
+    """What an executor has of `traits`, and its host; goes there whole, as it may lack this."""
+
+    def found() -> dict[str, Any]:
+        import platform
+        import socket
+        from importlib import metadata
+
+        host = {"host": socket.gethostname(), "python": platform.python_version()}
+        try:
+            from annot_pipeline.engines import traits
+
+            return host | traits.traits()
+        except ImportError:  # a package is missing, or ours is of an age that had no traits
+            return host | {name: version_of(metadata, name) for name in packages}
+
+    def version_of(metadata: Any, name: str) -> str | None:
+        try:
+            return str(metadata.version(name))
+        except metadata.PackageNotFoundError:
+            return None
+
+    return found
+
+
 def _look(
-    token: str, packages: list[str]
+    token: str, found_there: Callable[[], dict[str, Any]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What executors are asked; goes there whole, as they may lack this module."""
+    """What executors are asked first; goes there whole, too."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         import json
         import pathlib
-        import platform
-        import socket
         import uuid
-        from importlib import metadata
 
         import pyarrow as pa
 
-        found: dict[str, Any] = {"host": socket.gethostname(), "python": platform.python_version()}
-        for name in packages:
-            try:
-                found[name] = metadata.version(name)
-            except metadata.PackageNotFoundError:
-                found[name] = None
+        found: dict[str, Any] = found_there()
         try:
             found["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
             probe = pathlib.Path(f"{token}-{uuid.uuid4().hex}")
@@ -94,17 +123,31 @@ def _look(
     return look
 
 
-def _wrong(found: dict[str, Any], here: dict[str, str], store: Path) -> Iterator[Problem]:
-    host = found["host"]
-    if found["store"] is not True:
-        what = f"the store cannot be read and written there: {found['store'] or 'another folder'}"
-        do = "set store to a folder that the driver and all executors share, by the same path"
-        yield Problem(f"executor on {host}", what, allowed=str(store), do=do)
-    for name, version in here.items():
-        if found[name] is None:
+def _wrong(found: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
+    where, seen = f"executor on {found['host']}", found.get("store", True)
+    if seen is not True:
+        what = f"the store cannot be read and written there: {seen or 'another folder'}"
+        do = (
+            "set store to a folder that the driver and all executors share, by the same path, and "
+            "run executors as the user that builds"
+        )
+        yield Problem(where, what, allowed=str(store), do=do)
+    versions = {name: of for name, of in here.items() if name != "digits"}
+    others = {name: of for name, of in versions.items() if found.get(name) != of}
+    for name, version in others.items():
+        if found.get(name) is None:
             do = f"install {name}=={version} where executors run, or ship it: docs/spark.md"
-            yield Problem(f"executor on {host}", f"{name} is not installed", do=do)
-        elif found[name] != version:
+            yield Problem(where, f"{name} is not installed", do=do)
+        else:
             do = "give them the same: other versions can give other bytes (docs/spark.md)"
             what = f"{name} {found[name]}"
-            yield Problem(f"executor on {host}", what, allowed=f"{version}, as here", do=do)
+            yield Problem(where, what, allowed=f"{version}, as here", do=do)
+    of_there = found.get("digits") or {}
+    wrong = [name for name, of in here["digits"].items() if of_there.get(name) != of]
+    if wrong and not others:
+        what = "its processor computes other digits than this one, so other bytes"
+        do = (
+            "give executors the same kind of processor, or set NPY_DISABLE_CPU_FEATURES and "
+            "OPENBLAS_CORETYPE to the same here and there, as docs/spark.md says"
+        )
+        yield Problem(where, what, do=do, values=tuple(wrong))

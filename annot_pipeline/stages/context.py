@@ -70,7 +70,9 @@ class StageContext:
         On another machine a job gives its memory back: its process lives on, beside others.
         """
         all_jobs = jobs if self.is_here else [partial(_then_free, job) for job in jobs]
-        return self.engine.run(all_jobs, at_once)
+        stage = self.folder.parent.name.replace("_", " ")
+        of = f"of {len(jobs):,} parts"
+        return self.engine.run(all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {of}"))
 
     @property
     def is_here(self) -> bool:

@@ -81,6 +81,19 @@ def test_a_build_through_a_server(tmp_path, server, monkeypatch):
     assert build(path, "by environment", "engine.kind=spark") == local
 
 
+def test_a_server_tells_how_many_jobs_are_done(tmp_path, server, monkeypatch):
+    monkeypatch.setattr(spark_session, "LOOK", 0.3)
+    told = []
+    engine = SparkEngine(Engine(kind="spark", master=server), tmp_path)
+    try:
+        assert engine.run([partial(time.sleep, 2)] * 8, done=told.append) == [None] * 8
+    finally:
+        spark_session.end_session()
+    assert told == sorted(set(told))
+    assert set(told) & {2, 3, 4, 5}
+    assert set(told) <= set(range(1, 8))
+
+
 JOBS = [partial(divmod, n, 3) for n in range(3)]
 
 

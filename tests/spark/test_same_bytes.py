@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from benchmarks.cluster import Cluster
 from benchmarks.exports import Shape, write_campaign
 
 SHAPE = Shape(labels=40_000, scores=300_000, comparisons=3_000, tasks=6, judges=60)
@@ -26,11 +28,19 @@ def command(path: Path, name: str, *sets: str) -> list[str]:
 
 
 def gold_of(path: Path, name: str) -> dict[str, str]:
-    (release,) = (path.parent / name / "gold").glob("v*")
-    return {
-        file.name: hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in release.glob("*.parquet")
+    return hashes(path.parent / name / "gold")
+
+
+def hashes(gold: Path) -> dict[str, str]:
+    """Of all files of its one release's tables, those too of a table in several."""
+    (release,) = gold.glob("v*")
+    found = {
+        str(file.relative_to(release)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in release.rglob("*.parquet")
+        if file.is_file()
     }
+    assert len(found) > 12, "a release without tables would be the same everywhere"
+    return found
 
 
 def build(path: Path, name: str, *sets: str) -> dict[str, str]:
@@ -59,54 +69,99 @@ def test_a_master_with_two_workers(campaign, local, standalone):
     assert found == local
 
 
-def executors() -> list[int]:
-    """Processes of Python that run tasks, and their Java."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (place / "cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"CoarseGrainedExecutorBackend" in words:
-            found.append(int(place.name))
-    return found
-
-
 @pytest.mark.parametrize(
-    "while_there_is",
+    ("name", "while_there_is", "at_once"),
     [
-        "settle_judgments/.tmp-*/settled-*",  # in the middle of writing
-        "infer_labels/.tmp-*",  # of EM
-        "list_judgments/.tmp-*/.tmp-*",
+        ("settled", "stages/settle_judgments/.tmp-*/settled-*", 1),  # in the middle of writing
+        ("labels", "stages/infer_labels/.tmp-*", 1),  # of EM
+        ("lists", "stages/list_judgments/.tmp-*/.tmp-*", 1),
+        ("gold", ".tmp-*/*.parquet*", 2),  # of the release's files: all who write them
     ],
 )
-def test_an_executor_that_is_killed_costs_a_retry(campaign, local, standalone, while_there_is):
-    name = f"killed-{while_there_is.partition('/')[0]}"
-    build_while_killed(campaign, name, standalone.url, while_there_is)
+def test_an_executor_that_is_killed_costs_a_retry(
+    campaign, local, standalone, name, while_there_is, at_once
+):
+    build_while_killed(campaign, name, standalone, while_there_is, executors_at(at_once))
     assert gold_of(campaign, name) == local
 
 
-def test_a_task_in_blocks_and_an_executor_killed_in_the_middle_of_its_em(tmp_path, standalone):
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
     """One task is too large for one job: EM asks blocks of its items, again and again."""
-    large = Shape(labels=600_000, scores=0, comparisons=0, tasks=1, judges=60)
-    path = write_campaign(tmp_path / "c", large)
-    here = build(path, "here")
-    build_while_killed(path, "killed", standalone.url, "infer_labels/.tmp-*/blocks/*/estimates-*")
-    assert gold_of(path, "killed") == here
+    shape = Shape(labels=600_000, scores=0, comparisons=0, tasks=1, judges=60)
+    return write_campaign(tmp_path_factory.mktemp("large") / "c", shape)
 
 
-def build_while_killed(campaign: Path, name: str, master: str, while_there_is: str) -> None:
-    """Build on Spark; two executors die when there is a file of the store's stages."""
-    spark = ("engine.kind=spark", f"engine.master={master}")
+@pytest.fixture(scope="module")
+def large_local(large):
+    os.environ.setdefault("ANNOT_KEY", "0" * 64)
+    return build(large, "here")
+
+
+IN_EM = "stages/infer_labels/.tmp-*/blocks/*/estimates-*"
+
+
+def test_a_task_in_blocks_and_an_executor_killed_in_the_middle_of_its_em(
+    large, large_local, standalone
+):
+    build_while_killed(large, "killed", standalone, IN_EM, executors_at(1))
+    assert gold_of(large, "killed") == large_local
+
+
+@pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")
+def test_a_worker_that_is_lost_in_the_middle_of_em_leaves_its_blocks_to_the_other(
+    large, large_local, tmp_path
+):
+    """Its machine is gone: no executor comes again there."""
+    cluster = Cluster(tmp_path / "cluster")
+
+    def kill(cluster: Cluster) -> bool:
+        lost = cluster.executors(of=0)
+        if not lost or not cluster.executors(of=1):
+            return False
+        cluster.processes[1].kill()
+        for pid in lost:
+            os.kill(pid, signal.SIGKILL)
+        return True
+
+    try:
+        build_while_killed(large, "lost", cluster, IN_EM, kill, times=1)
+        assert [process.poll() for process in cluster.processes] == [None, -signal.SIGKILL, None]
+    finally:
+        cluster.stop()
+    assert gold_of(large, "lost") == large_local
+
+
+def executors_at(at_once: int) -> Callable[[Cluster], bool]:
+    """Kills so many executors, if they are there."""
+
+    def kill(cluster: Cluster) -> bool:
+        found = cluster.executors()[:at_once]
+        for pid in found:
+            os.kill(pid, signal.SIGKILL)
+        return len(found) == at_once
+
+    return kill
+
+
+def build_while_killed(
+    campaign: Path,
+    name: str,
+    cluster: Cluster,
+    while_there_is: str,
+    kill: Callable[[Cluster], bool],
+    times: int = 2,
+) -> None:
+    """Build on Spark; executors die, some times, when there is a file of the store."""
+    spark = ("engine.kind=spark", f"engine.master={cluster.url}")
     with subprocess.Popen(
         command(campaign, name, *spark), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     ) as running:
-        stages = campaign.parent / name / "store" / "stages"
+        store = campaign.parent / name / "store"
         killed = 0
-        while running.poll() is None and killed < 2:
+        while running.poll() is None and killed < times:
             time.sleep(0.05)
-            if list(stages.glob(while_there_is)) and executors():
-                os.kill(executors()[0], signal.SIGKILL)
+            if any(store.glob(while_there_is)) and kill(cluster):
                 killed += 1
                 time.sleep(2)
         _, errors = running.communicate(timeout=300)
@@ -147,13 +202,9 @@ def test_real_campaigns(shared_campaigns, tmp_path, standalone, name):
         build = [sys.executable, "-m", "annot_pipeline.cli", "build", str(path), *words]
         done = subprocess.run(build, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr[-3000:]
-        (release,) = (places / "gold").glob("v*")
-        files = sorted(path for path in release.rglob("*.parquet") if path.is_file())
-        found.append({str(f.relative_to(release)): hashlib.sha256(f.read_bytes()).hexdigest()
-                      for f in files})  # fmt: skip
+        found.append(hashes(places / "gold"))
     assert found[1] == found[0]
     assert found[2] == found[0]
-    assert len(found[0]) > 12
 
 
 def test_an_export_that_cannot_be_read_is_said_as_it_is_here(tmp_path):

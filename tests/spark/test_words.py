@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from annot_pipeline.config import Engine
-from annot_pipeline.engines import spark_workers
+from annot_pipeline.engines import spark
 from annot_pipeline.engines.spark import SparkEngine
 from annot_pipeline.engines.spark_session import end_session, spark_session
-from annot_pipeline.errors import ConfigError, EngineError, InputError
+from annot_pipeline.errors import EngineError, InputError, StoreError
+from tests.engines.test_local import context_of, write_campaign
 
 MASTER = "local[1]"
 # said once a process by the session, which outlives the first of these tests
@@ -32,11 +35,6 @@ def session():
     return spark_session(MASTER, ())
 
 
-@pytest.fixture
-def rows(session):
-    return partial(session.rows, wait=60, progress=print)
-
-
 def fails(error):
     raise error
 
@@ -47,6 +45,41 @@ def test_results_stand_in_the_order_of_the_jobs(engine, tmp_path):
     ]
     assert engine.run([]) == []
     assert not list(tmp_path.iterdir()), "no job is left behind"
+
+
+def test_long_stages_tell_how_many_parts_are_done(tmp_path, monkeypatch):
+    """In the words of the other engine."""
+    monkeypatch.setattr("annot_pipeline.engines.spark_session.LOOK", 0.3)
+    told = []
+    asked = ("engine.kind=spark", f"engine.master={MASTER}")
+    context = context_of(write_campaign(tmp_path), told.append, *asked)
+    context.store.prepare()
+    context.run([partial(time.sleep, 0.8)] * 5)
+    assert "settle judgments: 2 of 5 parts" in told
+    assert told == sorted(set(told))
+    assert "settle judgments: 5 of 5 parts" not in told
+
+
+def test_jobs_are_for_one_user_and_run_as_they_were_handed_over(engine, tmp_path, monkeypatch):
+    maker, modes = spark._maker, []
+    evil = pickle.dumps(partial((tmp_path / "evil").write_text, "ran"))
+
+    def changed(folder, hashes, here):
+        modes.extend(path.stat().st_mode & 0o777 for path in (folder, *Path(folder).iterdir()))
+        (Path(folder) / "1").write_bytes(evil)
+        return maker(folder, hashes, here)
+
+    monkeypatch.setattr(spark, "_maker", lambda folder, *of: changed(Path(folder), *of))
+    before = os.umask(0)
+    try:
+        with pytest.raises(StoreError, match="a job was changed in the store") as error:
+            engine.run([partial(divmod, n, 3) for n in range(3)])
+    finally:
+        os.umask(before)
+    assert f"{tmp_path}/.tmp-jobs-" in str(error.value)
+    assert "who may write into the store" in str(error.value)
+    assert modes == [0o700, 0o600, 0o600, 0o600]
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_job_that_is_broken_is_named(engine, tmp_path):
@@ -111,26 +144,3 @@ def test_the_first_error_for_the_user_is_raised_as_it_is(engine):
     with pytest.raises(InputError, match="export 0 cannot be read") as error:
         engine.run([partial(divmod, 7, 2), *(partial(fails, of) for of in errors)])
     assert error.value.may_pass
-
-
-def test_workers_that_see_another_disk(rows, tmp_path, monkeypatch):
-    look = spark_workers._look
-    monkeypatch.setattr(
-        spark_workers, "_look", lambda token, names: look(f"/nowhere{token}", names)
-    )
-    with pytest.raises(ConfigError, match="executors cannot make") as error:
-        spark_workers.check_workers(rows, tmp_path)
-    assert "No such file or directory" in str(error.value)
-    assert "set store to a folder that the driver and all executors share" in str(error.value)
-    assert len(error.value.problems) == 1, "sixteen executors of one machine say it once"
-
-
-def test_workers_with_other_packages(rows, tmp_path, monkeypatch):
-    here = spark_workers.numeric_packages() | {"numpy": "1.0", "no-such-package": "2.0"}
-    monkeypatch.setattr(spark_workers, "numeric_packages", lambda: here)
-    with pytest.raises(ConfigError) as error:
-        spark_workers.check_workers(rows, tmp_path)
-    told = str(error.value)
-    assert "allowed: 1.0, as here" in told
-    assert "no-such-package is not installed" in told
-    assert "install no-such-package==2.0 where executors run" in told
