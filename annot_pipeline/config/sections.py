@@ -333,6 +333,8 @@ class Engine(Section):
         others = sorted(name for name in config if not name.startswith("spark."))
         if others:
             raise ValueError(f"Spark reads names that begin with spark. alone: {', '.join(others)}")
+        if meant := {"spark.master", "spark.remote"}.intersection(config):
+            raise ValueError(f"{meant.pop()} is said by engine.master")
         return config
 
     @model_validator(mode="after")

@@ -37,7 +37,7 @@ STOP = 20.0
 """Seconds that a session may take to end: one whose cluster is gone may never."""
 USUAL = {
     "spark.app.name": "annot-pipeline",
-    "spark.log.level": "ERROR",
+    "spark.log.level": "OFF",  # what is raised says it in words, without the frames of Java
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

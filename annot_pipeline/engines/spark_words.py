@@ -19,6 +19,9 @@ ENDED = re.compile(
 )
 """What Spark says, in one or another thread, when its context has ended; no null is ours."""
 
+NO_PYTHON = re.compile(r"Cannot run program")
+"""What Java says where an executor's Python is not to be found; behind it stands a number alone."""
+
 
 @contextmanager
 def in_words(what: str, do: str = LOG) -> Iterator[None]:
@@ -34,6 +37,10 @@ def in_words(what: str, do: str = LOG) -> Iterator[None]:
             do = "Java said why above: correct engine.master, engine.config or the environment"
         elif ENDED.search(cause):
             cause, do = f"the cluster ended the application ({cause})", LOOK_THERE
+        elif isinstance(error, FileNotFoundError):
+            cause, do = f"Spark's own files are not there ({cause})", "correct or unset SPARK_HOME"
+        elif NO_PYTHON.search(cause):
+            do = "PYSPARK_PYTHON names the Python of executors: correct it there, or here"
         elif isinstance(error, OSError | LookupError):
             cause = f"the connection to Spark broke ({type(error).__name__}: {cause})"
             do = f"build again, which {GOES_ON}; if Java was killed here, give it memory"
@@ -46,4 +53,5 @@ def _cause(text: str) -> str:
     lines = [re.sub(r"^\s*(: |Caused by: )?|\s+$", "", line) for line in text.splitlines()]
     lines = list(filter(None, lines))
     said = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]
+    said = [line for line in said if NO_PYTHON.search(line)] or said
     return (said or lines or ["no word"])[-1 if said else 0][:500]

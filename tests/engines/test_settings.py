@@ -51,6 +51,7 @@ def test_names_of_spark_may_be_nested(engine):
         ("engine: {kind: spark, config: none}\n", "engine.config"),
         ("engine: {kind: spark, wait_seconds: 0}\n", "engine.wait_seconds"),
         ("engine: {kind: spark, config: {foo: 1, spark.a: 1}}\n", "begin with spark. alone: foo"),
+        ("engine: {kind: spark, config: {spark.master: yarn}}\n", "is said by engine.master"),
         ("store: s3://bucket/store\n", "store: the store is a folder"),
     ],
 )
