@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pyarrow as pa
 import pytest
 
@@ -23,6 +24,9 @@ from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign
 
 SHARED = Path(__file__).parents[2] / "shared"
+
+hypothesis.settings.register_profile("no clock", deadline=None)
+hypothesis.settings.load_profile("no clock")  # how long a machine takes is no matter of tests
 
 
 LONG = (

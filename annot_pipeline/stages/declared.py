@@ -149,7 +149,7 @@ STAGES: tuple[Stage, ...] = (
             "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
             "easl.trueskill_sd",
         ),
-        code_version="5",  # in parts
+        code_version="6",  # large tasks in blocks
         work=by_task.score_items_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -171,7 +171,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("comparisons", "not_compared"),
         settings=("easl.margin",),
-        code_version="4",  # in parts, its facts by task
+        code_version="5",  # large tasks in blocks
         work=by_task.compare_outputs,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -245,7 +245,7 @@ STAGES: tuple[Stage, ...] = (
             "ranking", "standardize", "seed", "easl.gamma", "easl.epsilon", "easl.trueskill_mean",
             "easl.trueskill_sd",
         ),
-        code_version="3",  # in parts
+        code_version="4",  # large tasks in blocks
         work=by_task.rank_systems_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -263,7 +263,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="5",  # of large tasks in blocks
+        code_version="6",  # large tasks in blocks
         work=agreement.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -87,8 +87,8 @@ def test_an_executor_that_is_killed_costs_a_retry(
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """One task is too large for one job: EM asks blocks of its items, again and again."""
-    shape = Shape(labels=600_000, scores=0, comparisons=0, tasks=1, judges=60)
+    """Two tasks are too large for one job: blocks of their items are asked for sums."""
+    shape = Shape(labels=600_000, scores=600_000, comparisons=0, tasks=1, judges=60)
     return write_campaign(tmp_path_factory.mktemp("large") / "c", shape)
 
 
@@ -101,11 +101,12 @@ def large_local(large):
 IN_EM = "stages/infer_labels/.tmp-*/blocks/*/estimates-*"
 
 
-def test_a_task_in_blocks_and_an_executor_killed_in_the_middle_of_its_em(
-    large, large_local, standalone
-):
+def test_tasks_in_blocks_and_an_executor_killed_in_the_middle_of_em(large, large_local, standalone):
     build_while_killed(large, "killed", standalone, IN_EM, executors_at(1))
     assert gold_of(large, "killed") == large_local
+    stages = large.parent / "killed" / "store" / "stages"
+    for stage, table in (("infer_labels", "labels"), ("standardize_scores", "standardized")):
+        assert list(stages.glob(f"{stage}/*/{table}-*+.parquet")), "a task lies in one part"
 
 
 @pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")
