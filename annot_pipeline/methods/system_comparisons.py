@@ -20,7 +20,7 @@ from annot_pipeline.methods.moments import means
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
-ROWS = 4_000_000
+ROWS = 1_000_000
 
 
 @dataclass(frozen=True)
