@@ -49,9 +49,9 @@ def ranked(monkeypatch):
     by_scores, by_comparisons = [], []
     rank_task, rank_compared = rank_systems._rank_task, rank_by_comparisons._task
 
-    def noted(judgments, number, *rest):
-        by_scores.append(judgments.task[number])
-        return rank_task(judgments, number, *rest)
+    def noted(cells, *rest):
+        by_scores.append(cells.task)
+        return rank_task(cells, *rest)
 
     def noted_compared(found, name, *rest):
         by_comparisons.append(name)

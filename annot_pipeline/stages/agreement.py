@@ -6,25 +6,23 @@ Steps and their methods load in the work that needs them.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import AGREEMENT
-from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.large_tasks import BLOCKS, has_blocks
-from annot_pipeline.stages.parts import Facts, InputPart, Part, is_known, made_before, write_part
+from annot_pipeline.stages.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.stages.parts import Facts, Make, Part, write_part
 from annot_pipeline.stages.task_parts import (
     MADE_OF,
     OF_TASKS,
-    Given,
     Progress,
     TaskRows,
+    WholeTasks,
     now_and_then,
     of_tasks,
 )
@@ -41,32 +39,30 @@ def measure_agreement_of_tasks(context: StageContext) -> Made:
     return made
 
 
-def _in_blocks(
-    context: StageContext,
-    of: InputPart,
-    small: Mapping[str, pa.Table],
-    _: Given,
-    made_of: Sequence[Any],
-) -> list[Part]:
+def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """The part of a task that is too large to be done whole."""
+    of, tasks = whole.of, whole.small["tasks"]
     is_scored = len(of.files["standardized"].files) > 1
-    is_labelled = has_blocks(context, of, "controlled", "categorical", small["tasks"], ("used",))
-    if not (is_scored or is_labelled):
+    if not is_scored and not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
         return []
-    if is_known(context, made_of):
-        return [Part(made_of, made_before)]
-    folder = context.folder / BLOCKS / digest(made_of)[:32]
-    if is_labelled:
-        from annot_pipeline.stages.agreement_blocks import label_agreement_in_blocks
+    makes = partial(_measured_in_blocks, context, whole, is_scored=is_scored)
+    return parts_of_blocks(context, 1, whole.made_of, makes)
 
-        rows, left_out = label_agreement_in_blocks(context, folder, of, small["tasks"])
-    else:
+
+def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
+    """Measure agreement on scores, or on labels; what makes the part."""
+    of, folder = whole.of, whole.folder(context)
+    if is_scored:
         from annot_pipeline.stages.score_agreement_blocks import score_agreement_in_blocks
 
-        rows, left_out = score_agreement_in_blocks(context, folder, of, small)
+        rows, left_out = score_agreement_in_blocks(context, folder, of, whole.small)
+    else:
+        from annot_pipeline.stages.agreement_blocks import label_agreement_in_blocks
+
+        rows, left_out = label_agreement_in_blocks(context, folder, of, whole.small["tasks"])
     facts = {"judge_pairs_left_out": {of.tasks[0]: left_out} if left_out else {}}
     make = partial(_with_preferences, rows, facts, of.files["comparisons"])
-    return [Part(made_of, partial(make, context.campaign.settings))]
+    return [partial(make, context.campaign.settings)]
 
 
 def _with_preferences(

@@ -34,6 +34,7 @@ from annot_pipeline.methods.rating_counts import Overlap
 from annot_pipeline.methods.rating_pairs import Partners
 from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.stages.context import StageContext
+from annot_pipeline.stages.large_tasks import spans_of
 from annot_pipeline.stages.parts import Facts, InputPart
 from annot_pipeline.steps.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.steps.indexing import class_order
@@ -160,7 +161,9 @@ def _measured(
         dump(folder / "sums", sums)
         jobs = [partial(_ordinal_sum, *of, folder / "sums") for of in drawn]
         ordinal = reduce(add, context.run(jobs))
-    firsts = _firsts([sum(of) for of in zip(*(of.counts for of in coded), strict=True)])
+    firsts = spans_of(
+        [sum(of) for of in zip(*(of.counts for of in coded), strict=True)], PAIRS_AT_ONCE
+    )
     sizes_of_codes = len(given.judges), len(given.classes)
     by_pair = context.run([partial(_pairs, blocks, *sizes_of_codes, *of) for of in firsts])
     judges, shared = (
@@ -175,17 +178,6 @@ def _measured(
         n_label_pairs=sum(of.n_pairs for of in coded),
         rounds=bootstrap.rounds,
     )
-
-
-def _firsts(counts: Sequence[int]) -> list[tuple[int, int]]:
-    """Judges that follow each other, as many as one job compares with others."""
-    found, start, held = [], 0, 0
-    for judge, n in enumerate(counts):
-        if held and held + n > PAIRS_AT_ONCE:
-            found.append((start, judge))
-            start, held = judge, 0
-        held += n
-    return [*found, (start, len(counts))]
 
 
 @dataclass(frozen=True)

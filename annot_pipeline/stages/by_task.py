@@ -7,20 +7,18 @@ Each stage is a function that plans, and one that works on the rows of some task
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
 from annot_pipeline.errors import counted
-from annot_pipeline.signature import digest
 from annot_pipeline.stages.calibration import chosen_together
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.stages.parts import Facts, InputPart, Part, is_known, made_before
-from annot_pipeline.stages.task_parts import Given, TaskRows, now_and_then, of_tasks
+from annot_pipeline.stages.parts import Facts, Part
+from annot_pipeline.stages.task_parts import TaskRows, WholeTasks, now_and_then, of_tasks
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.hash_values import hash_values
 
@@ -57,21 +55,16 @@ def infer_label_tables(context: StageContext) -> Made:
     return Made(made.tables, facts)
 
 
-def _labels_in_blocks(
-    context: StageContext,
-    of: InputPart,
-    small: Mapping[str, pa.Table],
-    given: Given,
-    made_of: Sequence[Any],
-) -> list[Part]:
+def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """Parts of a task that is too large to be done whole."""
-    if not has_blocks(context, of, "controlled", "categorical", small["tasks"], ("used",)):
+    of, tasks = whole.of, whole.small["tasks"]
+    if not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
         return []
     from annot_pipeline.stages.label_blocks import labels_in_blocks
 
-    [task] = of.tasks
-    folder = context.folder / BLOCKS
-    return labels_in_blocks(context, folder, of, small["tasks"], given.get(task), made_of)
+    choice = whole.given.get(*of.tasks)
+    makes = partial(labels_in_blocks, context, whole.folder(context), of, tasks, choice)
+    return parts_of_blocks(context, len(of.files["controlled"].files), whole.made_of, makes)
 
 
 def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
@@ -124,22 +117,16 @@ def score_items_of_tasks(context: StageContext) -> Made:
     return made
 
 
-def _scores_in_blocks(
-    context: StageContext,
-    of: InputPart,
-    small: Mapping[str, pa.Table],
-    _: Given,
-    made_of: Sequence[Any],
-) -> list[Part]:
+def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """Parts of a task that is standardised in blocks."""
-    n_blocks = len(of.files["standardized"].files)
+    n_blocks = len(whole.of.files["standardized"].files)
     if n_blocks == 1:
         return []
     from annot_pipeline.stages.score_blocks import scored_in_blocks
 
-    folder = context.folder / BLOCKS / digest(made_of)[:32]
-    makes = partial(scored_in_blocks, context, folder, of, small["tasks"])
-    return parts_of_blocks(context, n_blocks, made_of, makes)
+    folder, tasks = whole.folder(context), whole.small["tasks"]
+    makes = partial(scored_in_blocks, context, folder, whole.of, tasks)
+    return parts_of_blocks(context, n_blocks, whole.made_of, makes)
 
 
 def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
@@ -162,21 +149,14 @@ def compare_outputs(context: StageContext) -> Made:
     return made
 
 
-def _comparisons_in_blocks(
-    context: StageContext,
-    of: InputPart,
-    small: Mapping[str, pa.Table],
-    _: Given,
-    made_of: Sequence[Any],
-) -> list[Part]:
+def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """The part of a task that is standardised in blocks."""
-    if len(of.files["standardized"].files) == 1:
+    if len(whole.of.files["standardized"].files) == 1:
         return []
-    if is_known(context, made_of):
-        return [Part(made_of, made_before)]
     from annot_pipeline.stages.score_blocks import compared_in_blocks
 
-    return [Part(made_of, compared_in_blocks(context, of, small["tasks"]))]
+    makes = partial(compared_in_blocks, context, whole.of, whole.small["tasks"])
+    return parts_of_blocks(context, 1, whole.made_of, makes)
 
 
 def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
@@ -240,23 +220,15 @@ def rank_systems_of_tasks(context: StageContext) -> Made:
     return Made(made.tables, made.facts | {"alpha": context.campaign.settings.ranking.alpha})
 
 
-def _rankings_in_blocks(
-    context: StageContext,
-    of: InputPart,
-    small: Mapping[str, pa.Table],
-    _: Given,
-    made_of: Sequence[Any],
-) -> list[Part]:
+def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """The part of a task that is standardised in blocks; judges are drawn from all at once."""
     resample = context.campaign.settings.ranking.resample
-    if len(of.files["standardized"].files) == 1 or resample != "segments":
+    if len(whole.of.files["standardized"].files) == 1 or resample != "segments":
         return []
-    if is_known(context, made_of):
-        return [Part(made_of, made_before)]
     from annot_pipeline.stages.score_blocks import ranked_in_blocks
 
-    folder = context.folder / BLOCKS / digest(made_of)[:32]
-    return [Part(made_of, ranked_in_blocks(context, folder, of, small))]
+    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.of, whole.small)
+    return parts_of_blocks(context, 1, whole.made_of, makes)
 
 
 def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:

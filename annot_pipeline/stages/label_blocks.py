@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,12 +45,10 @@ from annot_pipeline.methods.label_calibration import early_fits, evidence_of
 from annot_pipeline.methods.label_em import Estimates
 from annot_pipeline.methods.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.predictive_checks import checks_of
-from annot_pipeline.signature import digest
 from annot_pipeline.stages.block_codes import Block, Drawn, ItemSizes, draw, dump, load, take_as_one
 from annot_pipeline.stages.block_em import em_of_blocks
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.large_tasks import parts_of_blocks
-from annot_pipeline.stages.parts import Facts, InputPart, Make, Part, write_part
+from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
 from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
 from annot_pipeline.steps.adjudicate import adjudicate
 from annot_pipeline.steps.calibrate_labels import (
@@ -83,14 +81,9 @@ ALL_SCHEMAS = SCHEMAS | {"label_evidence": LABEL_CALIBRATION.schema}
 
 
 def labels_in_blocks(
-    context: StageContext,
-    folder: Path,
-    of: InputPart,
-    tasks: pa.Table,
-    choice: Choice | None,
-    made_of: Any,
-) -> list[Part]:
-    """The parts of one task, a block each; the model is fitted unless all are known.
+    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table, choice: Choice | None
+) -> list[Make]:
+    """Fit the models of one task; what makes the rows of each block.
 
     Parameters
     ----------
@@ -102,22 +95,14 @@ def labels_in_blocks(
         ``task``, ``kind``, ``labels`` of it.
     choice
         What it chose with others.
-    made_of
-        All that its rows follow from, but code and settings.
     """
-    blocks = of.slices("controlled")
-    columns = context.columns["controlled"]
-    folder = folder / digest(made_of)[:32]
-
-    def makes() -> list[Make]:
-        folder.mkdir(parents=True)
-        is_fitted = _fit(context, folder, blocks, tasks, choice)
-        return [
-            partial(_make, folder, is_fitted, n, block.files["controlled"], columns)
-            for n, block in enumerate(blocks)
-        ]
-
-    return parts_of_blocks(context, len(blocks), made_of, makes)
+    blocks, columns = of.slices("controlled"), context.columns["controlled"]
+    folder.mkdir(parents=True)
+    is_fitted = _fit(context, folder, blocks, tasks, choice)
+    return [
+        partial(_make, folder, is_fitted, n, block.files["controlled"], columns)
+        for n, block in enumerate(blocks)
+    ]
 
 
 GIVEN, FITS, TOLD = "given", "fits", "told"

@@ -79,6 +79,25 @@ def some_judges(n: Mapping[str, int]) -> list[list[str]]:
     return [*runs_of(sorted(n.items()), most=WHOLE, least=WHOLE)]
 
 
+def spans_of(counts: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Codes that follow each other, from the first to before the second, in spans.
+
+    Parameters
+    ----------
+    counts
+        Of each code, what it adds to the work of a job.
+    most
+        Of a span, unless it is one code.
+    """
+    found, start, held = [], 0, 0
+    for code, n in enumerate(counts):
+        if held and held + n > most:
+            found.append((start, code))
+            start, held = code, 0
+        held += n
+    return [*found, (start, len(counts))]
+
+
 def added(context: StageContext, jobs: Sequence[Callable[[], T]], n_bytes: int) -> T:
     """What jobs give, added up in their order, so many at a time as memory is to hold.
 

@@ -39,7 +39,7 @@ from annot_pipeline.methods.score_alphas import alphas_of_sums
 from annot_pipeline.methods.score_differences import differences_of
 from annot_pipeline.stages.block_codes import dump
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.large_tasks import added
+from annot_pipeline.stages.large_tasks import added, spans_of
 from annot_pipeline.stages.parts import Facts, InputPart
 from annot_pipeline.stages.score_block_sums import (
     Coded,
@@ -203,7 +203,7 @@ class _Work:
         starts = np.cumsum([0, *(of.n_items for of in coded)]).tolist()
         found = self.context.run([
             partial(correlate, blocks, starts, pairs.size, first, end, largest)
-            for first, end in _firsts(pairs.tolist())
+            for first, end in spans_of(pairs.tolist(), PAIRS_AT_ONCE)
         ])  # fmt: skip
         sums = [of for of, _ in found]
         weight = sum(of.weight for of in sums)
@@ -216,17 +216,6 @@ class _Work:
         name = f"inter_spearman{self.suffix}"
         row = agreement_row(self.task, name, estimate, n_items, len(judges))
         return row, n_pairs - n_defined
-
-
-def _firsts(pairs: Sequence[int]) -> list[tuple[int, int]]:
-    """Judges that follow each other, as many as one job pairs with others."""
-    found, start, held = [], 0, 0
-    for judge, n in enumerate(pairs):
-        if held and held + n > PAIRS_AT_ONCE:
-            found.append((start, judge))
-            start, held = judge, 0
-        held += n
-    return [*found, (start, len(pairs))]
 
 
 def _intra(

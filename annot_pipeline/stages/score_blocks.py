@@ -60,7 +60,7 @@ def scored_in_blocks(
     ]
 
 
-def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) -> Make:
+def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Make]:
     """What makes ``comparisons`` of a task, of the judgments that were given side by side.
 
     Parameters
@@ -72,15 +72,16 @@ def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) ->
     """
     blocks = [block.files["standardized"] for block in of.slices("standardized")]
     n_scored = sum(context.run([partial(_n_ordinary, block) for block in blocks]))
-    return partial(
+    compare = partial(
         _compare, context.part_queries, of.files, context.inputs["item_rows"],
         context.columns, tasks, n_scored, context.campaign.settings,
     )  # fmt: skip
+    return [compare]
 
 
 def ranked_in_blocks(
     context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
-) -> Make:
+) -> list[Make]:
     """What makes rankings of the systems of a task, by sums over its blocks.
 
     Parameters
@@ -100,7 +101,7 @@ def ranked_in_blocks(
         partial(_sum_cells, block.files["standardized"], columns, small["tasks"], path)
         for block, path in zip(blocks, sums, strict=True)
     ])  # fmt: skip
-    return partial(_rank, sums, sum(without), of.files["comparisons"], small, settings)
+    return [partial(_rank, sums, sum(without), of.files["comparisons"], small, settings)]
 
 
 def _sum_cells(

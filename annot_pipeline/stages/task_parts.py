@@ -21,6 +21,7 @@ import pyarrow as pa
 from annot_pipeline.config import Campaign
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.context import Made, StageContext
+from annot_pipeline.stages.large_tasks import BLOCKS
 from annot_pipeline.stages.parts import (
     PARTS,
     Facts,
@@ -107,11 +108,36 @@ class TaskRows:
 
 
 TaskWork: TypeAlias = Callable[[TaskRows], tuple[Mapping[str, pa.Table], Facts]]
-Large: TypeAlias = Callable[
-    [InputPart, Mapping[str, pa.Table], Given, Sequence[Any]], Sequence[Part]
-]
-"""Given whole tasks, what is handed over of them, what was found before, and what all of it is made
-of."""
+
+
+@dataclass(frozen=True)
+class WholeTasks:
+    """Whole tasks of which a part may be made; one task, if its rows lie in several files.
+
+    Parameters
+    ----------
+    of
+        Files of the inputs that lie in parts.
+    small
+        Rows that are handed over of other inputs.
+    given
+        What the stage found before, by task.
+    made_of
+        All that comes of them follows from, but code and settings.
+    """
+
+    of: InputPart
+    small: Mapping[str, pa.Table]
+    given: Given
+    made_of: Sequence[Any]
+
+    def folder(self, context: StageContext) -> Path:
+        """Where it may put what is of no use when the stage has ended."""
+        return context.folder / BLOCKS / digest(self.made_of)[:32]
+
+
+Large: TypeAlias = Callable[[WholeTasks], Sequence[Part]]
+"""Gives the parts of a task that is too large to be made whole."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +173,7 @@ def of_tasks(
     whole: Collection[str] = (),
     apart: Collection[str] = (),
     given: Given | None = None,
-    large: Large = lambda *_: (),
+    large: Large = lambda _: (),
 ) -> Made:
     """Tables and facts of a stage that works task by task, in the order of tasks.
 
@@ -204,7 +230,7 @@ def of_tasks(
             of.hashes, part.wanted, hash_values(list(part.small.values())), asked.whole_hashes,
             {task: repr(told) for task, told in part.given.items()},
         ]  # fmt: skip
-        cut = large(of, part.small, part.given, made_of)
+        cut = large(WholeTasks(of, part.small, part.given, made_of))
         parts.extend(cut or [Part(made_of, partial(_make, asked, part))])
     tables, by_part = in_parts(context, parts)
     if latest:
