@@ -44,6 +44,7 @@ Codes = npt.NDArray[np.int64]
 Metric = Literal["nominal", "ordinal", "interval", "ratio"]
 
 MOST_RATIO_VALUES = 20_000  # distinct values: 4e8 distances a chunk of rounds
+_ROUNDING = 1e-12  # of a sum of squares, what is left where all values are one
 _PAIRS_AT_ONCE = 200_000  # of distances: they stay in the cache
 
 
@@ -294,7 +295,8 @@ def interval_alpha(found: Floats) -> Floats:
     """Alpha ``(n_rounds,)`` by `interval_sums` of all units."""
     n, first, second, squares, observed = found
     with np.errstate(invalid="ignore"):
-        total = squares + np.maximum(second - first**2 / n, 0.0)
+        between = second - first**2 / n
+    total = squares + np.where(between > _ROUNDING * second, between, 0.0)
     return _alpha(observed, 2 * n * total, n)
 
 

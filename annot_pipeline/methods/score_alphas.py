@@ -33,7 +33,7 @@ INTERVAL_SUMS = 5
 
 @dataclass(frozen=True)
 class Scale:
-    """What blocks take of all scores.
+    """What blocks take of the scores of all units with two or more.
 
     Parameters
     ----------
@@ -66,8 +66,10 @@ class ScoreUnits:
         ``(n_scores,)`` codes of units from 0, and scores as `Scale.about` has them.
     n_units
         How many there are.
+    n_values
+        Distinct scores of all blocks; 0 if these are too many.
     table
-        Counts by distinct score; without any if these are too many.
+        Counts by distinct score; None without units, or if these are too many.
     within
         ``(n_units,)`` disagreement as ratio alpha has it.
     """
@@ -75,6 +77,7 @@ class ScoreUnits:
     units: Codes
     values: Floats
     n_units: int
+    n_values: int
     table: RatingTable | None
     within: Floats
 
@@ -88,18 +91,20 @@ class ScoreUnits:
             codes = np.searchsorted(scale.domain, scores)
             table = RatingTable.of(found, codes, n_units=m, n_codes=scale.domain.size)
             within = ratio_within(table, scale.domain)
-        return cls(found, scale.about(scores), m, table, within)
+        return cls(found, scale.about(scores), m, scale.domain.size, table, within)
 
     @property
     def floats_per_round(self) -> int:
         """Work arrays of one resample."""
-        return 5 * self.n_units + 5 * (self.table.by_unit.shape[1] if self.table else 0)
+        return 5 * (self.n_units + self.n_values)
 
     def sums(self, times: Counts) -> Floats:
         """Sums over units that are drawn ``(n_units, n_rounds)``; rows as `INTERVAL_SUMS` says."""
         interval = interval_sums(self.units, self.values, times, n_units=self.n_units)
         ratio = weighted(self.within, times.astype(np.float64))
-        counts = self.table.code_counts(times) if self.table else np.empty((0, times.shape[1]))
+        counts = np.zeros((self.n_values, times.shape[1]))
+        if self.table:
+            counts = self.table.code_counts(times)
         return np.concatenate([interval, ratio[None, :], counts])
 
     def ordinal_sum(self, times: Counts, sums: Floats) -> Floats:
@@ -117,7 +122,7 @@ def alphas_of_sums(sums: Floats, ordinal_sum: Floats, scale: Scale) -> dict[str,
     found = {"ordinal": unknown, "interval": unknown, "ratio": unknown}
     if not scale.is_constant:  # what rounding leaves is no disagreement
         found["interval"] = interval_alpha(interval)
-    if scale.domain.size:
+    if scale.domain.size and counts.any():
         found["ordinal"] = ordinal_alpha(ordinal_sum, counts)
         if scale.domain[0] >= 0:
             found["ratio"] = ratio_alpha(ratio[0], counts, scale.domain)

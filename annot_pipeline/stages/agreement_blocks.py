@@ -11,7 +11,7 @@ What does not belong here: the statistics (methods.agreement, methods.label_pair
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -232,6 +232,7 @@ def _code(table: StoredTable, block: _Block) -> _Coded:
 
 def _sums(block: _Block, resamples: ItemResamples) -> Floats:
     """Sums over the items of a block, of the data and of resamples."""
+    resamples = replace(resamples)  # what is drawn goes with the job
     units: ItemAgreement = load(block.items)
     found = replicate_counts(units.sums, resamples, floats_per_round=units.floats_per_round)
     return all_rounds(found, resamples)
@@ -239,6 +240,7 @@ def _sums(block: _Block, resamples: ItemResamples) -> Floats:
 
 def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
     """The same for ordinal alpha, which asks for the ``sums`` of all blocks."""
+    resamples = replace(resamples)  # what is drawn goes with the job
     units: ItemAgreement = load(block.items)
     found = replicate_counts(
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],

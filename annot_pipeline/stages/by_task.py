@@ -7,6 +7,7 @@ Each stage is a function that plans, and one that works on the rows of some task
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -111,6 +112,11 @@ def score_items_of_tasks(context: StageContext) -> Made:
         context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
     )
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    for task, counts in made.facts["items_by_judgments"].items():
+        items: Counter[int] = Counter()
+        for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
+            items[n_judgments] += n_items
+        made.facts["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
     n_scored = sum(made.facts["items_scored"].values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")

@@ -34,7 +34,7 @@ from annot_pipeline.methods.score_alphas import MOST_VALUES, Scale, ScoreUnits
 from annot_pipeline.methods.score_differences import ItemDifferences
 from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.steps.coded_scores import CodedScores, coded_scores
-from annot_pipeline.steps.indexing import index, is_any
+from annot_pipeline.steps.indexing import index
 from annot_pipeline.steps.scale_cuts import ScaleCuts
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
@@ -56,7 +56,7 @@ class Found:
     judges, criteria
         By name, in order.
     values
-        Distinct scores of first showings; None: more than are counted.
+        Distinct scores of first showings, of outputs with two or more; None: more than are counted.
     n, total
         Number and sum of these scores.
     low, high
@@ -101,7 +101,7 @@ class Found:
     @property
     def scale(self) -> Scale:
         """What sums over blocks are made about."""
-        centre = self.total / self.n if self.n else 0.0
+        centre = float(np.rint(self.total / self.n)) if self.n else 0.0  # whole scores stay whole
         furthest = max(self.high - centre, centre - self.low, 0.0) if self.n else 0.0
         domain = np.empty(0) if self.values is None else self.values
         return Scale(domain, centre, furthest, is_constant=not self.low < self.high)
@@ -112,11 +112,13 @@ def scan(table: StoredTable, suffix: str) -> Found:
     everybody = read_unharmed(table, COLUMNS)
     all_scores = everybody["score"].to_numpy()
     rows = _counted(everybody, suffix)
-    first = rows.filter(is_any(rows["control"], ("none",)))["score"].to_numpy()
+    judges, criteria = index(rows["judge"]).names, index(rows["criterion"], null="").names
+    of = coded_scores(rows, judges, criteria)
+    first = of.scores[np.bincount(of.units, minlength=of.n_units)[of.units] >= 2]
     values = np.unique(first)
     return Found(
-        index(rows["judge"]).names,
-        index(rows["criterion"], null="").names,
+        judges,
+        criteria,
         values if values.size <= MOST_VALUES else None,
         first.size,
         float(first.sum()),
@@ -268,6 +270,7 @@ def sum_up(
     block: ScoresOfBlock, of_units: ItemResamples, of_pairs: ItemResamples, cuts: ScaleCuts
 ) -> BlockSums:
     """Sums over the items of a block."""
+    of_units, of_pairs = replace(of_units), replace(of_pairs)  # what is drawn goes with the job
     of: CodedScores = load(block.scores)
     units: ScoreUnits = load(block.units)
     differences: ItemDifferences = load(block.differences)
@@ -290,6 +293,7 @@ def sum_up(
 
 def ordinal_sum_of(block: ScoresOfBlock, of_units: ItemResamples, sums: Path) -> Floats:
     """What a block adds to ordinal alpha, which asks for the ``sums`` of all blocks."""
+    of_units = replace(of_units)  # what is drawn goes with the job
     units: ScoreUnits = load(block.units)
     found = replicate_counts(
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],

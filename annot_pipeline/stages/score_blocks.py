@@ -21,10 +21,11 @@ from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
 from annot_pipeline.stages.task_parts import MADE_OF, OF_TASKS
 from annot_pipeline.steps.cell_sums import cell_sums, cells_of_sums
 from annot_pipeline.steps.comparing.break_into_comparisons import break_into_comparisons
+from annot_pipeline.steps.comparing.imply_comparisons import MOST_ITEMS
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.rank_systems import SCHEMAS, rank_cells
 from annot_pipeline.steps.resolve_tasks import scale_of
-from annot_pipeline.steps.score_items import score_items, score_online
+from annot_pipeline.steps.score_items import Online, score_items, score_online
 from annot_pipeline.steps.system_rankings import with_comparisons
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
@@ -34,6 +35,9 @@ from annot_pipeline.storage.tables import (
     read_unharmed,
     unharmed,
 )
+
+MOST_TOGETHER = {"most_items": MOST_ITEMS}
+"""What queries are told of HITs without segments."""
 
 
 def scored_in_blocks(
@@ -143,13 +147,17 @@ def _rank(
 
 
 def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:
-    return queries.table("gold/judged_together", {"standardized": unharmed(standardized)})
+    return queries.table(
+        "gold/judged_together", {"standardized": unharmed(standardized)}, MOST_TOGETHER
+    )
 
 
 def _score_online(
     queries: Queries, standardized: StoredTable, settings: Easl, online: Path
 ) -> None:
-    dump(online, score_online(_judged_together(queries, standardized), settings=settings))
+    crowded = queries.table("gold/crowded_hits", {"standardized": standardized}, MOST_TOGETHER)
+    scores = score_online(_judged_together(queries, standardized), settings=settings)
+    dump(online, Online(scores, crowded))
 
 
 def _score(

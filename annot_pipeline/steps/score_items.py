@@ -24,7 +24,7 @@ from annot_pipeline.methods.easl import easl
 from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
 from annot_pipeline.steps.by_task import ByTask
 from annot_pipeline.steps.comparing import imply_comparisons as implied
-from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of
+from annot_pipeline.steps.indexing import PairIndex, index, index_pairs, is_any, names_of, text_keys
 from annot_pipeline.steps.judge_sums import ORDINARY
 from annot_pipeline.steps.resolve_tasks import scales
 
@@ -55,7 +55,7 @@ def score_items(
     tasks: pa.Table,
     *,
     settings: Easl,
-    online: pa.Table | None = None,
+    online: Online | None = None,
 ) -> tuple[pa.Table, dict[str, Any]]:
     """Score the items of all scalar tasks.
 
@@ -68,8 +68,7 @@ def score_items(
     settings
         Of the online methods.
     online
-        Of one task: what comparisons made of items, as `score_online` gives it for all of them;
-        None: they are made here.
+        Of one task: what comparisons made of all its items; None: they are made here.
 
     Returns
     -------
@@ -165,6 +164,22 @@ ONLINE = pa.schema(
 """One row is an item of a task that was scored beside another one; see `score_online`."""
 
 
+@dataclass(frozen=True)
+class Online:
+    """What comparisons made of the items of one task.
+
+    Parameters
+    ----------
+    scores
+        `ONLINE`, as `score_online` gives it.
+    crowded
+        ``judge``, ``hit`` of HITs without segments that hold too many items to be compared.
+    """
+
+    scores: pa.Table
+    crowded: pa.Table
+
+
 def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
     """Online scores of the items of one task.
 
@@ -228,18 +243,27 @@ def _compared_before(
     names: list[str],
     items: Codes,
     ordinary: npt.NDArray[np.bool_],
-    online: pa.Table,
+    online: Online,
 ) -> _Compared:
-    """What `score_online` says of items, by name; of others, that they stand alone."""
-    place = pc.index_in(pa.array(names, TEXT), online["item"].combine_chunks())
-    found = online.take(place)
+    """What `score_online` says of items, by name; of others, why they stand alone."""
+    place = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
+    found = online.scores.take(place)
     seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
     alone = np.zeros(len(names), np.int64)
     alone[items[ordinary & seen]] = implied.ALONE
+    alone[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
     columns = {name: found[name].combine_chunks() for name in ONLINE.names[2:]}
     columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
     reason = np.where(place.is_valid(), found["reason"].fill_null(-1).to_numpy(), alone)
     return _Compared(columns, reason)
+
+
+def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
+    """Whether a judgment was given in a HIT of `Online.crowded`."""
+    loose = pc.and_(rows["segment"].is_null(), rows["ranking"].is_null())
+    wanted = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
+    there = pc.is_in(text_keys(rows["judge"], rows["hit"]), wanted)
+    return np.asarray(pc.and_(loose, there).to_numpy(), np.bool_)
 
 
 def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Codes) -> pa.Array:

@@ -36,8 +36,8 @@ REASONS = (
     f"no comparison: its HITs hold more than {MOST_OF_SEGMENT:,} items of its segment",
 )
 
-ALONE = 1
-"""Place in `REASONS` of what keeps an item that its judge scored beside no other."""
+ALONE, CROWDED = 1, 2
+"""Places in `REASONS`: of an item that its judge scored beside no other, or beside too many."""
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -112,7 +112,7 @@ def imply_comparisons(
     together[groups] = belongs
     too_many = n_in_group > np.where(together, MOST_OF_SEGMENT, MOST_ITEMS)
     compared = (n_in_group > 1) & ~too_many
-    why = np.where(compared, -1, np.where(too_many, np.where(together, 3, 2), ALONE))
+    why = np.where(compared, -1, np.where(too_many, np.where(together, 3, CROWDED), ALONE))
     row_reason[some] = why[groups]
     order, least, last = _order(rows, groups, compared)
     first, second = _pairs(n_in_group, order)
