@@ -20,6 +20,7 @@ from annot_pipeline.stages import (
     gold,
     judgments,
     parsed_exports,
+    standardize,
 )
 from annot_pipeline.stages.context import Made, StageContext
 
@@ -131,7 +132,7 @@ STAGES: tuple[Stage, ...] = (
         outputs=("standardized", "judge_scores"),
         settings=("standardize",),
         code_version="7",  # large tasks in blocks
-        work=gold.standardize_judgments,
+        work=standardize.standardize_judgments,
         kinds=frozenset({"parquet", "numpy"}),
     ),
     Stage(

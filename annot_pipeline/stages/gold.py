@@ -1,4 +1,4 @@
-"""Judgments become gold tables: z-scores, judges, items, lists, lineage, costs, next HITs.
+"""Judgments become gold tables: judges, items, lists, lineage, costs, next HITs.
 
 Steps and their methods load in the work that needs them: most commands run none, and a build with
 nothing new neither. What does not belong here: what is worked out task by task (by_task).
@@ -6,18 +6,16 @@ nothing new neither. What does not belong here: what is worked out task by task 
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from annot_pipeline.config import Campaign, Standardize
-from annot_pipeline.signature import digest
+from annot_pipeline.config import Campaign
 from annot_pipeline.stages.context import Made, StageContext, write_declared
-from annot_pipeline.stages.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.stages.described_items import listed_of
 from annot_pipeline.stages.parts import (
     PARTS,
     Facts,
@@ -41,67 +39,7 @@ from annot_pipeline.storage.tables import (
 )
 
 if TYPE_CHECKING:
-    from annot_pipeline.steps.listed_items import ListedItems
-
-
-def standardize_judgments(context: StageContext) -> Made:
-    """z-scores of all scalar tasks."""
-    from annot_pipeline.steps.standardize_scores import COUNTED
-
-    tasks, items = context.read("tasks"), context.inputs["item_rows"]
-    listed = hash_values([context.read("item_rows")])
-    settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
-    parts = []
-    for of in input_parts(context, "controlled"):
-        told = tasks.filter(is_any(tasks["task"], of.tasks))
-        made_of = [of.hashes, told.to_pylist(), listed]
-        if has_blocks(context, of, "controlled", "scalar", told, COUNTED):
-            from annot_pipeline.stages.standardize_blocks import standardized_in_blocks
-
-            folder = context.folder / BLOCKS / digest(made_of)[:32]
-            makes = partial(standardized_in_blocks, context, folder, of, told, items)
-            n_blocks = len(of.files["controlled"].files)
-            parts += parts_of_blocks(context, n_blocks, made_of, makes)
-        else:
-            make = partial(_standardize, of.files["controlled"], columns, told, items, settings)
-            parts.append(Part(made_of, make))
-    tables, by_part = in_parts(context, parts)
-    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    facts: dict[str, Any] = {PARTS: by_part}
-    found = list(by_part.values())
-    for name in ("scalar_judgments", "kept_judgments", "kept_without_z"):
-        facts[name] = sum(of[name] for of in found)
-    facts["judges_without_z"] = [judge for of in found for judge in of["judges_without_z"]]
-    return Made(tables, facts)
-
-
-def _standardize(
-    controlled: StoredTable,
-    columns: Sequence[str],
-    tasks: pa.Table,
-    items: StoredTable,
-    settings: Standardize,
-    folder: Path,
-    key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
-    """Standardise the scores of some tasks."""
-    from annot_pipeline.steps.standardize_scores import standardize_scores
-
-    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
-    judgments = read_unharmed(controlled, columns, scalar)
-    listed = listed_of(items, [judgments])
-    tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
-    made = {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
-    }
-    return made, facts
-
-
-def listed_of(items: StoredTable, judgments: Iterable[pa.Table]) -> ListedItems:
-    """What item tables say of the items that judgments name."""
-    from annot_pipeline.steps.listed_items import COLUMNS, ListedItems
-
-    return ListedItems.named(groups_unharmed(items, COLUMNS), judgments if items.rows else ())
+    pass
 
 
 def plan_next_hits(context: StageContext) -> Made:

@@ -26,7 +26,7 @@ from annot_pipeline.contracts import INT
 from annot_pipeline.methods.moments import Extent, FirstSums, GridSums
 from annot_pipeline.stages.block_codes import dump, load
 from annot_pipeline.stages.context import StageContext
-from annot_pipeline.stages.gold import listed_of
+from annot_pipeline.stages.described_items import listed_of
 from annot_pipeline.stages.large_tasks import some_judges
 from annot_pipeline.stages.parts import Facts, InputPart, Make, write_part
 from annot_pipeline.steps.indexing import is_any
