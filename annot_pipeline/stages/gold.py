@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -37,9 +37,6 @@ from annot_pipeline.storage.tables import (
     read_unharmed,
     unharmed,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def plan_next_hits(context: StageContext) -> Made:
