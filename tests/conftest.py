@@ -41,6 +41,7 @@ LONG = (
     "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[1]",
     "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[30]",
     "tests/pipeline/test_score_blocks.py::test_blocks_are_the_whole[settings2",
+    "tests/pipeline/test_sizes_of_jobs.py",
     "tests/pipeline/test_score_blocks.py::test_odd_crowds[a score a judge",
     "tests/pipeline/test_score_blocks.py::test_odd_crowds[all scores are one",
     "tests/pipeline/test_score_blocks.py::test_odd_crowds[no HIT",
