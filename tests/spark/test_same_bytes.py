@@ -87,8 +87,11 @@ def test_an_executor_that_is_killed_costs_a_retry(
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
-    """Two tasks are too large for one job: blocks of their items are asked for sums."""
-    shape = Shape(labels=600_000, scores=600_000, comparisons=0, tasks=1, judges=60)
+    """Two tasks are too large for one job: blocks of their items are asked for sums.
+
+    A quarter of the judges fails by their scores, and gives no label that counts.
+    """
+    shape = Shape(labels=900_000, scores=600_000, comparisons=0, tasks=1, judges=60)
     return write_campaign(tmp_path_factory.mktemp("large") / "c", shape)
 
 
