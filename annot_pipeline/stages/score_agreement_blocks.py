@@ -154,14 +154,13 @@ class _Work:
             name = f"inter_kappa_{kind}_{k}{self.suffix}"
             agreement = binned_agreement_of(of_cut, n_categories=k, **self._rounds(name))
             rows += cut_rows(self.task, name, agreement, int(sums.judges[kind, k].sum()))
-        name, n_differing = (
-            f"inter_difference_mean{self.suffix}",
-            sum(of.n_differing for of in coded),
-        )
+        name = f"inter_difference_mean{self.suffix}"
         inter = differences_of(
-            sums.differences, sum(of.squares for of in coded),
-            n_items=n_differing, n_pairs=sum(of.n_pairs for of in coded),
-        )  # fmt: skip
+            sums.differences,
+            sum(of.squares for of in coded),
+            n_items=sum(of.n_differing for of in coded),
+            n_pairs=sum(of.n_pairs for of in coded),
+        )
         n_shared = int(np.logical_or.reduce([of.shared_judges for of in coded]).sum())
         rows += difference_rows(self.task, name, inter, n_shared)
         correlation, undefined = self._correlated(blocks, coded)
