@@ -23,6 +23,8 @@ from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign
 
+KEY = "a key for tests, long enough to be one"
+
 SHARED = Path(__file__).parents[2] / "shared"
 
 hypothesis.settings.register_profile("no clock", deadline=None)
@@ -101,7 +103,7 @@ def _expectations_where_they_matter(
 
 @pytest.fixture(autouse=True)
 def _fixed_judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
+    monkeypatch.setenv("ANNOT_KEY", KEY)
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
 
 

@@ -56,7 +56,7 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
         f'{main} = pyarrow.parquet.read_table("{file}")',
         "",
         "import duckdb",
-        f'{main} = duckdb.read_parquet("{file}")',
+        f'{main} = duckdb.read_parquet("{file}", hive_partitioning=False)',
         "",
         "import polars",
         f'{main} = polars.read_parquet("{file}")',

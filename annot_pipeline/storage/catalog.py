@@ -17,7 +17,7 @@ import duckdb
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.files import make_private, replacing
 from annot_pipeline.storage.manifest import files_of
-from annot_pipeline.storage.queries import no_glob
+from annot_pipeline.storage.queries import no_glob, parquet_scan
 from annot_pipeline.storage.releases import Release, Releases
 
 CATALOG = "catalog.duckdb"
@@ -78,7 +78,9 @@ def is_catalog_of(store: Path, release: Release) -> bool:
             ).fetchone()
     except duckdb.Error:
         return False
-    return found is not None and _paths(release, table)[0] in found[0]
+    first = _text(os.path.abspath(release.folder / files_of(table)[0]["file"]))
+    # catalogs of older code let DuckDB take folders for partitions
+    return found is not None and no_glob(first) in found[0] and "hive_partitioning" in found[0]
 
 
 @contextmanager
@@ -110,9 +112,8 @@ def _add_release(
     statements = [f"CREATE SCHEMA IF NOT EXISTS {_name(schema)}"]
     for table in release.manifest["tables"]:
         view = f"{_name(schema)}.{_name(table['name'])}"
-        paths = ", ".join(_paths(release, table))
         about = _text(f"{release.version}: {table.get('row', '')}")
-        statements.append(f"CREATE VIEW {view} AS FROM read_parquet([{paths}])")
+        statements.append(f"CREATE VIEW {view} AS FROM {_scan(release, table)}")
         statements.append(f"COMMENT ON VIEW {view} IS {about}")
         for column in table["columns"] if columns else ():
             name, text = _name(column["name"]), _text(column["description"])
@@ -126,9 +127,10 @@ def _add_release(
     connection.execute("COMMIT")
 
 
-def _paths(release: Release, table: dict[str, Any]) -> list[str]:
-    """The files that a view reads, as SQL says them."""
-    return [_text(no_glob(os.path.abspath(release.folder / of["file"]))) for of in files_of(table)]
+def _scan(release: Release, table: dict[str, Any]) -> str:
+    """Return the SQL that reads the files of a table."""
+    files = files_of(table)
+    return parquet_scan(os.path.abspath(release.folder / file["file"]) for file in files)
 
 
 def _name(name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -24,8 +24,26 @@ BATCH_ROWS = 250_000
 
 
 def no_glob(path: Path | str) -> str:
-    """A path that means itself where DuckDB takes a glob."""
+    """Return a path that means itself where DuckDB takes a glob."""
     return re.sub(r"([*?\[])", r"[\1]", str(path))
+
+
+def parquet_scan(paths: Iterable[Path | str], *, by_name: bool = False) -> str:
+    """Return the SQL table function that reads Parquet files: their own columns, nothing else.
+
+    DuckDB takes a path for a glob, and a folder named ``label=yes`` for a partition whose value
+    replaces the column ``label``; both are turned off here, so all our SQL reads files by this
+    function.
+
+    Parameters
+    ----------
+    by_name
+        Whether files may have different columns: these are matched by name, and a column
+        ``filename`` holds the path.
+    """
+    files = ", ".join(_text(no_glob(path)) for path in paths)
+    options = ", union_by_name = true, filename = true" if by_name else ""
+    return f"read_parquet([{files}], hive_partitioning = false{options})"
 
 
 def sql_text(name: str) -> str:
@@ -250,10 +268,7 @@ def clear_spill(spill: Path) -> None:
 def _files(source: Files) -> str:
     """The statement that reads files; views take no parameters."""
     if isinstance(source, Path):
-        paths, options = [source], ""
-    elif isinstance(source, StoredTable):
-        paths, options = source.paths, ""
-    else:
-        paths, options = list(source), ", union_by_name = true, filename = true"
-    listed = ", ".join(_text(no_glob(path)) for path in paths)
-    return f"SELECT * FROM read_parquet([{listed}]{options})"  # noqa: S608
+        return f"SELECT * FROM {parquet_scan([source])}"  # noqa: S608
+    if isinstance(source, StoredTable):
+        return f"SELECT * FROM {parquet_scan(source.paths)}"  # noqa: S608
+    return f"SELECT * FROM {parquet_scan(source, by_name=True)}"  # noqa: S608

@@ -62,6 +62,13 @@ def test_paths_and_names_are_quoted(build_campaign, tmp_path):
     assert rows(path, "SELECT count(*) FROM labels") == [(5,)]
 
 
+def test_a_folder_named_as_a_partition_replaces_no_column(build_campaign, tmp_path):
+    build_campaign({"a.csv": EXPORT}, "gold=label=yes/gold")
+    folder = tmp_path / "campaign"
+    path = write_catalog(folder / "store", Releases(folder / "label=yes" / "gold"))
+    assert rows(path, "SELECT DISTINCT label FROM labels ORDER BY 1") == [("a",), ("b",)]
+
+
 def test_a_reader_keeps_the_catalog_that_it_opened(build_campaign, tmp_path):
     build_campaign({"a.csv": EXPORT})
     store, gold = tmp_path / "campaign" / "store", tmp_path / "campaign" / "gold"

@@ -1,0 +1,132 @@
+"""The names of folders above a campaign, its store or TMPDIR change no table and no finding."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline.cli import main
+from annot_pipeline.config import CANONICAL_FIELDS
+from annot_pipeline.contracts import GOLD
+from tests.conftest import KEY, build_file
+from tests.full_campaign import ITEM, LABELS, TASK, write_full_campaign
+
+SHORT = ("label=yes", "Judge=x", "task=a/item=%2F", "[a]*?{b,c}", 'it\'s "so" #1', "año ✓ $HOME")
+ODD = (
+    "judge=x", "LABEL=", "year=2024", "=", "a=b=c", "score=1e400", "fate=used", "reason=",
+    "filename=f.parquet", "row=0", "record=7", "control=adjudication", "source_order=1",
+    "~", "~root", "-o", "--json", ".hidden", " lead and trail ", "tab\there", "new\nline",
+    "s3:", "file:", "c:\\d", "%2e%2e", "${HOME}", "`id`", "a::b", "part-00000.parquet", "n" * 200,
+)  # fmt: skip
+"""With those of SHORT more than thirty; `make soak` builds in each."""
+SOAK = () if "SOAK" not in os.environ else ODD
+COLUMNS = sorted(
+    {*CANONICAL_FIELDS, *(column.name for table in GOLD.values() for column in table.columns)}
+)
+
+
+def write_second_night(folder: Path) -> None:
+    """Let one judge say something else, as the next export does."""
+    export = folder / "exports" / "moods.csv"
+    text = export.read_text(encoding="utf-8")
+    export.write_text(text.replace(",m1,", ",m5,", 3), encoding="utf-8")
+
+
+def read_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    """Return what every command that reads says of two releases, without paths and times."""
+    calls = {
+        "validate": (),
+        "status": (),
+        "releases": (),
+        "trace": (ITEM.format(1), "--task", TASK),
+        "diff": ("v0001", "v0002"),
+        "verify": ("--rebuild",),
+        "hits": ("--set", "easl.hit_size=2", "--set", "easl.hits=2"),
+        "score": (str(folder / "predictions.csv"), "--task", TASK),
+    }
+    said: dict[str, object] = {}
+    for command, arguments in calls.items():
+        status = main([command, *([str(folder)]), *arguments, "--json"])
+        captured = capsys.readouterr()
+        text = captured.out.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], "CAMPAIGN")
+        text = text.replace(json.dumps(str(folder))[1:-1], "CAMPAIGN")
+        assert status == 0, (command, captured.err, captured.out)
+        said[command] = _without_times(json.loads(text))
+    return said
+
+
+TIMES = {"created_at", "finished", "finished_at", "run", "seconds", "made_by_run", "since", "at"}
+DIGESTS = {"manifest_sha256", "parent", "files", "sha256", "bytes"}
+
+
+def _without_times(value: object) -> object:
+    if isinstance(value, dict):
+        left_out = TIMES | DIGESTS
+        return {k: _without_times(v) for k, v in value.items() if k not in left_out}
+    if isinstance(value, list):
+        return [_without_times(v) for v in value]
+    return value
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_full_campaign(tmp_path_factory.mktemp("plain") / "campaign")
+    write_predictions(folder)
+    return folder
+
+
+def write_predictions(folder: Path) -> None:
+    with (folder / "predictions.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(
+            [("task", "item", "label"), *((TASK, ITEM.format(n), LABELS[0]) for n in range(8))]
+        )
+
+
+@pytest.fixture(scope="module")
+def expected(plain: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What builds and commands give in a folder with a plain name."""
+    folder = tmp_path_factory.mktemp("expected") / "campaign"
+    shutil.copytree(plain, folder)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ANNOT_KEY", KEY)
+        return {"folder": folder, "hashes": two_nights(folder)}
+
+
+def two_nights(folder: Path) -> list[dict[str, str]]:
+    first = build_file(folder).hashes()
+    write_second_night(folder)
+    return [first, build_file(folder).hashes()]
+
+
+@pytest.mark.parametrize("name", [*SHORT, *SOAK])
+def test_a_folder_of_any_name_gives_the_same_tables_and_findings(
+    plain, expected, name, tmp_path, capsys, monkeypatch
+):
+    if "said" not in expected:
+        expected["said"] = read_commands(expected["folder"], capsys)
+    folder = tmp_path / name / "campaign"
+    shutil.copytree(plain, folder)
+    temporary = tmp_path / "tmp" / name
+    temporary.mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the folder
+    assert two_nights(folder) == expected["hashes"]
+    said = read_commands(folder, capsys)
+    for command, answer in expected["said"].items():
+        assert said[command] == answer, command
+
+
+def test_a_folder_named_after_any_column_gives_the_same_tables(plain, expected, tmp_path):
+    """All columns at once: DuckDB would take each folder for a partition."""
+    folder = tmp_path.joinpath(*(f"{column}=x" for column in COLUMNS))
+    if len(str(folder)) > 3_000:  # PATH_MAX: short names, some at a time
+        raise AssertionError("the path is longer than Linux takes: split the columns")
+    shutil.copytree(plain, folder / "c")
+    assert two_nights(folder / "c") == expected["hashes"]
