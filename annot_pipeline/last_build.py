@@ -7,7 +7,7 @@ from annot_pipeline.pipeline import STAGES, Build, StageRun, failed, stages_for
 from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.store import StageResult
-from annot_pipeline.storage.tables import StoredTable, read_table
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 
 def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTable]:
@@ -86,7 +86,7 @@ def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
     before = {
         (row["source_order"] + n_sources * (row["kind"] == "items"), row["source_file"]):
             row["source_sha256"]
-        for row in read_table(exports).to_pylist()
+        for row in read_unharmed(exports).to_pylist()
     }  # fmt: skip
     now = {(n, name): sha256 for n, name, sha256 in present_exports(build.campaign)}
     news = {

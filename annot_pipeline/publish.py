@@ -52,6 +52,7 @@ from annot_pipeline.storage.tables import (
     damaged,
     placed,
     read_table,
+    read_unharmed,
     write_table,
 )
 from annot_pipeline.version import __version__, numeric_packages
@@ -239,10 +240,10 @@ def _sources(made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]) -> l
     }
     ignored = {
         (row["source_order"], row["file_order"]): json.loads(row["ignored"])
-        for row in read_table(made["record_files"]).to_pylist()
+        for row in read_unharmed(made["record_files"]).to_pylist()
     }
     rows = []
-    for export in read_table(made["exports"]).to_pylist():
+    for export in read_unharmed(made["exports"]).to_pylist():
         row = {
             "kind": export["kind"],
             "source": export["source_order"],
@@ -270,7 +271,7 @@ def _manifest(
     parent: Release | None,
 ) -> dict[str, Any]:
     campaign = build.campaign.settings
-    fits = read_table(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
+    fits = read_unharmed(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
     return {
         "campaign": campaign.campaign,
         "version": version_,

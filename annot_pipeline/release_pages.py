@@ -31,7 +31,12 @@ from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import StoredTable, read_groups, read_table
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    read_groups,
+    read_table,
+    unharmed,
+)
 
 
 def write_pages(
@@ -84,8 +89,9 @@ def drawn_tables(
     made: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
 ) -> dict[str, pa.Table]:
     """What the report draws of the store's tables."""
-    found = {name: read_table(made[name], columns) for name, columns in INTERNAL.items()}
-    inputs = {name: made[name] for name in ("comparisons", "control_pairs", "segment_ranks")}
+    found = {name: read_table(unharmed(made[name]), columns) for name, columns in INTERNAL.items()}
+    queried = ("comparisons", "control_pairs", "segment_ranks")
+    inputs = {name: unharmed(made[name]) for name in queried}
     asked = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
     return found | told_by_queries(asked, inputs, queries)
 

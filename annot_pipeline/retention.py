@@ -20,7 +20,7 @@ from annot_pipeline.storage.pins import pin, read_pins, unpin
 from annot_pipeline.storage.pointer import SHA256
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.store import Store, cannot_write
-from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.tables import read_unharmed
 
 WAITING = "a build publishes; waiting"
 
@@ -167,7 +167,7 @@ def _of_last_build(store: Store) -> set[str]:
         tables = store.recorded("latest", "archive_exports").tables
     except StoreError:
         return set()
-    return set(read_table(tables["exports"], ["source_sha256"])["source_sha256"].to_pylist())
+    return set(read_unharmed(tables["exports"], ["source_sha256"])["source_sha256"].to_pylist())
 
 
 def _is_kept(path: Path) -> bool:

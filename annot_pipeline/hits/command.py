@@ -23,7 +23,7 @@ from annot_pipeline.stages.present_exports import listed_items, present_exports
 from annot_pipeline.steps.planning.hit_plan import Question
 from annot_pipeline.steps.planning.plan_hits import NEEDED, VOTES, plan_hits, questions_of
 from annot_pipeline.steps.resolve_tasks import TASKS
-from annot_pipeline.storage.tables import StoredTasks, read_table
+from annot_pipeline.storage.tables import StoredTasks, read_unharmed, unharmed
 
 FOLDER = "hits"
 """Where `annot hits` writes beside campaign.yaml, a folder a batch."""
@@ -140,10 +140,12 @@ def _tables(
         return TASKS.empty_table(), items, None, {}
     needed = ("tasks", "item_rows", *NEEDED[campaign.settings.next_hits.design])
     files = last_build(build, *needed, command="annot hits")
-    tasks, items = read_table(files["tasks"]), read_table(files["item_rows"])
-    votes = read_table(files[VOTES]) if VOTES in needed else None
+    tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
+    votes = read_unharmed(files[VOTES]) if VOTES in needed else None
     known: dict[str, StoredTasks] = {
-        name: StoredTasks(files[name]) for name in ("scores", "comparisons") if name in needed
+        name: StoredTasks(unharmed(files[name]))
+        for name in ("scores", "comparisons")
+        if name in needed
     }
     return tasks, items, votes, known
 

@@ -25,7 +25,7 @@ from annot_pipeline.review.found_rows import by_row, found_rows, matching
 from annot_pipeline.review.sheet import FIGURES, SHEET, write_sheet
 from annot_pipeline.review.upload import Judges, Upload
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, replacing, write_json
-from annot_pipeline.storage.tables import StoredTable, read_table
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 FOLDER = "review"
 """Where `annot review` writes beside campaign.yaml unless it is told otherwise."""
@@ -105,5 +105,5 @@ def review(
 def _judges(tables: Mapping[str, StoredTable]) -> Judges:
     names = ["task", "judge", "verdict", "verdict_reason", "test", "contrast", "p_adjusted"]
     names += ["known_answer_accuracy", *FIGURES]
-    rows = read_table(tables["judges"], names).to_pylist()
+    rows = read_unharmed(tables["judges"], names).to_pylist()
     return {(row["task"], row["judge"]): row for row in rows}

@@ -92,7 +92,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks", "names"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="10",  # large tasks are cut at items
+        code_version="11",  # parsed exports are read if their digest is right
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),

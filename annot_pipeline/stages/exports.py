@@ -49,6 +49,7 @@ RECORD_FILES = pa.schema(
     [
         *(EXPORTS.field(name) for name in EXPORTS.names[1:]),
         ("filename", TEXT),
+        ("records_sha256", TEXT),
         ("rows", INT),
         ("records", INT),
         ("ignored", TEXT),
@@ -115,7 +116,7 @@ def read_exports(context: StageContext) -> Made:
         counts = came_of_it.counts
         files.append(
             {name: export[name] for name in EXPORTS.names if name != "kind"}
-            | {"filename": parsing.target.name, **counts}
+            | {"filename": parsing.target.name, "records_sha256": came_of_it.sha256, **counts}
             | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
         )
     for place, met in seen.items():

@@ -42,6 +42,7 @@ from annot_pipeline.storage.tables import (
     TableFile,
     read_groups,
     read_table,
+    unharmed,
     write_table,
 )
 
@@ -57,9 +58,7 @@ def settle_judgments(context: StageContext) -> Made:
     settings, queries = context.campaign.settings, context.queries
     record_files = context.read("record_files")
     inputs: dict[str, Any] = {
-        "records": sorted(
-            {context.store.records / name for name in record_files["filename"].to_pylist()}
-        ),
+        "records": _parsed_exports(context, record_files).paths,
         "any_record": ANY_RECORD.empty_table(),
     }
     names = queries.table("ingest/names", inputs)
@@ -119,6 +118,23 @@ def settle_judgments(context: StageContext) -> Made:
         ],
     }
     return Made({**tables, "tasks": tasks}, facts)
+
+
+def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTable:
+    """Return the files of the parsed exports, each once, in the order of their names.
+
+    Raises
+    ------
+    StoreError
+        The bytes of one are not those that were written.
+    """
+    columns = (record_files[name].to_pylist() for name in ("filename", "records_sha256", "records"))
+    files = {name: (sha256, rows) for name, sha256, rows in zip(*columns, strict=True)}
+    return unharmed(
+        StoredTable(
+            tuple(TableFile(context.store.records / name, *files[name]) for name in sorted(files))
+        )
+    )
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,15 @@ from annot_pipeline.steps.account_records import RowCounts, row_hashes
 from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
-from annot_pipeline.storage.files import read_json, replacing, write_json
-from annot_pipeline.storage.tables import read_groups, write_table
+from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
+from annot_pipeline.storage.store import digest_of
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    read_groups,
+    unharmed,
+    write_table,
+)
 
 CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
 """Of reading: the readers', then that of making records."""
@@ -46,7 +53,7 @@ COUNTS = ("rows", "records", "ignored", "rows_with_records", "row_hashes")
 
 @dataclass(frozen=True)
 class Parsed:
-    """What came of an export.
+    """Records of an export, counted.
 
     Parameters
     ----------
@@ -55,10 +62,13 @@ class Parsed:
         and ``row_hashes``, those of the rows' numbers added up over records.
     columns
         Those met, where the format has no header; else None.
+    sha256
+        Digest of the file that holds the records.
     """
 
     counts: dict[str, Any]
     columns: list[str] | None
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -108,14 +118,17 @@ class Parsing:
         return self.target.with_suffix(".json")
 
     def known(self) -> Parsed | None:
-        """What came of it earlier; None: not parsed, damaged, or of other code."""
+        """Return what an earlier build parsed; None: not parsed, damaged, or of other code."""
         try:
             document = read_json(self.note)
-            counts, columns = document["counted"], document["columns"]
-            whole = set(COUNTS) == set(counts)
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        return Parsed(counts, columns) if whole and self.target.exists() else None
+            if document.pop("sha256") != digest_of(document):
+                return None
+            parsed = Parsed(document["counted"], document["columns"], document["records_sha256"])
+            if set(COUNTS) == set(parsed.counts) and file_sha256(self.target) == parsed.sha256:
+                return parsed
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            pass
+        return None
 
     def parse(self, campaign: str) -> Parsed:
         """Write the records, then the note.
@@ -147,7 +160,8 @@ class Parsing:
             "rows_with_records": of_rows.n,
             "row_hashes": of_rows.hashes,
         }
-        return Parsed(counts, None if export.has_header else export.columns)
+        columns = None if export.has_header else export.columns
+        return Parsed(counts, columns, written.sha256)
 
     def join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
         """Write the records of all pieces, the same as of `parse`, then the note."""
@@ -161,7 +175,10 @@ class Parsing:
             nonlocal hashes
             before = 0
             for path, parsed in pieces:
-                for records in read_groups(path, plain=True) if parsed.counts["records"] else ():
+                piece = TableFile(path, parsed.sha256, parsed.counts["records"])
+                for records in read_groups(unharmed(StoredTable((piece,))), plain=True):
+                    if not records.num_rows:
+                        continue
                     rows = pc.add(records["row"], before)
                     hashes += row_hashes(rows)
                     place = records.schema.get_field_index("row")
@@ -169,7 +186,7 @@ class Parsing:
                 before += parsed.counts["rows"]
 
         with replacing(self.target) as temporary:
-            write_table(temporary, _numbered(tables()))
+            written = write_table(temporary, _numbered(tables()))
         counts: dict[str, Any] = {
             name: sum(parsed.counts[name] for _, parsed in pieces)
             for name in ("rows", "records", "rows_with_records")
@@ -177,10 +194,16 @@ class Parsing:
         ignored: Counter[str] = Counter()
         for _, parsed in pieces:
             ignored.update(parsed.counts["ignored"])
-        return self._noted(Parsed({**counts, "ignored": dict(ignored), "row_hashes": hashes}, met))
+        counts |= {"ignored": dict(ignored), "row_hashes": hashes}
+        return self._noted(Parsed(counts, met, written.sha256))
 
     def _noted(self, parsed: Parsed) -> Parsed:
-        write_json(self.note, {"counted": parsed.counts, "columns": parsed.columns})
+        document = {
+            "counted": parsed.counts,
+            "columns": parsed.columns,
+            "records_sha256": parsed.sha256,
+        }
+        write_json(self.note, document | {"sha256": digest_of(document)})
         return parsed
 
 

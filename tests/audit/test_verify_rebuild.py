@@ -86,8 +86,12 @@ def test_a_table_that_was_forged_with_all_its_checksums(campaign):
     [finding] = document["findings"]
     assert "first in row 4 (task 'small', item 'i3'), column label: " in finding["what"]
     assert "released 'forged', rebuilt " in finding["what"]
-    assert "the same code made it from the same bytes" in finding["do"]
+    assert "the store was damaged when it was built, or files and checksums" in finding["do"]
     assert found(campaign, "v0001")["ok"]
+    path = campaign / "gold" / "v0002" / "labels.parquet"
+    write_table(path, pq.read_table(path).slice(1))
+    actions = [finding["do"] for finding in found(campaign, "v0002")["findings"]]
+    assert any("v0002 was changed; restore it" in action for action in actions)
 
 
 def test_a_changed_method_is_named_as_other_code(campaign, monkeypatch):

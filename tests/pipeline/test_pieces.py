@@ -15,6 +15,7 @@ from annot_pipeline.errors import AnnotError
 from annot_pipeline.exports import PIECES, Opening, json_lines, parquet
 from annot_pipeline.pipeline import Build, stages_for
 from annot_pipeline.stages import opened_exports, parsed_exports
+from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import engine
 
@@ -81,7 +82,10 @@ def _records(folder):
     records = read_table(path)
     assert records["record"].to_pylist() == [*range(len(records))]
     rows = records.drop_columns("record").sort_by("row")  # what holds no object comes last
-    return record_file, json.loads(path.with_suffix(".json").read_text()), rows.to_pylist()
+    note = json.loads(path.with_suffix(".json").read_text())
+    assert note.pop("records_sha256") == record_file.pop("records_sha256") == file_sha256(path)
+    del note["sha256"]  # the digest of the note itself
+    return record_file, note, rows.to_pylist()
 
 
 @pytest.mark.parametrize("end", [b"", b"\n", b"\n\n \n"])

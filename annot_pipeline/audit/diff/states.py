@@ -40,7 +40,7 @@ from annot_pipeline.pipeline import MAKER, Build, Progress
 from annot_pipeline.steps.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
-from annot_pipeline.storage.tables import StoredTable, read_table
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 OF_JUDGMENTS = ("settled", "tasks", "item_rows", "judge_tests")
 """What tells how judgments, item tables and verdicts differ."""
@@ -78,13 +78,13 @@ class Recomputed:
 
     def table(self, name: str) -> pa.Table:
         """A table."""
-        return read_table(self.make([name])[name])
+        return read_unharmed(self.make([name])[name])
 
     def settled(self) -> Settled:
         """Its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         facts = self.build.recorded(MAKER["settled"]).result.facts
-        return Settled(files["settled"], read_table(files["tasks"]).cast(TASKS), facts)
+        return Settled(files["settled"], read_unharmed(files["tasks"]).cast(TASKS), facts)
 
 
 State = Published | Recomputed

@@ -17,6 +17,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import AnnotError, first_of, shorten
 from annot_pipeline.pipeline import MAKER, stages_for
+from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.manifest import files_of
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.releases import Release
@@ -71,7 +72,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
                 found = _compare(_released(release, table), rebuilt.paths, table)
                 result["differences"].append({"table": name, **asdict(found)})
                 place = f"{release.place}/{table['file']}"
-                checked.find(place, _words(name, found), _cause(release, name, other))
+                checked.find(place, _words(name, found), _cause(release, table, other))
     except AnnotError as error:
         told = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
@@ -129,11 +130,18 @@ def _short(text: str, limit: int = 200) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
-def _cause(release: Release, name: str, other: list[str]) -> str:
-    upstream = tuple(f"stage {stage.name} " for stage in stages_for([name]))
+def _cause(release: Release, table: dict[str, Any], other: list[str]) -> str:
+    upstream = tuple(f"stage {stage.name} " for stage in stages_for([table["name"]]))
     near = [what for what in other if not what.startswith("stage ") or what.startswith(upstream)]
     if near:
         return f"made by other code: {first_of(near)}; rebuild with the code and packages of then"
+    files = zip(_released(release, table), files_of(table), strict=True)
+    if all(path.is_file() and file_sha256(path) == file["sha256"] for path, file in files):
+        return (
+            f"the files match the manifest of {release.version}: the store was damaged when it was "
+            "built, or files and checksums were changed together; annot build publishes what the "
+            "exports give, and annot diff names the cells that differ"
+        )
     return f"the same code made it from the same bytes: {release.version} was changed; restore it"
 
 
