@@ -63,10 +63,21 @@ COMPARED_ROWS = 4_000_000
 
 @dataclass(frozen=True)
 class Publication:
-    """What came of a build: the newest release, and whether this build published it."""
+    """The newest release after a build.
+
+    Parameters
+    ----------
+    release
+        The release.
+    published
+        Whether this build published it; else nothing was new.
+    checks
+        How the gates of this build went, as a manifest holds them.
+    """
 
     release: Release
     published: bool
+    checks: tuple[dict[str, Any], ...] = ()
 
 
 def publish(build: Build) -> Publication:
@@ -123,6 +134,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     parent = releases.latest()
     version_ = releases.next_version()
     settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
+    checks = tuple(gate.document() for run in runs.values() for gate in run.gates)
 
     def fill(folder: Path) -> dict[str, Any]:
         from annot_pipeline.release_pages import write_pages
@@ -141,7 +153,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
-        return Publication(parent, published=False)
+        return Publication(parent, published=False, checks=checks)
     refuse_overtaken(parent, runs["archive_exports"].result)
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
@@ -151,7 +163,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
-    return Publication(release, published=True)
+    return Publication(release, published=True, checks=checks)
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.pipeline import MAKER
-from assets_defs.keys import release_key, table_key
+from assets_defs.keys import gold_key, release_key, work_key
 
 if TYPE_CHECKING:  # what define_asset_job returns; dagster does not export its name
     from dagster._core.definitions.unresolved_asset_job_definition import (
@@ -28,7 +29,9 @@ def nightly_job(campaign: LoadedCampaign) -> NightlyJob:
     return dg.define_asset_job(
         f"{name}_nightly",
         selection=dg.AssetSelection.assets(
-            release_key(campaign), *(table_key(campaign, table) for table in MAKER)
+            release_key(campaign),
+            *(gold_key(campaign, table) for table in GOLD),
+            *(work_key(campaign, table) for table in MAKER),
         ),
         description=f"Builds the campaign {name} and publishes a release.",
         executor_def=dg.in_process_executor,  # stages are short; a process each would cost more

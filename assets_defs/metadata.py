@@ -5,13 +5,16 @@ What does not belong here: pictures (figures), which take longer than a small bu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
 
+from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import Build, StageRun
 from annot_pipeline.report.markdown import escape
+from annot_pipeline.storage.releases import Release
 
 INTERNAL = {
     "exports": "The exports of this build, one row a file.",
@@ -52,6 +55,29 @@ def table_description(table: str) -> str:
     return INTERNAL.get(table, "Working state of the pipeline.")
 
 
+def gold_metadata(release: Release, table: Mapping[str, Any], *, published: bool) -> dict[str, Any]:
+    """Return metadata of a published table: the release, where it lies, its rows and columns.
+
+    Parameters
+    ----------
+    release
+        That holds it.
+    table
+        Its entry in the manifest.
+    published
+        Whether this build published the release; else nothing was new.
+    """
+    where = f"{release.place}/{table['file']}"
+    return {
+        "release": release.version,
+        "published": published,
+        **({"uri": where} if is_url(where) else {"path": dg.MetadataValue.path(where)}),
+        "dagster/row_count": table["rows"],
+        "dagster/column_schema": _column_schema(table["name"]),
+        "bytes": table["bytes"],
+    }
+
+
 def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
     """Metadata of one table of a stage; with figures, if Dagster keeps it to show it."""
     made, facts = run.result.tables[table], run.result.facts
@@ -64,8 +90,6 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
     }
     if run.result.reused:
         metadata["skipped"] = f"inputs, settings and code are as run {run.result.run} had them"
-    if table in GOLD:
-        metadata["dagster/column_schema"] = _column_schema(table)
     if table == "controlled":
         metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
     elif table == "settled":
@@ -76,7 +100,7 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
         )
     elif table == "label_fits" and made.rows:
         metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
-    if kept:
+    if kept and table not in GOLD:  # figures of those are on the published table
         from assets_defs.figures import figures_of
 
         metadata |= figures_of(build, run, table)

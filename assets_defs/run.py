@@ -53,7 +53,7 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
     if release is None:
         raise StoreError(f"{campaign.gold_url or campaign.gold}: the release is gone")
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")
-    published = bool(events[0].metadata["published"].value)
+    published = any(event.metadata["published"].value for event in events)
     return Publication(release, published), build
 
 

@@ -6,13 +6,11 @@ from typing import Any, TypeVar
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.gates import gates_of
 from annot_pipeline.pipeline import Build, Progress, Stage, StageRun
-from assets_defs.checks import check_result, check_spec
-from assets_defs.freshness import freshness
-from assets_defs.keys import table_key
+from assets_defs.checks import OF_RELEASE, check_result, check_spec
+from assets_defs.keys import work_key
 from assets_defs.metadata import stage_metadata, table_description
 
 T = TypeVar("T")
@@ -24,20 +22,18 @@ READ_ELSEWHERE = ("archive_exports", "read_records", "compare_releases")
 def stage_assets(
     campaign: LoadedCampaign, stage: Stage, progress: Progress | None
 ) -> dg.AssetsDefinition:
-    """The assets of one stage."""
+    """Return the assets of one stage: tables of the store, in a group of their own."""
     settings = campaign.settings
-    policy = freshness(campaign)
-    gates = gates_of(stage.name, stage.outputs)
+    gates = [g for g in gates_of(stage.name, stage.outputs) if g.stage not in OF_RELEASE]
     specs = [
         dg.AssetSpec(
-            table_key(campaign, table),
-            deps=[table_key(campaign, name) for name in stage.inputs],
+            work_key(campaign, table),
+            deps=[work_key(campaign, name) for name in stage.inputs],
             description=f"{table_description(table)}\n\n{stage.description}",
-            group_name=settings.campaign,
+            group_name=f"{settings.campaign}_work",
             kinds=set(stage.kinds),
             owners=list(settings.owners),
             code_version=stage.code_version,
-            freshness_policy=policy if table in GOLD else None,
         )
         for table in stage.outputs
     ]
@@ -61,10 +57,14 @@ def _materialized(
     campaign: LoadedCampaign, build: Build, run: StageRun, table: str, *, kept: bool
 ) -> dg.MaterializeResult[Any]:
     return dg.MaterializeResult(
-        asset_key=table_key(campaign, table),
+        asset_key=work_key(campaign, table),
         metadata=stage_metadata(build, run, table, kept=kept),
         data_version=dg.DataVersion(run.result.tables[table].sha256),
-        check_results=[check_result(campaign, gate) for gate in run.gates if gate.table == table],
+        check_results=[
+            check_result(campaign, gate)
+            for gate in run.gates
+            if gate.table == table and gate.stage not in OF_RELEASE
+        ],
     )
 
 

@@ -9,11 +9,12 @@ tables, Dagster.
 from __future__ import annotations
 
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import Gate, GateResult
+from annot_pipeline.gates.gate import RELEASE, Gate, GateResult
 from annot_pipeline.gates.run import can_measure, check_gate_names, gates_of, is_checked, run_gates
 
 __all__ = [
     "GATES",
+    "RELEASE",
     "Gate",
     "GateResult",
     "can_measure",

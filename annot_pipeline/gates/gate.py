@@ -10,6 +10,8 @@ from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import share_text
 
 LINE = 100
+RELEASE = "release"
+"""In the place of a stage: the gate looks at what is about to be published."""
 Facts = Mapping[str, Any]
 Level = Literal["pass", "warn", "error"]
 

@@ -280,7 +280,7 @@ def test_a_hook_is_named_as_text(tmp_path):
 def test_what_was_skipped_says_why(tmp_path):
     campaign = write_campaign(tmp_path / "small")
     definitions = build_definitions(campaign)
-    key = dg.AssetKey(["small", "gold", "labels"])
+    key = dg.AssetKey(["small", "work", "labels"])
     with dg.DagsterInstance.ephemeral() as instance:
         first = run(definitions, instance)
         write_export(campaign)
