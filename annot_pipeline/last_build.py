@@ -38,7 +38,7 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTabl
     tables = {name: table for r in results.values() for name, table in r.tables.items()}
     _check_exports(build, tables["exports"], command)
     privacy = build.campaign.settings.privacy
-    if present_key(privacy, build.store.root) is None:
+    if present_key(build.campaign.settings, build.store.root) is None:
         missing = no_key(privacy)
         title = "the key of the judges' names is missing"
         raise _stale(title, missing.what, build, command, do=missing.do)
@@ -60,7 +60,7 @@ def failing_gates(build: Build) -> list[Problem]:
     Of stages that would be made again nothing is said. Writes nothing; without a key, none.
     """
     settings = build.campaign.settings
-    if present_key(settings.privacy, build.store.root) is None:
+    if present_key(settings, build.store.root) is None:
         return []
     runs: list[StageRun] = []
     tables: dict[str, StoredTable] = {}

@@ -24,7 +24,13 @@ from annot_pipeline.signature import digest, settings_document
 from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stages_for
-from annot_pipeline.storage.keys import derive, judge_key
+from annot_pipeline.storage.keys import (
+    derive,
+    judge_key,
+    key_derivation,
+    published_digest,
+    record_derivation,
+)
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
@@ -88,7 +94,15 @@ class Build:
     @cached_property
     def key(self) -> bytes:
         """The key of the judges' pseudonyms."""
-        return judge_key(self.campaign.settings.privacy, self.campaign.store)
+        return judge_key(self.campaign.settings, self.campaign.store)
+
+    def published(self, sha256: str) -> str:
+        """Return the digest of bytes that hold raw names, as it may be published."""
+        return published_digest(self.campaign.settings, self.key, sha256)
+
+    def published_version(self, table: str, sha256: str) -> str:
+        """Return the data version of a table as it may be published; gold names no judge."""
+        return sha256 if table in GOLD else self.published(sha256)
 
     def run_stage(self, stage: Stage) -> StageRun:
         """Make a stage's tables, or find that they are made already.
@@ -101,6 +115,7 @@ class Build:
         with self.noting():
             try:
                 self.store.prepare()
+                record_derivation(self.store.root, key_derivation(self.store.root))
                 with self.store.in_use():
                     run = self._run_stage(stage)
             except OSError as error:

@@ -39,11 +39,12 @@ from annot_pipeline.stages.parts import cut
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import TEMPORARY, file_sha256
-from annot_pipeline.storage.keys import derive, refuse_other_key, same_names
+from annot_pipeline.storage.keys import derive, key_derivation, refuse_other_key, same_names
 from annot_pipeline.storage.manifest import stored_table, written_in
-from annot_pipeline.storage.manifest_changes import export_changes
+from annot_pipeline.storage.manifest_changes import export_changes, source_digest
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -130,10 +131,14 @@ def _recorded(build: Build) -> dict[str, StageRun]:
 
 def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> Publication:
     made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
-    exports = _sources(made, runs)
+    exports = _sources(build, made, runs)
     parent = releases.latest()
     version_ = releases.next_version()
     settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
+    digests = {
+        build.published(export["source_sha256"]): export["source_sha256"]
+        for export in read_unharmed(made["exports"]).to_pylist()
+    }
     checks = tuple(gate.document() for run in runs.values() for gate in run.gates)
 
     def fill(folder: Path) -> dict[str, Any]:
@@ -148,15 +153,17 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         return document
 
     if parent:
-        refuse_other_key(build.campaign.settings.privacy, build.campaign.store, parent.manifest)
+        refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
     if parent and not _is_new(build, parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
         return Publication(parent, published=False, checks=checks)
-    refuse_overtaken(parent, runs["archive_exports"].result)
+    look = runs["archive_exports"].result
+    refuse_overtaken(parent, look, build.published(look.key))
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
+        SourceDigests(build.store, build.campaign.settings).record(digests)
         note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
     except OSError as error:
         raise cannot_write(build.store.root, error, "store") from error
@@ -180,8 +187,11 @@ def _is_new(
     settings: str,
     exports: Sequence[Mapping[str, Any]],
 ) -> bool:
-    sources = {s["sha256"] for s in exports} != {s["sha256"] for s in parent.manifest["sources"]}
-    if sources or settings != parent.manifest["settings_hash"]:
+    before = {source_digest(source) for source in parent.manifest["sources"]}
+    if (
+        before != {source_digest(source) for source in exports}
+        or settings != parent.manifest["settings_hash"]
+    ):
         return True
     files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
     outputs = {n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()}
@@ -244,8 +254,10 @@ def _copy(target: Path, file: TableFile) -> None:
         raise damaged(file)
 
 
-def _sources(made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]) -> list[dict[str, Any]]:
-    """Exports of this build, with what became of their records."""
+def _sources(
+    build: Build, made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
+) -> list[dict[str, Any]]:
+    """Return the exports of this build, with the fates of their records."""
     facts = {
         (row["source_order"], row["file_order"]): row
         for row in runs["control_judges"].result.facts["files"]
@@ -260,7 +272,7 @@ def _sources(made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]) -> l
             "kind": export["kind"],
             "source": export["source_order"],
             "name": export["source_file"],
-            "sha256": export["source_sha256"],
+            "source_digest": build.published(export["source_sha256"]),
             "bytes": export["bytes"],
         }
         if export["kind"] == "judgments":
@@ -295,7 +307,7 @@ def _manifest(
         ),
         "code": {"annot-pipeline": __version__, "sql": sql_digest()},
         "packages": numeric_packages() | {"python": platform.python_version()},
-        "settings": published_settings(campaign, build.key),
+        "settings": published_settings(campaign, build.key, key_derivation(build.store.root)),
         "settings_hash": settings,
         "signature": signature(campaign),
         "sources": list(exports),
@@ -328,9 +340,13 @@ def _manifest(
                 "stage": run.result.stage,
                 "run": run.result.run,
                 "code_version": run.result.basis.code_version,
-                "key": run.result.key,
-                "inputs": dict(run.result.basis.inputs),
-                "outputs": {n: t.sha256 for n, t in run.result.tables.items()},
+                "key": build.published(run.result.key),
+                "inputs": {
+                    n: build.published_version(n, v) for n, v in run.result.basis.inputs.items()
+                },
+                "outputs": {
+                    n: build.published_version(n, t.sha256) for n, t in run.result.tables.items()
+                },
             }
             for run in runs.values()
         ],

@@ -25,16 +25,18 @@ def names_in_path(path: str, judge: str) -> bool:
     return bool(re.search(rf"(?<![^\W_]){re.escape(judge)}(?![^\W_])", path))
 
 
-def published_settings(settings: Campaign, key: bytes) -> dict[str, Any]:
-    """`told_document` and privacy as the manifest has them.
+def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[str, Any]:
+    """Return `told_document` and privacy as the manifest has them.
 
     Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
     expression unless it is a column, the ``each`` that it uses, and whatever repeats them.
+    ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
     """
     document = told_document(settings) | {"privacy": settings.privacy.model_dump()}
     if settings.privacy.pseudonymize:
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)
+        document["privacy"]["key_derivation"] = derivation
         document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
     return document
 

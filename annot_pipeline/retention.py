@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.pipeline import Progress
 from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pins import pin, read_pins, unpin
 from annot_pipeline.storage.pointer import SHA256
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store, cannot_write
 from annot_pipeline.storage.tables import read_unharmed
 
@@ -125,9 +127,10 @@ def _plan(
     stay = [v for v in versions if v in newest or v in pins]
     go = [v for v in versions if v not in stay]
     progress("looking at what the releases that stay, and the exports, need")
-    needed = {sha256 for version in stay for sha256 in _sources(releases, version)}
+    digests = SourceDigests(Store(campaign.store), campaign.settings)
+    needed = {sha256 for version in stay for sha256 in _sources(releases, version, digests)}
     needed |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
-    needed |= _of_others(campaign) | _of_last_build(Store(campaign.store))
+    needed |= _of_others(campaign, digests) | _of_last_build(Store(campaign.store))
     archive = Store(campaign.store).archive
     there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
     unneeded = [path for path in there if path.name not in needed]
@@ -149,16 +152,30 @@ def _plan(
     return document, unneeded
 
 
-def _sources(releases: Releases, version: str) -> set[str]:
-    return {export["sha256"] for export in releases.get(version).manifest["sources"]}
+def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[str]:
+    """Return the SHA-256 of the exports of a release.
+
+    Raises
+    ------
+    StoreError
+        Nobody knows which archived bytes a published digest stands for.
+    """
+    sources = releases.get(version).manifest["sources"]
+    known = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
+    unknown = [name for name, sha256 in known.items() if sha256 is None]
+    if unknown:
+        what = f"nothing tells which archived bytes {first_of(unknown)} of {version} are"
+        do = "restore store/digests, or set the key of then; no archived file was deleted"
+        raise StoreError("the archive cannot be pruned", [Problem("", what, do=do)])
+    return {sha256 for sha256 in known.values() if sha256}
 
 
-def _of_others(campaign: LoadedCampaign) -> set[str]:
+def _of_others(campaign: LoadedCampaign, digests: SourceDigests) -> set[str]:
     """Exports of releases elsewhere that this store feeds: they all stay."""
     own = campaign.gold_url or str(campaign.gold.resolve())
     places = [place for place in fed_gold(campaign.store) if place != own]
     others = [Releases.at(place, campaign.store) for place in places]
-    return {s for other in others for v in other.versions() for s in _sources(other, v)}
+    return {s for other in others for v in other.versions() for s in _sources(other, v, digests)}
 
 
 def _of_last_build(store: Store) -> set[str]:

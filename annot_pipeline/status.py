@@ -13,9 +13,17 @@ from annot_pipeline.published_settings import published_settings
 from annot_pipeline.signature import settings_hash
 from annot_pipeline.stages.present_exports import present_exports
 from annot_pipeline.stages.unread_exports import unread_exports
-from annot_pipeline.storage.keys import derive, no_key, present_key, refuse_other_key
-from annot_pipeline.storage.manifest_changes import setting_changes
+from annot_pipeline.storage.keys import (
+    derivation_of,
+    derive,
+    no_key,
+    present_key,
+    refuse_other_key,
+)
+from annot_pipeline.storage.manifest_changes import setting_changes, source_digest
 from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
 
 DECIDED = ("decided", "overridden")
 
@@ -31,7 +39,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     releases.refuse_another()
     release = releases.latest()
     lying = [] if release else releases.gold.versions()
-    before = {(s["name"], s["sha256"]) for s in release.manifest["sources"]} if release else set()
+    before = _released_exports(campaign, release) if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
     names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
     arrived = {
@@ -67,6 +75,13 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     }
 
 
+def _released_exports(campaign: LoadedCampaign, release: Release) -> set[tuple[str, str]]:
+    """Return names of the exports of a release with their SHA-256, as far as the store tells it."""
+    digests = SourceDigests(Store(campaign.store), campaign.settings)
+    sources = [(s["name"], source_digest(s)) for s in release.manifest["sources"]]
+    return {(name, digests.sha256(digest) or digest) for name, digest in sources}
+
+
 def _decisions(release: Release) -> dict[str, int]:
     """Labels that experts decided, and those of which the model says otherwise."""
     tasks = (release.manifest["facts"].get("adjudications") or {}).values()
@@ -78,10 +93,10 @@ def _other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | N
     privacy = campaign.settings.privacy
     if release is None:
         return None
-    if present_key(privacy, campaign.store) is None:
-        return no_key(privacy)
     try:
-        refuse_other_key(privacy, campaign.store, release.manifest)
+        if present_key(campaign.settings, campaign.store, derivation_of(release.manifest)) is None:
+            return no_key(privacy)
+        refuse_other_key(campaign.settings, campaign.store, release.manifest)
     except StoreError as error:
         return error.problems[0]
     return None
@@ -89,12 +104,15 @@ def _other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | N
 
 def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list[str]:
     """Published settings for which a build would publish, by dotted path, without their values."""
-    key = present_key(campaign.settings.privacy, campaign.store)
-    if release is None or key is None:
+    if release is None:
+        return []
+    derivation = derivation_of(release.manifest)
+    key = present_key(campaign.settings, campaign.store, derivation)
+    if key is None:
         return []
     hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
     if hashed == release.manifest["settings_hash"]:
         return []
-    published = json.loads(json.dumps(published_settings(campaign.settings, key)))
+    published = json.loads(json.dumps(published_settings(campaign.settings, key, derivation)))
     now = {"settings": published, "settings_hash": hashed}
     return [change["path"] for change in setting_changes(release.manifest, now)]

@@ -59,7 +59,9 @@ def _materialized(
     return dg.MaterializeResult(
         asset_key=work_key(campaign, table),
         metadata=stage_metadata(build, run, table, kept=kept),
-        data_version=dg.DataVersion(run.result.tables[table].sha256),
+        data_version=dg.DataVersion(
+            build.published_version(table, run.result.tables[table].sha256)
+        ),
         check_results=[
             check_result(campaign, gate)
             for gate in run.gates

@@ -135,7 +135,7 @@ def ranking_lines(release: Path, simulated: SimulatedScores) -> list[str]:
 def judge_lines(release: Path, simulated: SimulatedScores) -> list[str]:
     """Careless judges who were caught, and careful ones who were dropped."""
     campaign = load_campaign(ROOT / "examples" / "direct_assessment")
-    key = judge_key(campaign.settings.privacy, campaign.store)
+    key = judge_key(campaign.settings, campaign.store)
     rows = pq.read_table(release / "judges.parquet", columns=["judge", "verdict"]).to_pylist()
     failed = {row["judge"] for row in rows if row["verdict"] == "failed"}
     names = [pseudonym(key, name) for name in simulated.judges]

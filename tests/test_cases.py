@@ -90,7 +90,7 @@ def raising(beside: Callable[[Path], Path], path: Path, number: int) -> Callable
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Run:
     """Runs a command; returns what it printed, without what differs from run to run."""
-    monkeypatch.setenv("ANNOT_KEY", "the key of the tests")
+    monkeypatch.setenv("ANNOT_KEY", "the key of the tests, long enough to be one")
     monkeypatch.setenv("DAGSTER_DISABLE_TELEMETRY", "yes")
     monkeypatch.delenv("DAGSTER_HOME", raising=False)
 

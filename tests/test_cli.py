@@ -161,7 +161,7 @@ def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
     monkeypatch.delenv("ANNOT_KEY")
     assert document(capsys, "status", campaign)["not_compared"] is None  # nothing to compare with
     assert not (campaign / "store").exists()
-    monkeypatch.setenv("ANNOT_KEY", "the key of the build")
+    monkeypatch.setenv("ANNOT_KEY", "the key of the build, long enough to be one")
     document(capsys, "build", campaign)
     monkeypatch.delenv("ANNOT_KEY")
     before = {p: p.stat().st_mtime_ns for p in campaign.rglob("*")}
@@ -182,7 +182,7 @@ def test_status_without_the_key_makes_none(capsys, campaign, monkeypatch):
     out = run(capsys, "status", campaign)[1]
     assert out.endswith(f"next: set $ANNOT_KEY, then annot build {campaign}\n")
     (campaign / "votes2.csv").unlink()
-    monkeypatch.setenv("ANNOT_KEY", "the key of the build")
+    monkeypatch.setenv("ANNOT_KEY", "the key of the build, long enough to be one")
     state = document(capsys, "status", campaign)
     assert (state["not_compared"], state["settings_changed"]) == (None, False)
     assert not state["build_due"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 
 import pytest
@@ -69,8 +70,10 @@ def test_new_names_are_a_decision_and_are_told_as_such(
 def test_the_fingerprint_is_published_and_the_decision_is_not(build_campaign):
     built = build_campaign({"a.csv": EXPORT}, "privacy.new_key=true")
     privacy = built.publication.release.manifest["settings"]["privacy"]
-    key = b"a key for tests, long enough to be one"
+    secret = b"a key for tests, long enough to be one"
+    key = hmac.digest(secret, b"annot campaign:small", "sha256")
     assert privacy["key_fingerprint"] == fingerprint(key)
+    assert privacy["key_derivation"] == 2
     assert "new_key" not in json.dumps(built.publication.release.manifest)
 
 

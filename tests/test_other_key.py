@@ -12,7 +12,7 @@ import yaml
 from benchmarks.exports import Shape, write_campaign
 from tests.conftest import build_file
 
-NAMES = {"judge", "judgment_id", "hit", "ranking"}
+NAMES = {"judge", "source_digest", "judgment_id", "hit", "ranking"}
 SHAPE = Shape(labels=3_000, scores=6_000, comparisons=600, tasks=2, judges=30)
 
 

@@ -22,8 +22,18 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.exports import EXPORTS
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
-from annot_pipeline.storage.keys import KEY_FILE, derive, no_key, present_key
+from annot_pipeline.storage.keys import (
+    KEY_FILE,
+    derivation_of,
+    derive,
+    key_derivation,
+    no_key,
+    present_key,
+    record_derivation,
+)
+from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.tables import StoredTable
 from annot_pipeline.storage.temporary import temporary_store
@@ -54,15 +64,24 @@ def recomputation(
     StoreError
         The settings, the key or archived bytes are not there any more, or are not those of then.
     """
-    settings = settings_of(campaign, release)
+    derivation = derivation_of(release.manifest)
+    settings = settings_of(campaign, release, derivation)
+    exports = exports_of(campaign, release)
     with temporary_build(
-        campaign, settings, exports_of(release), reuse=reuse, progress=progress
+        campaign, settings, exports, reuse=reuse, progress=progress, derivation=derivation
     ) as build:
         yield build
 
 
-def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
-    """The settings that a release was made with, as the store keeps them.
+def settings_of(
+    campaign: LoadedCampaign, release: Release, derivation: int | None = None
+) -> Campaign:
+    """Return the settings that a release was made with, as the store keeps them.
+
+    Parameters
+    ----------
+    derivation
+        How the key of the judges' names follows from the secret; None: as in builds of now.
 
     Raises
     ------
@@ -77,7 +96,7 @@ def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
         do = "restore the store from a backup"
         raise StoreError(title, [Problem("", what, do=do)])
     settings = kept_settings(text, f"the settings of {release.version} in the store")
-    key = present_key(settings.privacy, campaign.store)
+    key = present_key(settings, campaign.store, derivation)
     if key is None:
         raise StoreError(title, [no_key(settings.privacy)])
     if settings_hash(settings, derive(key, "fingerprint"), json.loads(text)) != wanted:
@@ -87,14 +106,17 @@ def settings_of(campaign: LoadedCampaign, release: Release) -> Campaign:
     return settings
 
 
-def exports_of(release: Release) -> pa.Table:
-    """The exports that a release was made from, in their order of precedence.
+def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
+    """Return the exports that a release was made from, in their order of precedence.
 
     Raises
     ------
     StoreError
-        The manifest does not tell which source an export belongs to.
+        The manifest does not tell which source an export belongs to, or the store does not tell
+        which archived bytes its digest stands for.
     """
+    digests = SourceDigests(Store(campaign.store), campaign.settings)
+    unknown: list[str] = []
     places: dict[tuple[str, int], int] = {}
     rows: list[dict[str, Any]] = []
     for source in release.manifest["sources"]:
@@ -103,11 +125,18 @@ def exports_of(release: Release) -> pa.Table:
             raise StoreError(f"{release.version} cannot be made again", [Problem("", what)])
         of = (source["kind"], source["source"])
         place = places[of] = places.get(of, -1) + 1
-        named = {"source_file": source["name"], "source_sha256": source["sha256"]}
+        sha256 = digests.sha256(source_digest(source))
+        if sha256 is None:
+            unknown.append(source["name"])
+        named = {"source_file": source["name"], "source_sha256": sha256 or ""}
         rows.append(
             {"kind": of[0], "source_order": of[1], "file_order": place, **named}
             | {"bytes": source["bytes"]}
         )
+    if unknown:
+        what = f"neither the archive nor {campaign.store / 'digests'} knows {first_of(unknown)}"
+        do = "restore the store's archive from a backup"
+        raise StoreError(f"{release.version} cannot be made again", [Problem("", what, do=do)])
     return pa.Table.from_pylist(rows, EXPORTS)
 
 
@@ -120,6 +149,7 @@ def temporary_build(
     progress: Progress,
     reuse: bool = True,
     instead: Mapping[str, Work] | None = None,
+    derivation: int | None = None,
 ) -> Iterator[Build]:
     """A build in a temporary store over a campaign's archive; runs no stage yet.
 
@@ -137,12 +167,15 @@ def temporary_build(
         Whether results that the store holds for the same inputs, settings and code count.
     instead
         Work that takes a stage's place, by stage.
+    derivation
+        How the key of the judges' names follows from the secret; None: as in builds of now.
     """
     real = Store(campaign.store)
     with temporary_store(campaign, settings, goes_on=True) as apart, real.in_use():
         for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
             if (real.root / name).exists():
                 (apart.store / name).symlink_to((real.root / name).resolve())
+        record_derivation(apart.store, derivation or key_derivation(real.root))
         work = {"archive_exports": _archived(exports)} | dict(instead or {})
         yield Build(apart, progress=progress, instead=work)
 

@@ -103,7 +103,7 @@ SET_ASIDE = Table(
 LINEAGE = Table(
     "lineage",
     "one record: a judgment cell of a raw row",
-    ("task", "item", "judge", "judgment_id", "source_sha256", "source_row", "cell"),
+    ("task", "item", "judge", "judgment_id", "source_digest", "source_row", "cell"),
     (
         text("judgment_id", "Id of the judgment; null if rejected", nullable=True),
         text("task", "What was asked; null if the row does not tell", nullable=True),
@@ -111,7 +111,9 @@ LINEAGE = Table(
         text("judge", "Who judged; null if the row does not tell", nullable=True),
         Column("fate", TEXT, "What became of the record", allowed=FATES),
         text("reason", "Why, unless the judgment is used", nullable=True),
-        text("source_sha256", "SHA-256 of the export's bytes, as archived"),
+        text(
+            "source_digest", "Digest of the export: keyed where judges are pseudonyms, else SHA-256"
+        ),
         text("source_file", "Path of the export relative to campaign.yaml"),
         Column("source_row", INT, "Row in the export, from 1, header not counted", minimum=1),
         text("cell", "Cell of the row, where a row holds several", nullable=True),

@@ -23,6 +23,7 @@ from annot_pipeline.report.card_limits import known_limits
 from annot_pipeline.report.card_reading import how_to_read, tables
 from annot_pipeline.report.citation import bibtex, citation, described, question, title
 from annot_pipeline.report.markdown import Marked, escape, paragraphs, table
+from annot_pipeline.storage.manifest_changes import source_digest
 
 NOBODY = "Nobody was dropped"
 MINOR = re.compile(r"_unfiltered|_collapsed|difference|percent_agreement_(raw|z)|_(raw|z)_[42]$")
@@ -269,7 +270,7 @@ def _provenance(manifest: Manifest) -> list[str]:
     rows = [
         (
             source["name"],
-            Marked(f"`{source['sha256'][:12]}`"),
+            Marked(f"`{source_digest(source)[:12]}`"),
             source.get("rows"),
             fates_text(source["records"]) if "records" in source else source["kind"],
         )
@@ -279,7 +280,7 @@ def _provenance(manifest: Manifest) -> list[str]:
     before = f"It follows {parent['version']}." if parent else "It is the first release."
     packages = first_of([f"{name} {v}" for name, v in manifest["packages"].items()], 20)
     return [
-        *table(("export", "sha256", "rows", "records"), rows, "`manifest.json`"),
+        *table(("export", "digest", "rows", "records"), rows, "`manifest.json`"),
         f"{before} Method: `{manifest['signature']}`. Made with {packages}. Settings, every "
         "check with its result, and the chain of runs are in `manifest.json`.",
         "",

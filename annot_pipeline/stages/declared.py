@@ -92,7 +92,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks", "names"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="11",  # parsed exports are read if their digest is right
+        code_version="11",  # parsed exports are verified; records carry the published digest
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -370,12 +370,12 @@ STAGES: tuple[Stage, ...] = (
         inputs={
             "controlled": (
                 "public_id", "task", "item", "item_a", "item_b", "judge_id", "fate", "reason",
-                "source_sha256", "source_file", "source_row", "cell",
+                "source_digest", "source_file", "source_row", "cell",
             ),
         },
         outputs=("lineage",),
         settings=(),
-        code_version="2",
+        code_version="3",  # digests of exports are keyed
         work=gold.trace_lineage,
         kinds=frozenset({"parquet", "pyarrow"}),
     ),

@@ -35,7 +35,7 @@ from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.files import TEMPORARY
-from annot_pipeline.storage.keys import pseudonym
+from annot_pipeline.storage.keys import pseudonym, published_digest
 from annot_pipeline.storage.queries import Items, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -174,7 +174,10 @@ def _parts(
     parts = cut(sizes)
     held = context.queries.table("ingest/files_of_tasks", inputs)
     ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
-    ordered = ordered.select(["source_order", "source_file", "source_sha256", "filename"])
+    published = partial(published_digest, context.campaign.settings, context.judge_key())
+    digests = pa.array(map(published, ordered["source_sha256"].to_pylist()), TEXT)
+    ordered = ordered.select(["source_order", "source_file", "filename"])
+    ordered = ordered.append_column("source_digest", digests)
     for place, of_part in enumerate(parts, start=1):
         none = place == len(parts)
         named = is_any(held["task"], of_part)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.keys import refuse_other_key
+from annot_pipeline.storage.keys import follow_derivation, refuse_other_key
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.store import StageResult, cannot_write
 
@@ -39,16 +39,26 @@ def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str |
     release = releases.latest()
     if release is None:
         return None
-    refuse_other_key(campaign.settings.privacy, campaign.store, release.manifest)
+    refuse_other_key(campaign.settings, campaign.store, release.manifest)
+    follow_derivation(campaign.settings.privacy, campaign.store, release.manifest)
     release.check()
     return release.version
 
 
-def refuse_overtaken(newest: Release | None, look: StageResult) -> None:
+def refuse_overtaken(newest: Release | None, look: StageResult, published_key: str) -> None:
     """Publish only on the release that was the newest when this build looked at its exports.
 
     Else a slow build would put older exports on top of newer ones, and its gates would have held
     it against another parent. A release of the same look at the exports is no other build's.
+
+    Parameters
+    ----------
+    newest
+        The newest release.
+    look
+        The result of ``archive_exports``.
+    published_key
+        The key of that result, as manifests publish it.
 
     Raises
     ------
@@ -57,7 +67,7 @@ def refuse_overtaken(newest: Release | None, look: StageResult) -> None:
     """
     if newest is None or newest.version == look.facts["parent"]:
         return
-    if look.key in {run["key"] for run in newest.manifest["runs"]}:
+    if published_key in {run["key"] for run in newest.manifest["runs"]}:
         return
     what = f"another build published {newest.version} while this one ran: nothing was published"
     began = look.facts["parent"] or "no release"

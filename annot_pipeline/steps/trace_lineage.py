@@ -16,7 +16,7 @@ def lineage_rows(records: Iterable[pa.Table]) -> Iterator[pa.Table]:
     ----------
     records
         ``public_id``, ``task``, ``item``, ``item_a``, ``item_b``, ``judge_id``, ``fate``,
-        ``reason``, ``source_sha256``, ``source_file``, ``source_row``, ``cell``, in parts.
+        ``reason``, ``source_digest``, ``source_file``, ``source_row``, ``cell``, in parts.
     """
     for part in records:
         yield pa.table(
@@ -27,7 +27,7 @@ def lineage_rows(records: Iterable[pa.Table]) -> Iterator[pa.Table]:
                 "judge": part["judge_id"],
                 "fate": part["fate"],
                 "reason": part["reason"],
-                "source_sha256": part["source_sha256"],
+                "source_digest": part["source_digest"],
                 "source_file": part["source_file"],
                 "source_row": part["source_row"],
                 "cell": part["cell"],

@@ -6,39 +6,140 @@ import hashlib
 import hmac
 import os
 import secrets
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.config import Privacy
-from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import make_private, replacing
+from annot_pipeline.config import Campaign, Privacy
+from annot_pipeline.errors import Problem, StoreError, counted
+from annot_pipeline.storage.files import make_private, read_json, replacing, write_json
 
 KEY_FILE = "judge.key"
 SHORTEST = 32
-"""Bytes of a key that was made here."""
+"""Bytes of a secret at least."""
+MOST_REPEATED = 8
+"""Different bytes of a secret at least: one letter 32 times is soon guessed."""
+DERIVATION_FILE = "key.json"
+OF_SECRET, OF_CAMPAIGN = 1, 2
+"""How the key follows from the secret: it is the secret; or HMAC-SHA256 of the campaign's name, so
+that one secret gives the same judge other names in other campaigns."""
+HOW_TO_MAKE = "make one: python -c 'import secrets; print(secrets.token_hex(32))'"
 
 
-def judge_key(privacy: Privacy, store: Path) -> bytes:
-    """The campaign's key; a random one is written (mode 600) where none is given."""
-    key = present_key(privacy, store)
+def judge_key(settings: Campaign, store: Path) -> bytes:
+    """Return the key of a campaign's names; a random secret is written (mode 600) if none is set.
+
+    Raises
+    ------
+    StoreError
+        The secret is damaged, or too easy to guess.
+    """
+    key = present_key(settings, store)
     if key is None:
         path = store / KEY_FILE
         make_private(store)
+        record_derivation(store, key_derivation(store))
         with replacing(path, keep=True) as temporary:
             temporary.touch(mode=0o600)
             temporary.write_bytes(secrets.token_hex(32).encode())
-        key = _read(path)  # another process may have been first
+        # another process may have been first
+        key = _derived(_read(path), settings.campaign, key_derivation(store))
     return key
 
 
-def present_key(privacy: Privacy, store: Path) -> bytes | None:
-    """The campaign's key if there is one; writes nothing."""
-    given = os.environ.get(privacy.key_env)
-    if given:
-        return given.encode()
+def present_key(settings: Campaign, store: Path, derivation: int | None = None) -> bytes | None:
+    """Return the key of a campaign's names if its secret is there; writes nothing.
+
+    Parameters
+    ----------
+    settings
+        Name of the campaign, and the variable that holds the secret.
+    store
+        Folder of the working state.
+    derivation
+        How the key follows from the secret; None: as builds in this store derive it.
+
+    Raises
+    ------
+    StoreError
+        The secret is damaged, or too easy to guess.
+    """
+    derivation = key_derivation(store) if derivation is None else derivation
+    variable = settings.privacy.key_env
+    if value := os.environ.get(variable):
+        if derivation != OF_SECRET and (weakness := weak_secret(value.encode())):
+            problem = Problem(f"${variable}", weakness, do=HOW_TO_MAKE)
+            raise StoreError("the key of the judges' names can be guessed", [problem])
+        return _derived(value.encode(), settings.campaign, derivation)
     path = store / KEY_FILE
-    return _read(path) if path.exists() else None
+    return _derived(_read(path), settings.campaign, derivation) if path.exists() else None
+
+
+def weak_secret(secret: bytes) -> str:
+    """Return why a secret can be guessed; empty if it is long enough."""
+    if len(secret) < SHORTEST:
+        return f"{counted(len(secret), 'byte')}; at least {SHORTEST} are needed"
+    different = len(set(secret))
+    if different < MOST_REPEATED:
+        return f"only {counted(different, 'different character')}"
+    return ""
+
+
+def _derived(secret: bytes, campaign: str, derivation: int) -> bytes:
+    if derivation == OF_SECRET:
+        return secret
+    return hmac.new(secret, f"annot campaign:{campaign}".encode(), hashlib.sha256).digest()
+
+
+def key_derivation(store: Path) -> int:
+    """Return how builds in a store derive the key from the secret.
+
+    Stores of older code do not say: there the secret itself is the key.
+    """
+    try:
+        recorded = int(read_json(store / DERIVATION_FILE)["derivation"])
+        if recorded in (OF_SECRET, OF_CAMPAIGN):
+            return recorded
+    except FileNotFoundError:
+        is_older = (store / KEY_FILE).exists() or (store / "runs").exists()
+        return OF_SECRET if is_older else OF_CAMPAIGN
+    except (ValueError, KeyError, TypeError):
+        pass
+    do = "restore it from a backup, or delete it: the next build takes that of the last release"
+    raise StoreError(f"{store / DERIVATION_FILE}: damaged", [Problem("", "not ours", do=do)])
+
+
+def record_derivation(store: Path, derivation: int) -> None:
+    """Write how builds in a store derive the key, unless it is written already."""
+    path = store / DERIVATION_FILE
+    if not path.exists() or key_derivation(store) != derivation:
+        write_json(path, {"derivation": derivation})
+
+
+def derivation_of(manifest: Mapping[str, Any]) -> int:
+    """Return how the key of a release was derived."""
+    privacy = manifest["settings"].get("privacy", {})
+    return int(privacy.get("key_derivation", OF_SECRET))
+
+
+def follow_derivation(privacy: Privacy, store: Path, manifest: Mapping[str, Any]) -> None:
+    """Let builds derive the key as the newest release did; a new key is the campaign's own."""
+    if privacy.new_key:
+        record_derivation(store, OF_CAMPAIGN)
+    elif privacy.pseudonymize and "key_fingerprint" in manifest["settings"].get("privacy", {}):
+        record_derivation(store, derivation_of(manifest))
+
+
+def exposed_secrets(privacy: Privacy, store: Path) -> list[str]:
+    """Return what lets others read or guess the secret: modes of files, a short secret."""
+    exposed = []
+    if (value := os.environ.get(privacy.key_env)) and (weakness := weak_secret(value.encode())):
+        exposed.append(f"${privacy.key_env}: {weakness}")
+    for path, name in ((store, "store"), (store / KEY_FILE, f"store/{KEY_FILE}")):
+        if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+            exposed.append(f"{name} has mode {mode:o}: other users can open it")
+    return exposed
 
 
 def no_key(privacy: Privacy) -> Problem:
@@ -47,7 +148,7 @@ def no_key(privacy: Privacy) -> Problem:
     return Problem("", what, do=f"set ${privacy.key_env}")
 
 
-def refuse_other_key(privacy: Privacy, store: Path, manifest: Mapping[str, Any]) -> None:
+def refuse_other_key(settings: Campaign, store: Path, manifest: Mapping[str, Any]) -> None:
     """Make sure that a build gives judges the names that a release did, unless told otherwise.
 
     Raises
@@ -55,11 +156,13 @@ def refuse_other_key(privacy: Privacy, store: Path, manifest: Mapping[str, Any])
     StoreError
         The release's key is missing, or the key at hand is another.
     """
+    privacy = settings.privacy
     version, before = manifest["version"], manifest["settings"].get("privacy", {})
     both = privacy.pseudonymize and before.get("pseudonymize", False)
     if privacy.new_key or not both:
         return
-    key, known = present_key(privacy, store), before.get("key_fingerprint")
+    key = present_key(settings, store, derivation_of(manifest))
+    known = before.get("key_fingerprint")
     if key is None:
         what = f"it is not in {store}, and ${privacy.key_env} is not set"
     elif known and fingerprint(key) != known:
@@ -108,6 +211,24 @@ def derive(key: bytes, purpose: str) -> str:
 def fingerprint(key: bytes) -> str:
     """16 hex digits that tell a key from others, and nothing of it or of names."""
     return derive(key, "published fingerprint")[:16]
+
+
+def published_digest(settings: Campaign, key: bytes, sha256: str) -> str:
+    """Return the digest of bytes that hold raw names, as it may be published.
+
+    All else that exports hold stands in gold, so whoever guesses the names of the judges could
+    confirm the guess by a plain SHA-256.
+
+    Parameters
+    ----------
+    settings
+        Whether judges are pseudonyms; if not, the digest is published as it is.
+    key
+        Of the judges' names.
+    sha256
+        Digest of the bytes.
+    """
+    return derive(key, f"digest:{sha256}") if settings.privacy.pseudonymize else sha256
 
 
 def pseudonym(key: bytes, judge: str) -> str:

@@ -53,8 +53,15 @@ class _Parent(_Part):
 class _Export(_Part):
     kind: str
     name: str
-    sha256: Digest
+    sha256: Digest | None = None  # of schema 3 and before
+    source_digest: Digest | None = None
     bytes: Count
+
+    @model_validator(mode="after")
+    def _has_a_digest(self) -> Self:
+        if not (self.sha256 or self.source_digest):
+            raise ValueError("source_digest is missing")
+        return self
 
 
 class _Column(_Part):

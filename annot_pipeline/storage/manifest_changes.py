@@ -18,22 +18,39 @@ Manifest = Mapping[str, Any]
 def export_changes(old: Manifest, new: Manifest) -> dict[str, list[Document]]:
     """Exports and item tables that were ``added``, ``removed`` or ``changed`` their bytes.
 
-    Each is a row of ``kind``, ``name``, ``old_sha256``, ``new_sha256``; a file can be both an
-    export and an item table.
+    Each is a row of ``kind``, ``name``, ``old_digest``, ``new_digest``; a file can be both an
+    export and an item table. Digests under another key of the judges' names, or another schema,
+    tell no bytes: an export of as many bytes counts as unchanged then.
     """
     before, after = _exports(old), _exports(new)
+    comparable = _digest_key(old) == _digest_key(new)
     changes: dict[str, list[Document]] = {"added": [], "removed": [], "changed": []}
     for kind, name in sorted(before.keys() | after.keys()):
         one, other = before.get((kind, name)), after.get((kind, name))
-        if one == other:
+        if one == other or (one and other and not comparable and one[1] == other[1]):
             continue
         what = "added" if one is None else "removed" if other is None else "changed"
-        changes[what].append({"kind": kind, "name": name, "old_sha256": one, "new_sha256": other})
+        digests = {"old_digest": one and one[0], "new_digest": other and other[0]}
+        changes[what].append({"kind": kind, "name": name, **digests})
     return changes
 
 
-def _exports(manifest: Manifest) -> dict[tuple[str, str], str]:
-    return {(s["kind"], s["name"]): s["sha256"] for s in manifest["sources"]}
+def _exports(manifest: Manifest) -> dict[tuple[str, str], tuple[str, int]]:
+    sources = manifest["sources"]
+    return {(s["kind"], s["name"]): (source_digest(s), s["bytes"]) for s in sources}
+
+
+def source_digest(source: Mapping[str, Any]) -> str:
+    """Return the published digest of an entry of a manifest's sources; of schema 3 its SHA-256."""
+    return str(source.get("source_digest") or source["sha256"])
+
+
+def _digest_key(manifest: Manifest) -> str | None:
+    """Return what tells the key of the digests of a manifest's sources; None: they are plain."""
+    if not all("source_digest" in source for source in manifest["sources"]):
+        return None
+    fingerprint: str | None = manifest["settings"].get("privacy", {}).get("key_fingerprint")
+    return fingerprint
 
 
 def code_changes(old: Manifest, new: Manifest) -> list[Document]:

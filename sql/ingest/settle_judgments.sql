@@ -106,8 +106,7 @@ judged AS (
 ),
 files AS (
     SELECT
-        source_order, file_order, source_file, source_sha256,
-        rank() OVER (ORDER BY source_sha256) AS by_bytes,
+        source_order, file_order, source_file, source_digest,
         rank() OVER (ORDER BY source_file) AS by_name
     FROM record_files
 )
@@ -140,8 +139,8 @@ SELECT
         WHEN control IN ('bad_reference', 'good_reference', 'known_answer')
             THEN 'control item: ' || control
     END AS reason,
-    source_order, source_file, source_sha256, "row" AS source_row, cell
+    source_order, source_file, source_digest, "row" AS source_row, cell
 FROM judged
 JOIN files USING (source_order, file_order)
-ORDER BY task, coalesce(item, item_a || ' | ' || item_b), judge_id, public_id, by_bytes,
+ORDER BY task, coalesce(item, item_a || ' | ' || item_b), judge_id, public_id, source_digest,
     source_row, cell, by_name, fate, source_order, file_order, record

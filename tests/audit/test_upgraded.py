@@ -10,13 +10,22 @@ import pytest
 from annot_pipeline.audit.verify.everything import verify
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.signature import digest, settings_hash, told_document
-from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.keys import derive, present_key
 from tests.audit.two_releases import KEY, build, build_two, manifest_of, rewrite
 
 NEW = ("pooling", "temper")
 """Settings of ``dawid_skene`` that the earlier version did not know."""
+
+
+def released_key(settings: Campaign, folder: Path) -> bytes:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ANNOT_KEY", KEY)
+        key = present_key(settings, folder / "store")
+    assert key
+    return key
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +39,7 @@ def upgraded(tmp_path_factory) -> Path:
     for name in NEW:
         del document["dawid_skene"][name]
     document["privacy"] = {
-        "pseudonymize": True, "key": derive(KEY.encode(), "fingerprint"),
+        "pseudonymize": True, "key": derive(released_key(settings, folder), "fingerprint"),
     }  # fmt: skip
     whole = json.loads(kept.read_text())
     for name in NEW:

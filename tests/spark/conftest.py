@@ -35,7 +35,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine alone, this Python, one key for all stores."""
     monkeypatch.setenv("SPARK_LOCAL_IP", HOST)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("ANNOT_KEY", "0" * 64)
+    monkeypatch.setenv("ANNOT_KEY", "0123456789abcdef" * 4)
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
+import json
 import stat
 
 import pytest
 
-from annot_pipeline.config import Privacy
+from annot_pipeline.campaign_file import kept_settings
+from annot_pipeline.config import Campaign
 from annot_pipeline.errors import ConfigError, StoreError
 from annot_pipeline.storage.archive import archive_file, archived, find_exports, natural_key
-from annot_pipeline.storage.keys import derive, judge_key, pseudonym
+from annot_pipeline.storage.keys import (
+    derive,
+    exposed_secrets,
+    follow_derivation,
+    judge_key,
+    pseudonym,
+)
 
 
 def test_natural_order():
@@ -54,20 +63,74 @@ def test_bytes_are_kept_once_by_their_digest(tmp_path):
     assert len(kept) == 2
 
 
+def named(campaign: str) -> Campaign:
+    """Return settings of a campaign whose secret is in $SOME_KEY."""
+    source = {"path": "a.csv", "format": "csv", "fields": dict.fromkeys(FIELDS, "x")}
+    document = {"campaign": campaign, "sources": [source], "privacy": {"key_env": "SOME_KEY"}}
+    return kept_settings(json.dumps(document), campaign)
+
+
+SECRET = "a secret of more than 32 characters"
+FIELDS = ("item", "judge", "label")
+
+
 def test_the_key_comes_from_the_environment_or_is_made_once(tmp_path, monkeypatch):
-    privacy = Privacy(key_env="SOME_KEY")
-    made = judge_key(privacy, tmp_path)
-    assert judge_key(privacy, tmp_path) == made
+    made = judge_key(named("one"), tmp_path)
+    assert judge_key(named("one"), tmp_path) == made
+    assert judge_key(named("other"), tmp_path) != made
     assert len(made) >= 32
     assert stat.S_IMODE((tmp_path / "judge.key").stat().st_mode) == 0o600
-    monkeypatch.setenv("SOME_KEY", "given")
-    assert judge_key(privacy, tmp_path) == b"given"
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    key = hmac.digest(SECRET.encode(), b"annot campaign:one", "sha256")
+    assert judge_key(named("one"), tmp_path) == key
+
+
+@pytest.mark.parametrize("weak", ["x", "a" * 40, "31 bytes of a secret are too few"[:31]])
+def test_a_secret_that_can_be_guessed_is_refused(tmp_path, monkeypatch, weak):
+    monkeypatch.setenv("SOME_KEY", weak)
+    with pytest.raises(StoreError, match=r"(?s)can be guessed.*SOME_KEY.*token_hex"):
+        judge_key(named("one"), tmp_path)
+
+
+def test_a_store_of_older_code_keeps_its_names(tmp_path, monkeypatch):
+    """Whose key was the secret itself, however short; a new key is the campaign's own."""
+    (tmp_path / "runs").mkdir()
+    monkeypatch.setenv("SOME_KEY", "x")
+    assert judge_key(named("one"), tmp_path) == b"x"
+    assert exposed_secrets(named("one").privacy, tmp_path)[0].startswith("$SOME_KEY: 1 byte")
+    released = {"settings": {"privacy": {"pseudonymize": True, "key_fingerprint": "0" * 16}}}
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    follow_derivation(named("one").privacy, tmp_path, released)
+    assert judge_key(named("one"), tmp_path) == SECRET.encode()
+    again = named("one").privacy.model_copy(update={"new_key": True})
+    follow_derivation(again, tmp_path, released)
+    assert judge_key(named("one"), tmp_path) != SECRET.encode()
+
+
+def test_a_store_that_was_lost_takes_the_derivation_of_the_release(tmp_path, monkeypatch):
+    monkeypatch.setenv("SOME_KEY", SECRET)
+    released = {"settings": {"privacy": {"pseudonymize": True, "key_fingerprint": "0" * 16}}}
+    follow_derivation(named("one").privacy, tmp_path, released)
+    assert judge_key(named("one"), tmp_path) == SECRET.encode()
+
+
+def test_files_that_others_can_open_are_named(tmp_path):
+    judge_key(named("one"), tmp_path)
+    tmp_path.chmod(0o755)
+    (tmp_path / "judge.key").chmod(0o644)
+    assert exposed_secrets(named("one").privacy, tmp_path) == [
+        "store has mode 755: other users can open it",
+        "store/judge.key has mode 644: other users can open it",
+    ]
+    tmp_path.chmod(0o700)
+    (tmp_path / "judge.key").chmod(0o600)
+    assert exposed_secrets(named("one").privacy, tmp_path) == []
 
 
 def test_a_damaged_key_is_refused(tmp_path):
     (tmp_path / "judge.key").write_bytes(b"")
     with pytest.raises(StoreError, match="damaged"):
-        judge_key(Privacy(key_env="SOME_KEY"), tmp_path)
+        judge_key(named("one"), tmp_path)
 
 
 def test_pseudonyms_depend_on_key_and_judge_alone():

@@ -47,12 +47,13 @@ def side(campaign: LoadedCampaign, release: Release) -> Side:
         The settings are not kept or damaged, there is no key, or the manifest is too old.
     """
     try:
-        return Side(release, settings_of(campaign, release), exports_of(release), same_key=True)
+        settings = settings_of(campaign, release)
+        return Side(release, settings, exports_of(campaign, release), same_key=True)
     except StoreError:
-        settings = _of_another_key(campaign, release)
-        if settings is None:
+        of_another_key = _of_another_key(campaign, release)
+        if of_another_key is None:
             raise
-    return Side(release, settings, exports_of(release), same_key=False)
+    return Side(release, of_another_key, exports_of(campaign, release), same_key=False)
 
 
 def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | None:
@@ -61,7 +62,7 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
     if text is None:
         return None
     settings = kept_settings(text, f"the settings of {release.version} in the store")
-    if present_key(settings.privacy, campaign.store) is None:
+    if present_key(settings, campaign.store) is None:
         return None
     told = told_document(settings, json.loads(text))
     apart = ("sources", "privacy")  # there, published settings hide who judged

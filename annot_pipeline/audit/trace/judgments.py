@@ -19,7 +19,7 @@ KEPT = (
     "item", "item_a", "item_b", "system_a", "system_b", "rank", "rank_a", "rank_b", "hit",
     "position", "seconds",
 )  # fmt: skip
-PLACE = ("source_file", "source_row", "cell", "source_sha256", "fate", "reason")
+PLACE = ("source_file", "source_row", "cell", "fate", "reason")
 
 
 def judgments_about(
@@ -61,6 +61,7 @@ def judgments_about(
                 "beside": sorted(others[row["judgment_id"]], key=lambda r: (r["rank"], r["item"])),
                 "places": [
                     {name: p[name] for name in PLACE}
+                    | {"source_digest": p.get("source_digest", p.get("source_sha256"))}  # schema 3
                     for p in sorted(places[row["judgment_id"]], key=_by_fate)
                 ],
             }

@@ -8,17 +8,25 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.audit.verify.findings import Checked
-from annot_pipeline.errors import first_of, printable
+from annot_pipeline.errors import counted, first_of, printable
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY
+from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pointer import SHA256
+from annot_pipeline.storage.source_digests import SourceDigests
 
 RESTORE = "restore it from a backup; while the export is still in its place, annot build does"
+UNKNOWN = "verify where the store and its key are, or restore them from a backup"
 DELETE = f"delete it, then {RESTORE}"
 
 
 def verify_archive(
-    archive: Path, manifests: Mapping[str, dict[str, Any]], checked: Checked, *, whole: bool
+    archive: Path,
+    manifests: Mapping[str, dict[str, Any]],
+    digests: SourceDigests,
+    checked: Checked,
+    *,
+    whole: bool,
 ) -> None:
     """Check the archived bytes that releases were made from.
 
@@ -28,16 +36,30 @@ def verify_archive(
         The archive's folder.
     manifests
         Of the releases checked, by version.
+    digests
+        Tells which archived bytes a published digest stands for.
     checked
         Takes what is found.
     whole
         Whether to check what no release names too.
     """
     needed: dict[str, dict[tuple[str, str], int]] = {}
+    unknown: dict[str, list[str]] = {}
     for version, manifest in manifests.items():
         for export in manifest["sources"]:
-            by = needed.setdefault(export["sha256"], {})
+            sha256 = digests.sha256(source_digest(export))
+            if sha256 is None:
+                unknown.setdefault(version, []).append(export["name"])
+                continue
+            by = needed.setdefault(sha256, {})
             by[version, export["name"]] = export["bytes"]
+    for version, names in unknown.items():
+        what = (
+            f"cannot be checked: {counted(len(names), 'export')} of {version} "
+            f"({first_of(sorted(map(printable, names)))}): neither the archive nor the store's "
+            "digests know the bytes that their keyed digests stand for"
+        )
+        checked.find(archive, what, UNKNOWN)
     checked.progress(f"archive: exports that releases need: {len(needed):,}")
     for sha256, by in needed.items():
         _verify_export(archived(archive, sha256), by, checked)

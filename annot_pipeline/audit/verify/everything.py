@@ -19,6 +19,7 @@ from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import Progress
 from annot_pipeline.storage.pointer import POINTER, Pointer, parse_pointer
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
 
 
@@ -81,7 +82,9 @@ def _verify(
     if version is None:
         verify_history(releases.gold, pointer, checked)
     before = len(checked.findings)
-    verify_archive(Store(campaign.store).archive, manifests, checked, whole=version is None)
+    store = Store(campaign.store)
+    digests = SourceDigests(store, campaign.settings)
+    verify_archive(store.archive, manifests, digests, checked, whole=version is None)
     archive_ok = len(checked.findings) == before
     for name, manifest in manifests.items() if rebuild else ():
         release = releases.gold.release(name, manifest, campaign.typed)

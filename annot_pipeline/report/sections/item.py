@@ -194,7 +194,7 @@ def _places(places: Iterable[Document]) -> Markup:
     for place in places:
         cell = f", {text(place['cell'])}" if place.get("cell") else ""
         fate = f" ({text(place['fate'])})" if len(lines) else ""
-        title = f' title="SHA-256 {label_text(place["source_sha256"])}"'
+        title = f' title="digest {label_text(place["source_digest"])}"'
         where = f"{text(place['source_file'])} row {place['source_row']:,}{cell}{fate}"
         lines.append(f"<span{title}>{where}</span>")
     return Markup("<br>".join(lines))
