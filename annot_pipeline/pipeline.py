@@ -46,6 +46,7 @@ __all__ = [
     "StageRun",
     "check_one_build",
     "failed",
+    "failed_gates",
     "stages_for",
 ]
 
@@ -279,7 +280,11 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
 
 def failed(runs: list[StageRun]) -> GateError | None:
     """The error that says which gates failed, if any did."""
-    gates = [gate for run in runs for gate in run.gates]
+    return failed_gates([gate for run in runs for gate in run.gates])
+
+
+def failed_gates(gates: Sequence[GateResult]) -> GateError | None:
+    """Return the error that says which of some gates failed, if any did."""
     problems = [Problem("", str(gate), do=gate.do) for gate in gates if gate.level == "error"]
     if not problems:
         return None

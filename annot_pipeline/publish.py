@@ -24,6 +24,7 @@ import pyarrow as pa
 from annot_pipeline.campaign_file import kept_text
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.errors import StoreError, first_of
+from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.pipeline import (
     STAGES,
     Build,
@@ -31,7 +32,9 @@ from annot_pipeline.pipeline import (
     StageRun,
     check_one_build,
     failed,
+    failed_gates,
 )
+from annot_pipeline.published_names import published_names
 from annot_pipeline.published_settings import published_settings
 from annot_pipeline.signature import digest, settings_hash, signature
 from annot_pipeline.stages.parent import refuse_overtaken
@@ -54,6 +57,7 @@ from annot_pipeline.storage.tables import (
     placed,
     read_table,
     read_unharmed,
+    unharmed,
     write_table,
 )
 from annot_pipeline.version import __version__, numeric_packages
@@ -139,7 +143,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         build.published(export["source_sha256"]): export["source_sha256"]
         for export in read_unharmed(made["exports"]).to_pylist()
     }
-    checks = tuple(gate.document() for run in runs.values() for gate in run.gates)
+    checks = [gate.document() for run in runs.values() for gate in run.gates]
 
     def fill(folder: Path) -> dict[str, Any]:
         from annot_pipeline.release_pages import write_pages
@@ -149,6 +153,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         document["changes"] = _changes(build, folder, document, parent)
         queries = Queries(build.campaign.settings.resources, build.campaign.spill)
         write_pages(folder, document, made, parent, queries)
+        checks.extend(_check_names(build, made, tables, folder, document))
+        document["checks"] = list(checks)
         document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
         return document
 
@@ -158,7 +164,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
-        return Publication(parent, published=False, checks=checks)
+        checks += _gates_of_release(build, NOTHING_NEW)
+        return Publication(parent, published=False, checks=tuple(checks))
     look = runs["archive_exports"].result
     refuse_overtaken(parent, look, build.published(look.key))
     try:
@@ -170,7 +177,41 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
-    return Publication(release, published=True, checks=checks)
+    return Publication(release, published=True, checks=tuple(checks))
+
+
+NOTHING_NEW = {"places": [], "names": 0, "unchecked": 0}
+"""What is found of names where nothing is published."""
+
+
+def _check_names(
+    build: Build,
+    made: Mapping[str, StoredTable],
+    tables: Mapping[str, StoredTable],
+    folder: Path,
+    document: Mapping[str, Any],
+) -> list[dict[str, Any]]:
+    """Return how the gate on raw names of judges goes.
+
+    Raises
+    ------
+    GateError
+        The release would name judges who have pseudonyms.
+    """
+    names = NOTHING_NEW
+    if build.campaign.settings.privacy.pseudonymize:
+        queries = Queries(build.campaign.settings.resources, build.campaign.spill)
+        judges = queries.table("audit/judge_names", {"settled": unharmed(made["settled"])})
+        pages = [path for path in folder.iterdir() if path.suffix in (".html", ".md", ".json")]
+        names = published_names(judges["judge"].to_pylist(), tables, sorted(pages), document)
+    return _gates_of_release(build, names)
+
+
+def _gates_of_release(build: Build, names: Mapping[str, Any]) -> list[dict[str, Any]]:
+    gates = run_gates(RELEASE, (), {"published_names": names}, build.campaign.settings.gates)
+    if cause := failed_gates(gates):
+        raise cause
+    return [gate.document() for gate in gates]
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:

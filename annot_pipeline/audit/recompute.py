@@ -211,7 +211,11 @@ def _archived(exports: pa.Table) -> Callable[[StageContext], Made]:
             raise StoreError("the archive does not hold these exports", problems)
         return Made(
             {"exports": exports},
-            {"files": exports.num_rows, "bytes": sum(exports["bytes"].to_pylist())},
+            {
+                "files": exports.num_rows,
+                "bytes": sum(exports["bytes"].to_pylist()),
+                "exposed_secrets": [],
+            },
         )
 
     return work

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import IO, Any
@@ -13,7 +12,6 @@ from typing import IO, Any
 import numpy as np
 import pyarrow as pa
 
-from annot_pipeline.errors import shorten
 from annot_pipeline.exports.raw_rows import (
     CHUNK_BYTES,
     PIECE_BYTES,
@@ -126,7 +124,8 @@ def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise ValueError(f"key {shorten(Counter(keys).most_common(1)[0][0])} given twice")
+        place = next(n for n, key in enumerate(keys, start=1) if key in keys[: n - 1])
+        raise ValueError(f"key {place} of an object repeats an earlier key")
     return found
 
 

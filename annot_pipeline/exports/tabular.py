@@ -248,6 +248,7 @@ def _parsed(
     names = options.column_names
     invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
     wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
+    places = {name: n for n, name in enumerate(names, start=1) if name in wanted}
     reader = pa_csv.open_csv(
         text,
         read_options=options,
@@ -269,7 +270,7 @@ def _parsed(
         for batch in reader:
             numbers, row = _number(batch.num_rows, row, invalid.reasons)
             if batch.num_rows:
-                yield True, _as_text(batch, wanted, numbers, bytewise)
+                yield True, _as_text(batch, places, numbers, bytewise)
             yield from invalid.told(wanted)
     yield from invalid.told(wanted)  # a block without a good row makes no batch
     if invalid.n_rows is None:
@@ -287,11 +288,11 @@ def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray,
 
 
 def _as_text(
-    batch: pa.RecordBatch, names: list[str], numbers: np.ndarray, bytewise: bool
+    batch: pa.RecordBatch, places: dict[str, int], numbers: np.ndarray, bytewise: bool
 ) -> RawRows:
     columns: dict[str, pa.Array] = {}
     problems: dict[int, str] = {}
-    for name in names:
+    for name in places:
         columns[name] = batch.column(name).cast(pa.string())
         if bytewise and not pc.all(pc.string_is_ascii(columns[name])).as_py():
             values = columns[name].to_pylist()
@@ -300,7 +301,8 @@ def _as_text(
                     values[place] = value.encode("latin-1").decode("utf-8")
                 except UnicodeDecodeError:
                     values[place] = None
-                    problems[place] = f"not UTF-8 in column {name}; see options.encoding"
+                    # a column may be named after a judge: its place is told
+                    problems[place] = f"not UTF-8 in column {places[name]}; see options.encoding"
             columns[name] = pa.array(values, pa.string())
     problem = pa.nulls(len(numbers), pa.string())
     if problems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import first_of
-from annot_pipeline.gates.gate import Finding, Gate
+from annot_pipeline.gates.gate import RELEASE, Finding, Gate
 from annot_pipeline.gates.measures import (
     contract_of,
     few_judgments,
@@ -13,6 +13,7 @@ from annot_pipeline.gates.measures import (
     named,
     named_by_task,
     of_judges_in_control,
+    published_names,
     rejected,
     rejected_in_worst,
     segments_in_parts,
@@ -129,6 +130,20 @@ GATES: tuple[Gate, ...] = (
         "number of rows of item tables that cannot be read",
         "mend the item table; the items are there all the same, without what these rows say",
         lambda f: named(f["unread_items"]), warn=0,
+    ),
+    Gate(
+        "published_names", RELEASE, "release",
+        "number of judges whose raw names the release would publish",
+        "take the names out of the exports' other columns, file names or settings; then delete "
+        "store/stages and build again, or set privacy.pseudonymize to false",
+        published_names, error=0,
+    ),
+    Gate(
+        "exposed_secrets", "archive_exports", "exports",
+        "number of ways in which others can read or guess the key of the judges' names",
+        "chmod 700 the store and 600 its judge.key; a secret of 32 random bytes gives judges "
+        "other names, with --set privacy.new_key=true, once",
+        lambda f: named(f["exposed_secrets"]), warn=0,
     ),
     Gate(
         "judges_in_paths", "read_records", "record_files",

@@ -24,6 +24,17 @@ def total(counts: Mapping[str, int]) -> int:
     return sum(counts.values())
 
 
+def published_names(facts: Facts) -> Finding:
+    """Return how many judges a release names, where, and how many names were not looked for."""
+    found = facts["published_names"]
+    unchecked = found["unchecked"]
+    details = [
+        first_of(found["places"]),
+        f"{unchecked:,} names not checked: shorter than 6 characters, or numbers" * bool(unchecked),
+    ]
+    return Finding(found["names"], "; ".join(filter(None, details)))
+
+
 REJECTED_ASSIGNMENT = "assignment was rejected"
 """Rows that whoever paid for them rejected are no defect of an export or a mapping."""
 

@@ -33,6 +33,7 @@ from annot_pipeline.storage.archive import (
     find_exports,
     matching_folders,
 )
+from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.tables import read_table
 
 EXPORTS = pa.schema(
@@ -85,7 +86,9 @@ def archive_exports(context: StageContext) -> Made:
     context.progress(
         f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
     )
-    return Made({"exports": table}, {"files": len(rows), "bytes": total, "parent": parent})
+    exposed = exposed_secrets(settings.privacy, context.store.root)
+    facts = {"files": len(rows), "bytes": total, "parent": parent, "exposed_secrets": exposed}
+    return Made({"exports": table}, facts)
 
 
 def _whole(export: FoundExport) -> Callable[[Path], None]:

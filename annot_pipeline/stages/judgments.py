@@ -33,6 +33,7 @@ from annot_pipeline.steps.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.steps.account_records import account, whole_account
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes, may_be_alike, names_of
+from annot_pipeline.steps.name_search import NameSearch, masked_reasons
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym, published_digest
@@ -245,11 +246,25 @@ def _settle(
         tasks=tasks,
         of=("records",),
     ) as rows:
-        settled = placed_part(folder, "settled", key, lambda path: write_table(path, rows))
+        shown = _reasons_masked(rows, inputs["judges"]) if parameters["pseudonymize"] else rows
+        settled = placed_part(folder, "settled", key, lambda path: write_table(path, shown))
     named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
     names = write_part(folder, "names", key, partial(iter, [names_of(named)]))
     return {"settled": settled, "names": names}, {AUDIT: _audit(queries, settled, ordered)}
+
+
+def _reasons_masked(rows: pa.RecordBatchReader, judges: Path) -> pa.RecordBatchReader:
+    """Return records whose reasons, which are published, quote no cell that may name a judge."""
+    search = NameSearch.of_names(read_table(judges, ["judge"])["judge"].to_pylist())
+    place = rows.schema.get_field_index("reason")
+
+    def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.set_column(
+            place, rows.schema.field(place), masked_reasons(batch.column(place), search)
+        )
+
+    return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
 
 
 def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Facts:

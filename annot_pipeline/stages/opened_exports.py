@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -55,19 +56,35 @@ def check_columns(
     missing = [c for c in columns_of(source) if c not in columns]
     if not missing or not columns:
         return
-    fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
+    by_field = columns_by_field(source)
+    fields = [field for field, names in by_field.items() if set(names) & set(missing)]
+    what = "the export has no such column"
+    if isinstance(source, Source) and _names_judges(source):
+        used = by_field[fields[0]]
+        places = [str(n) for n, column in enumerate(used, start=1) if column in missing]
+        what = (
+            f"the export lacks {len(missing)} of the columns that it names; its entries "
+            f"{first_of(places)} of {len(used)} (not shown: `each` names columns after judges)"
+        )
+        missing, columns = [], []
     raise ConfigError(
         f"{name}: unknown column",
         [
             Problem(
                 f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
-                "the export has no such column",
+                what,
                 allowed=first_of(list(map(shorten, columns)), 40),
-                do=_how_to_name(missing, columns),
+                do=_how_to_name(missing, columns) if missing else "compare `each` with the header",
                 values=tuple(missing),
             )
         ],
     )
+
+
+def _names_judges(source: Source) -> bool:
+    """Return whether columns are named after judges: ``each`` runs over both."""
+    judge = json.dumps(source.fields["judge"].model_dump(mode="json"))
+    return any(f"{{{name}}}" in judge or f"{{{name}.index}}" in judge for name in source.each)
 
 
 def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:

@@ -133,6 +133,8 @@ def follow_derivation(privacy: Privacy, store: Path, manifest: Mapping[str, Any]
 
 def exposed_secrets(privacy: Privacy, store: Path) -> list[str]:
     """Return what lets others read or guess the secret: modes of files, a short secret."""
+    if not privacy.pseudonymize:
+        return []
     exposed = []
     if (value := os.environ.get(privacy.key_env)) and (weakness := weak_secret(value.encode())):
         exposed.append(f"${privacy.key_env}: {weakness}")

@@ -1,0 +1,147 @@
+"""A release that would name judges who have pseudonyms is not published; reasons quote no names."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import json
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from annot_pipeline.errors import ConfigError, GateError
+from annot_pipeline.steps.name_search import NOT_SHOWN, NameSearch, masked_reasons
+from tests.conftest import Campaigns
+
+JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")
+ROWS = "item,judge,label\n" + "".join(f"i{n},{judge},a\n" for n in range(4) for judge in JUDGES)
+
+
+def test_names_are_found_as_whole_words_only():
+    search = NameSearch.of_names([*JUDGES, "short", "1234567", "müller-lüdenscheidt", "#hashed"])
+    assert search.in_text("by Bob_Smith.1987.") == {"Bob_Smith.1987"}
+    assert search.in_text("(erin.wide@example.org)") == {"erin.wide@example.org"}
+    assert search.in_text("müller-lüdenscheidt, #hashed") == {"müller-lüdenscheidt", "#hashed"}
+    for text in ("Bob_Smith.19871", "xBob_Smith.1987", "A2XYZQ8KJ3LM0", "short 1234567", ""):
+        assert search.in_text(text) == set(), text
+    column = pa.chunked_array([["nobody", None, "x A2XYZQ8KJ3LM0P y"], ["erin.wide@example.org"]])
+    assert search.in_column(column) == {"A2XYZQ8KJ3LM0P", "erin.wide@example.org"}
+    assert search.in_column(column.dictionary_encode()) == search.in_column(column)
+
+
+def test_reasons_quote_no_cell_that_may_name_a_judge():
+    search = NameSearch.of_names(JUDGES)
+    reasons = pa.array([
+        "score is not a number: 'soon'", "score is not a number: 'asked A2XYZQ8KJ3LM0P'",
+        "label is not a declared class: 'ann@example.org'", 'score is not a number: "o\'x@y"', None,
+    ])  # fmt: skip
+    assert masked_reasons(reasons, search).to_pylist() == [
+        "score is not a number: 'soon'", f"score is not a number: {NOT_SHOWN}",
+        f"label is not a declared class: {NOT_SHOWN}", f"score is not a number: {NOT_SHOWN}", None,
+    ]  # fmt: skip
+
+
+def test_a_name_in_a_reason_is_not_published(build_campaign: Campaigns):
+    """Rows that somebody wrote the name of another judge into, or an address."""
+    rows = ROWS + "i1,Bob_Smith.1987,see A2XYZQ8KJ3LM0P\ni2,Bob_Smith.1987,ann@example.org\n"
+    built = build_campaign(
+        {"a.csv": rows},
+        tasks=[{"name": "*", "kind": "categorical", "labels": ["a", "b"]}],
+        gates={"rejected_share": {"error": 1}},
+    )
+    reasons = {row["reason"] for row in built.rows("lineage") if row["fate"] == "rejected"}
+    assert reasons == {f"label is not a declared class: {NOT_SHOWN}"}
+
+
+@pytest.mark.parametrize(
+    ("exports", "settings", "place"),
+    [
+        ({"Bob_Smith.1987.csv": ROWS}, {}, "lineage.source_file"),
+        ({"a.csv": ROWS + "i-A2XYZQ8KJ3LM0P,Bob_Smith.1987,a\n"}, {}, "labels.item"),
+        ({"a.csv": ROWS}, {"about": {"description": "by erin.wide@example.org"}}, "manifest.json"),
+    ],
+)
+def test_a_release_that_names_a_judge_is_stopped(
+    build_campaign, tmp_path, exports, settings, place
+):
+    with pytest.raises(GateError) as raised:
+        build_campaign(exports, **settings)
+    text = str(raised.value)
+    assert "published_names" in text
+    assert place in text
+    assert not any(judge in text.replace("Bob_Smith.1987.csv", "") for judge in JUDGES)
+    assert not (tmp_path / "campaign" / "gold" / "v0001").exists()
+    built = build_campaign(exports, "privacy.pseudonymize=false", **settings)
+    assert built.publication.published
+
+
+def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_campaign):
+    """Labels and item texts may be names; what is too short to look for is said."""
+    rows = ROWS.replace(",a\n", ",A2XYZQ8KJ3LM0P\n") + "i0,ann,A2XYZQ8KJ3LM0P\ni1,123456,x\n"
+    built = build_campaign({"a.csv": rows})
+    [check] = [
+        check
+        for check in built.publication.release.manifest["checks"]
+        if check["name"] == "published_names"
+    ]
+    assert (check["level"], check["value"]) == ("pass", 0)
+    assert "2 names not checked" in check["detail"]
+
+
+def test_candidate_names_cannot_be_confirmed_by_digests(build_campaign, tmp_path):
+    """All but the names stands in gold: whoever guesses them can write the export, and hash it."""
+    built = build_campaign({"a.csv": ROWS})
+    published = b"".join(
+        path.read_bytes() for path in sorted(built.publication.release.folder.rglob("*.json"))
+    ).decode()
+    table = pq.read_table(built.publication.release.folder / "lineage.parquet")
+    published += "".join(set(table["source_digest"].to_pylist()))
+    export = (tmp_path / "campaign" / "exports" / "a.csv").read_bytes()
+    for candidates in itertools.permutations(JUDGES):
+        guess = export.decode()
+        for judge, candidate in zip(JUDGES, candidates, strict=True):
+            guess = guess.replace(judge, candidate)
+        assert hashlib.sha256(guess.encode()).hexdigest() not in published
+    for path in (tmp_path / "campaign" / "store").rglob("*.parquet"):
+        if b"erin.wide" in path.read_bytes():  # tables of the store with raw names
+            assert hashlib.sha256(path.read_bytes()).hexdigest() not in published, path.name
+    [source] = built.publication.release.manifest["sources"]
+    key = hmac.digest(b"a key for tests, long enough to be one", b"annot campaign:small", "sha256")
+    plain = hashlib.sha256(export).hexdigest()
+    assert (
+        source["source_digest"] == hmac.new(key, f"digest:{plain}".encode(), "sha256").hexdigest()
+    )
+
+
+def test_an_unknown_column_of_a_judge_is_told_by_its_place(build_campaign):
+    wide = "item,erin.wide@example.org\ni1,a\n"
+    source: dict[str, Any] = {
+        "path": "exports/*.csv",
+        "format": "csv",
+        "each": {"who": ["erin.wide@example.org", "frank.wide@example.org"]},
+        "fields": {"item": "item", "judge": {"value": "{who}"}, "label": "{who}"},
+    }
+    with pytest.raises(ConfigError) as raised:
+        build_campaign({"a.csv": wide}, sources=[source])
+    text = str(raised.value) + json.dumps(raised.value.document())
+    assert "wide@example.org" not in text
+    assert "entries 2 of 2" in text
+
+
+def test_a_repeated_key_and_bytes_that_are_no_text_are_told_by_their_place(
+    build_campaign,
+):
+    lines = '{"item": "i1", "judge": "j1", "label": "a"}\n' * 3
+    repeated = '{"item": "i2", "erin.wide@example.org": "a", "erin.wide@example.org": "b"}\n'
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "exports/*.jsonl", "format": "jsonl", "fields": fields}
+    built = build_campaign(
+        {"a.jsonl": lines + repeated}, sources=[source], gates={"rejected_share": {"error": 1}}
+    )
+    reasons = {row["reason"] for row in built.rows("lineage") if row["fate"] == "rejected"}
+    assert reasons == {"not a JSON object: key 3 of an object repeats an earlier key"} or all(
+        "erin" not in reason and "key 3" in reason for reason in reasons
+    )
