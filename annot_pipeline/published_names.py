@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.steps.name_search import WORD, NameSearch, can_be_checked
 from annot_pipeline.storage.files import canonical_json
+from annot_pipeline.storage.queries import sql_text
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
 CONTENT = frozenset({"text", "source", "reference", "truth"})
@@ -54,9 +56,11 @@ def published_names(
     -------
     dict
         ``places``: where, with how many names; ``names``: how many in all; ``unchecked``: how many
-        are too short, or numbers, so that a text may hold them by chance.
+        are too short, numbers, or words of the pages themselves, so that a text may hold them by
+        chance.
     """
-    search = NameSearch.of_names(judges)
+    checked = [name for name in judges if can_be_checked(name) and name not in _own_words()]
+    search = NameSearch.of_names(checked)
     by_place: dict[str, set[str]] = defaultdict(set)
     content: set[str] = set()
     mapped: set[str] = set()
@@ -69,7 +73,7 @@ def published_names(
         else:
             by_place[f"{table}.{column}"] |= names
     by_place["manifest.json"] = search.in_text(canonical_json(manifest).decode())
-    shown = search.without(content | {name for name in judges if name in _own_words()})
+    shown = search.without(content)
     for page in pages:
         text = page.read_text(encoding="utf-8")
         by_place[page.name] = shown.in_text(text) | shown.in_text(html.unescape(text))
@@ -77,7 +81,7 @@ def published_names(
     return {
         "places": [f"{place} ({counted(n, 'name')})" for place, n in sorted(counts.items())],
         "names": len(set().union(*by_place.values()) - mapped),
-        "unchecked": sum(not can_be_checked(name) for name in judges),
+        "unchecked": len(judges) - len(checked),
     }
 
 
@@ -96,13 +100,14 @@ def _text_columns(
                 yield name, column, rows[column]
 
 
+SQL_REASONS = ("ingest/key_records", "ingest/settle_judgments")
+"""Queries that write reasons."""
+
+
 @cache
 def _own_words() -> frozenset[str]:
-    """Return words of the pages themselves: a judge called ``reviewer`` is not told by one."""
+    """Return words of our own texts: a judge called ``expert`` is not named by "an expert"."""
     package = Path(str(files("annot_pipeline")))
-    texts = (
-        path.read_text(encoding="utf-8")
-        for folder in ("report", "gates", "contracts")
-        for path in sorted((package / folder).rglob("*.py"))
-    )
+    pages = (path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py")))
+    texts = chain(pages, map(sql_text, SQL_REASONS))
     return frozenset(word for text in texts for word in WORD.findall(text))

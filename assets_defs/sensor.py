@@ -14,6 +14,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.signature import digest
 from annot_pipeline.stages.present_exports import export_stats, present_exports
+from annot_pipeline.storage.keys import judge_key, present_key, published_digest
 from annot_pipeline.storage.known_digests import known_digests
 from annot_pipeline.storage.store import Store
 from assets_defs.automation import EXPORTS_TAG
@@ -77,12 +78,22 @@ def pause(failures: int) -> timedelta:
 
 
 def _wanted(campaign: LoadedCampaign) -> str:
-    """Digest of what a build would be made of: the bytes of all exports, and the settings."""
+    """Return a digest of what a build would be made of: bytes of all exports, and settings.
+
+    Dagster keeps it as a tag, and exports hold raw names: it is keyed as published digests are.
+    """
     store = Store(campaign.store)
     with known_digests(store.export_digests, SECONDS) as sha256:
         found = present_exports(campaign, sha256=sha256)
     settings = campaign.settings.model_dump(mode="json", by_alias=True, exclude={"schedule"})
-    return digest([found, settings])[:16]
+    wanted = digest([found, settings])
+    if campaign.settings.privacy.pseudonymize:
+        is_new = not (store.root / "runs").exists()
+        key = (judge_key if is_new else present_key)(campaign.settings, store.root)
+        if key is None:  # lost: the build that is asked for says so
+            return digest([[name for _, name, _ in found], settings])[:16]
+        wanted = published_digest(campaign.settings, key, wanted)
+    return wanted[:16]
 
 
 def _waits(instance: dg.DagsterInstance, job: str, asked: str) -> str:

@@ -30,7 +30,7 @@ def published_names(facts: Facts) -> Finding:
     unchecked = found["unchecked"]
     details = [
         first_of(found["places"]),
-        f"{unchecked:,} names not checked: shorter than 6 characters, or numbers" * bool(unchecked),
+        f"{unchecked:,} names not checked: short, numbers, or common words" * bool(unchecked),
     ]
     return Finding(found["names"], "; ".join(filter(None, details)))
 

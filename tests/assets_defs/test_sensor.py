@@ -12,7 +12,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.signature import digest
 from annot_pipeline.storage import known_digests
+from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions, sensor
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export
@@ -200,6 +203,29 @@ def test_a_build_that_failed_is_asked_for_again_later_and_later(campaign, watch,
     later(monkeypatch, days=9)
     assert [watch.look() for _ in range(3)] == [False] * 3
     assert "as they were" in watch.said
+
+
+def test_the_tag_of_a_run_confirms_no_guess_of_names(campaign, watch, monkeypatch):
+    """Dagster keeps it: without the key, exports with guessed names cannot be held against it."""
+
+    def asked_by(**overrides) -> str:
+        other = Watch(campaign, watch.instance)
+        other.reload(**overrides)
+        assert [other.look() for _ in range(2)] == [False, True]
+        return other.asked["annot/exports"]
+
+    def plain(**overrides) -> str:
+        settings = load_campaign(campaign, overrides=overrides).settings
+        document = settings.model_dump(mode="json", by_alias=True, exclude={"schedule"})
+        found = [[0, "exports/a.csv", file_sha256(campaign / "exports" / "a.csv")]]
+        return digest([found, document])[:16]
+
+    known = {"privacy": {"pseudonymize": False}}
+    assert asked_by(**known) == plain(**known)
+    tag = watch.asked["annot/exports"]
+    assert tag == asked_by() != plain()
+    monkeypatch.setenv("ANNOT_KEY", "another key for tests, as long as it has to be")
+    assert asked_by() != tag
 
 
 def test_a_pause_is_never_longer_than_a_day():
