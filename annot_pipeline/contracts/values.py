@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raised, with a line in CHANGELOG.md, whenever a released table changes its columns."""
 
 FATES = (

@@ -20,6 +20,7 @@ from annot_pipeline.gates.measures import (
     thin_systems,
     total,
     unpaired_controls,
+    verdicts_without_power,
     worst_task,
 )
 from annot_pipeline.gates.since_release import (
@@ -155,6 +156,13 @@ GATES: tuple[Gate, ...] = (
         "share of the judges in judge control with too few controls for a verdict",
         "give every judge controls; until then quality.undetermined says what becomes of them",
         lambda f: of_judges_in_control(f, f["verdicts"]["undetermined"]), warn=0.2,
+    ),
+    Gate(
+        "verdicts_without_power", "control_judges", "judge_tests",
+        "number of judges whose test had too little power for a verdict",
+        "give each judge as many controls as n_needed in judges says; until then "
+        "quality.undetermined decides whether their judgments count",
+        verdicts_without_power, warn=0,
     ),
     Gate(
         "few_controls", "control_judges", "judge_tests",

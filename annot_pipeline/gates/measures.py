@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Facts, Finding
 
 
@@ -64,6 +64,17 @@ def judges_failed(facts: Facts, minimum: int) -> Finding:
     """Share of the judges in control who failed; of few it is not serious."""
     finding = of_judges_in_control(facts, facts["verdicts"]["failed"])
     return finding if facts["judges_in_control"] >= minimum else replace(finding, serious=0.0)
+
+
+def verdicts_without_power(facts: Facts) -> Finding:
+    """Count the judges whose test had too little power, with the controls that they would need."""
+    rows = facts["verdicts_without_power"]
+    texts = []
+    for row in rows:
+        needed = f"{row['needed']:,}" if row["needed"] else "too many to name"
+        judges = counted(row["judges"], "judge")
+        texts.append(f"{judges} with {counted(row['n'], 'control')}: {needed} are needed")
+    return Finding(sum(row["judges"] for row in rows), first_of(texts, between="; "))
 
 
 def of_judges_in_control(facts: Facts, n: int) -> Finding:
