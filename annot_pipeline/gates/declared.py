@@ -6,6 +6,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
+    agreement_by_chance,
     contract_of,
     few_judgments,
     judges_below_chance,
@@ -258,6 +259,14 @@ GATES: tuple[Gate, ...] = (
         "their ranks are hardly more than chance, see rank_low and rank_high; ask for more "
         "judgments of them, or list them in no ranking",
         thin_systems, warn=0, minimum=10,
+    ),
+    Gate(
+        "agreement_by_chance", "measure_agreement", "agreement",
+        "number of tasks of {minimum} items or more whose judges agree no more than by chance, as "
+        "far as the 95% interval tells",
+        "look at the question and the guidelines, and at judges who answer at random: labels and "
+        "scores of such a task rest on nothing that judges share",
+        agreement_by_chance, warn=0, minimum=20,
     ),
     Gate(
         "agreement_fall", "compare_releases", "agreement_changes",

@@ -89,6 +89,18 @@ def unpaired_controls(facts: Facts) -> Finding:
     return Finding(facts["unpaired_controls"] / max(facts["paired_controls"], 1), reasons)
 
 
+def agreement_by_chance(facts: Facts, minimum: int) -> Finding:
+    """Count the tasks of enough items whose agreement is not above chance."""
+    names = []
+    for task, row in sorted(facts["agreement_by_chance"].items()):
+        if row["n_items"] >= minimum:
+            ends = ""
+            if row["ci_low"] is not None and row["ci_high"] is not None:
+                ends = f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
+            names.append(f"{task} {row['statistic']} {row['value']:.2f}{ends}")
+    return named(names)
+
+
 def contract_of(table: str) -> Callable[[Facts], Finding]:
     """Measures in how many ways a table breaks its contract or is doubtful."""
 

@@ -192,7 +192,7 @@ STAGES: tuple[Stage, ...] = (
             "label_fits", "label_evidence",
         ),
         settings=("dawid_skene", "seed"),
-        code_version="11",  # large tasks in blocks
+        code_version="12",  # certain_share by the calibrated probability
         work=by_task.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -264,7 +264,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="6",  # large tasks in blocks
+        code_version="7",  # tasks whose agreement is not above chance
         work=agreement.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -126,7 +126,7 @@ def model_facts(of: LabelModel, judges: pa.Table) -> dict[str, Any]:
         "iterations": of.fit.convergence.iterations,
         "items": of.sums.n_items,
         "items_by_judgments": [list(pair) for pair in sorted(of.sums.judged.items())],
-        "certain_share": int(of.sums.n_certain.sum()) / of.sums.n_items,
+        "certain_share": of.sums.n_calibrated_certain / of.sums.n_items,
         "calibrations": _calibration(of),
         "judges": judges.num_rows,
         "judges_below_chance": judges.filter(below)["judge"].to_pylist(),
