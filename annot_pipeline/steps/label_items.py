@@ -127,12 +127,13 @@ def distribution_rows(of: LabelledItems) -> pa.Table:
 
 def _calibrated(of: LabelledItems) -> Floats:
     """Calibrated probability of each item's label."""
-    return np.asarray(of.calibrated[np.arange(len(of.task.items)), of.inferred])
+    return np.asarray(of.calibrated[np.arange(len(of.inferred)), of.inferred])
 
 
 def _calibrated_certain(of: LabelledItems) -> npt.NDArray[np.bool_]:
     """Whether each item's label is certain; where there is one class nothing was decided."""
-    return (_calibrated(of) >= CERTAIN) & (len(of.task.classes) > 1)
+    certain: npt.NDArray[np.bool_] = _calibrated(of) >= CERTAIN
+    return certain if of.posterior.shape[1] > 1 else np.zeros_like(certain)
 
 
 def _labels(of: LabelledItems) -> dict[str, Any]:

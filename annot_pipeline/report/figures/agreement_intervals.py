@@ -51,7 +51,7 @@ def agreement_svg(
     left, bottom = 24 + px_of(*names), TOP + PITCH * drawn
     notes = ["Lines through the points: 95% intervals. 1: all agree. 0: as by chance."]
     if ((~np.isnan(value)) & ~(lower <= upper)).any():
-        notes.append("Hollow points, without a line: no interval is known.")
+        notes.append("Hollow points: no interval is known.")
     if drawn < len(tasks):
         notes.append(f"The first {drawn} of {len(tasks):,} tasks are drawn.")
     says = "Agreement by task: " + ", ".join(

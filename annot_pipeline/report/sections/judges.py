@@ -121,10 +121,10 @@ def _table(rows: list[Row]) -> str:
 
 def why(row: Mapping[str, Any]) -> str | None:
     """Return why a judge has this verdict: the reason, or what the test found of who failed."""
-    if row["verdict_reason"] or row["verdict"] != "failed":
-        return row["verdict_reason"] or None
+    if row.get("verdict_reason") or row["verdict"] != "failed":
+        return row.get("verdict_reason") or None
     p = row["p_value"] if row.get("p_adjusted") is None else row["p_adjusted"]
-    return f"{row['test']}: p = {number(p, 'p')}, not below alpha"
+    return f"{row.get('test') or 'test'}: p = {number(p, 'p')}, not below alpha"
 
 
 def _cell(row: Row, name: str) -> Any:
