@@ -262,8 +262,7 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "agreement_by_chance", "measure_agreement", "agreement",
-        "number of tasks of {minimum} items or more whose judges agree no more than by chance, as "
-        "far as the 95% interval tells",
+        "number of tasks of {minimum} items or more whose judges agree no more than by chance",
         "look at the question and the guidelines, and at judges who answer at random: labels and "
         "scores of such a task rest on nothing that judges share",
         agreement_by_chance, warn=0, minimum=20,

@@ -94,10 +94,7 @@ def agreement_by_chance(facts: Facts, minimum: int) -> Finding:
     names = []
     for task, row in sorted(facts["agreement_by_chance"].items()):
         if row["n_items"] >= minimum:
-            ends = ""
-            if row["ci_low"] is not None and row["ci_high"] is not None:
-                ends = f" ({row['ci_low']:.2f} to {row['ci_high']:.2f})"
-            names.append(f"{task} {row['statistic']} {row['value']:.2f}{ends}")
+            names.append(f"{task} {row['statistic']} {row['value']:.2f}")
     return named(names)
 
 

@@ -127,14 +127,21 @@ def _beside(
 
 
 def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:
-    """Return the tasks whose agreement is not above chance: its interval, or value, reaches 0."""
+    """Return the tasks whose agreement is not above chance.
+
+    By the value, not by its interval: of large tasks that is by other resamples.
+    """
     named = agreement.filter(is_any(agreement["statistic"], AGAINST_CHANCE))
     rows: dict[str, dict[str, Any]] = {}
     for row in sorted(named.to_pylist(), key=lambda r: AGAINST_CHANCE.index(r["statistic"])):
         if row["value"] is not None:
             rows.setdefault(row["task"], row)
     return {
-        task: {name: row[name] for name in ("statistic", "value", "ci_low", "ci_high", "n_items")}
+        task: {
+            "statistic": row["statistic"],
+            "value": round(row["value"], 6),
+            "n_items": row["n_items"],
+        }
         for task, row in sorted(rows.items())
-        if min(row["value"], row["value"] if row["ci_low"] is None else row["ci_low"]) <= 0
+        if row["value"] <= 0
     }
