@@ -360,7 +360,8 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "judges_below_chance", "infer_labels", "labels",
-        "share of judges who do worse than answering without looking",
+        "share of judges who do worse than answering without looking, beyond chance (the 95% "
+        "interval)",
         "look at their rows in judges and judge_confusion; they may have misread the classes",
         judges_below_chance, warn=0.05, error=0.5, minimum=10,
     ),
