@@ -54,6 +54,7 @@ def test_the_command_when_all_is_decided(make, capsys):
     out = capsys.readouterr().out
     assert "0 approve, 0 reject, 0 decide; 3 decided before" in out
     assert "rows that do not fit the header, to mend or delete first: 2, 3" in out
+    assert "row 1 is the one below it" in out, "who deletes line 2 deletes another row"
     assert "no assignment waits for a decision" in out
 
 
