@@ -10,7 +10,8 @@ Else, and where even a perfect record could not reach alpha, the verdict is unde
 Where no judge passes, what a careful judge shows is unknown. The power is then that for
 ``quality.required_effect`` or, without one, for an effect of 0.8 standard deviations ("large",
 Cohen 1988) or an accuracy halfway from chance to 1: many controls can show that nobody looks, few
-cannot.
+cannot. A crowd can, too: judges who do not pass fail where, of so many judges with that effect, at
+least one would have passed with a chance of 0.95.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ PASSED, FAILED, UNDETERMINED, UNTESTED = range(len(VERDICTS))
 
 LARGE_EFFECT = 0.8
 """Standard deviations; what a careful judge is taken to show where no judge passes."""
+
+CROWD_CHANCE = 0.95
+"""That one of many judges would have passed, from which on it tells of all that none does."""
 
 
 @dataclass(frozen=True)
@@ -174,9 +178,13 @@ def judge_verdicts(
     if tested.any():  # else scipy need not load
         power = np.where(tested, reference.power(test.controls, alpha), np.nan)
     fails = tested & ~passes & can_pass & (power >= quality.min_power)
+    by_crowd = tested & can_pass & ~fails & reference.none_of_many_passes(power)
+    fails |= by_crowd
     verdict = np.select([passes, fails, controlled], [PASSED, FAILED, UNDETERMINED], UNTESTED)
     needed = reference.controls_needed(verdict == UNDETERMINED, alpha, fewest, quality)
-    reason = _reasons(test, verdict, tested, can_pass, alpha, power, needed, reference, quality)
+    reason = _reasons(
+        test, verdict, tested, can_pass, by_crowd, alpha, power, needed, reference, quality
+    )
     return JudgeVerdicts(
         verdict, reason, p_adjusted, power, needed, tested & (verdict == UNDETERMINED),
         reference.required,
@@ -252,6 +260,12 @@ class _Reference:
         two_samples = power_welch if self.kind == "welch" else power_mann_whitney
         return two_samples(n[0], n[1], effect, sd[0], sd[1], alpha)
 
+    def none_of_many_passes(self, power: Floats) -> Flags:
+        """Return where nobody passes though one of so many judges would have."""
+        misses = np.log1p(-np.minimum(np.nan_to_num(power), 1 - 1e-15))
+        chance = 1 - np.exp(_stratum_sums(self.strata, misses))
+        return np.asarray((self.n_passing == 0) & (chance >= CROWD_CHANCE))
+
     def controls_needed(
         self, undetermined: Flags, alpha: Floats, fewest: int, quality: Quality
     ) -> Floats:
@@ -319,6 +333,7 @@ def _reasons(
     verdict: Codes,
     tested: Flags,
     can_pass: Flags,
+    by_crowd: Flags,
     alpha: Floats,
     power: Floats,
     needed: Floats,
@@ -330,6 +345,11 @@ def _reasons(
     constant = tested & np.isin(result.p_value, (0.0, 1.0)) & ~np.isfinite(result.statistic)
     constant |= tested & (result.statistic == 0) & (result.effect == 0) & (result.p_value == 1)
     texts: list[str | None] = [None] * verdict.size
+    for unit in np.flatnonzero(by_crowd).tolist():
+        texts[unit] = (
+            f"no judge passes: of so many judges with {_effect_text(reference, unit, quality)} one "
+            "at least would have"
+        )
     for unit in np.flatnonzero(constant).tolist():
         texts[unit] = "the scores do not vary: decided by the means"
     for unit in np.flatnonzero(verdict == UNTESTED).tolist():
@@ -354,10 +374,15 @@ def _shortage(n: int, needed: float, quality: Quality) -> str:
     return f"{held}, {many} needed"
 
 
-def _power_text(power: float, reference: _Reference, unit: int, quality: Quality) -> str:
-    known = quality.test == "known_answer"
+def _effect_text(reference: _Reference, unit: int, quality: Quality) -> str:
     effect = reference.effect[unit]
-    size = f"an accuracy of {effect:.2g}" if known else f"an effect of {effect:.3g}"
+    if quality.test == "known_answer":
+        return f"an accuracy of {effect:.2g}"
+    return f"an effect of {effect:.3g}"
+
+
+def _power_text(power: float, reference: _Reference, unit: int, quality: Quality) -> str:
+    size = _effect_text(reference, unit, quality)
     who = "the median of the judges who pass"
     if not reference.n_passing[unit]:
         who = "assumed, as no judge passes"

@@ -195,3 +195,21 @@ def test_a_requirement_of_the_campaign(build: Any) -> None:
     rows = hit_of("ann", CAREFUL) + hit_of("bob", CARELESS)
     judges = build(rows, quality={"required_effect": 7.5}).rows("judges")
     assert {row["required_effect"] for row in judges} == {7.5}
+
+
+@pytest.mark.parametrize(("n_judges", "verdict"), [(3, "undetermined"), (20, "failed")])
+def test_a_crowd_of_which_nobody_passes(n_judges: int, verdict: str, build: Any) -> None:
+    """Ten known answers each, five right: a judge of .75 passes in .244, one of 20 in .996."""
+    rows = answered(**{f"j{n}": "yn" * 5 for n in range(n_judges)})
+    judges = build(
+        rows, tasks=YES_NO, quality=KNOWN,
+        gates={"nothing_used": {"error": None}, "judges_failed": {"error": None}},
+    ).rows("judges")  # fmt: skip
+    assert {row["verdict"] for row in judges} == {verdict}
+    assert judges[0]["power"] == pytest.approx(stats.binom.sf(8, 10, 0.75))
+    assert 1 - (1 - judges[0]["power"]) ** 20 > 0.95 > 1 - (1 - judges[0]["power"]) ** 3
+    assert {row["required_effect"] for row in judges} == {None}, "nobody is rejected for it"
+    if verdict == "failed":
+        assert judges[0]["verdict_reason"] == (
+            "no judge passes: of so many judges with an accuracy of 0.75 one at least would have"
+        )
