@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
+import pyarrow.compute as pc
 
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.pipeline import Build, StageRun
 from annot_pipeline.report.markdown import escape
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
 INTERNAL = {
     "exports": "The exports of this build, one row a file.",
@@ -94,10 +96,8 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
         metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
     elif table == "settled":
         metadata["rejected"] = dg.MetadataValue.md(_rejections(facts["rejections"]))
-    elif table == "labels" and facts["certain_share"]:
-        metadata["certain_share"] = float(
-            sum(facts["certain_share"].values()) / len(facts["certain_share"])
-        )
+    elif table == "labels" and made.rows:
+        metadata["certain_share"] = _certain_share(made)
     elif table == "label_fits" and made.rows:
         metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
     if kept and table not in GOLD:  # figures of those are on the published table
@@ -105,6 +105,15 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
 
         metadata |= figures_of(build, run, table)
     return metadata
+
+
+def _certain_share(labels: StoredTable) -> float:
+    """Share of the labels to train on, as the README has it: certain, calibrated, or decided."""
+    usable = 0
+    for rows in groups_unharmed(labels, ["calibrated_certain", "adjudicated"]):
+        either = pc.or_(rows["calibrated_certain"], rows["adjudicated"])
+        usable += pc.sum(either).as_py() or 0
+    return float(usable / labels.rows)
 
 
 def _column_schema(table: str) -> dg.TableSchema:

@@ -91,7 +91,7 @@ def _judgments_text(document: Document) -> Iterator[str]:
     for row in rows:
         what = f"{row['change']} decision" if row["is_adjudication"] else row["change"]
         places = [
-            f"{row[f'{age}_file']}:{row[f'{age}_row']}"
+            f"{row[f'{age}_file']} row {row[f'{age}_row']}"
             for age in ("old", "new")
             if f"{age}_file" in row
         ]

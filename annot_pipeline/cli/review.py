@@ -43,6 +43,7 @@ def _review_text(document: Document) -> str:
         if upload["ragged"]:
             rows = first_of([f"{row:,}" for row in upload["ragged"]])
             lines.append(f"  rows that do not fit the header, to mend or delete first: {rows}")
+            lines.append("  (rows are counted without the header: row 1 is the one below it)")
     lines.append("nothing was sent to MTurk")
     if any(document[kind] for kind in ("approve", "reject", "decide")):
         lines += [

@@ -152,6 +152,9 @@ def _coverage(document: Document) -> list[str]:
     return lines
 
 
+CIRCULAR = "majority is circular: gold was inferred from the same votes"
+
+
 def _names(names: Sequence[str], n: int) -> str:
     """The first three of ``n``, of which ``names`` may be the first few."""
     shown = [shorten(name, 30) for name in names[:3]]
@@ -172,7 +175,7 @@ def _figures(part: Document, document: Document) -> list[str]:
             f"{_value(beside[0]):>9}{_value(beside[1]):>12}{_value(beside[2]):>9}"
         )
     reasons = dict.fromkeys(document["why_null"].values())
-    return [*lines, *(f"-: {why}" for why in reasons)]
+    return [*lines, CIRCULAR, *(f"-: {why}" for why in reasons)]
 
 
 def _classes(task: Document) -> list[str]:

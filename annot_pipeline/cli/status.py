@@ -62,7 +62,9 @@ def _status_text(campaign: str, document: Document) -> str:
         lines.append(
             f"a build has not ended: {made}; it runs still, was killed, or was of some assets only"
         )
-    step = f"annot build {campaign}" if document["build_due"] else "nothing to do"
+    step = _idle(document)
+    if document["build_due"]:
+        step = f"annot build {campaign}"
     if document["failing"]:
         mend = "; ".join(dict.fromkeys(printable(gate["do"]) for gate in document["failing"]))
         step = f"mend what the gate says ({mend}), then annot build {campaign}"
@@ -73,6 +75,17 @@ def _status_text(campaign: str, document: Document) -> str:
         step = f"annot verify {campaign}"
     lines.append(f"next: {step}")
     return "\n".join(lines)
+
+
+def _idle(document: Document) -> str:
+    """What is left to do where no build is due: what was warned of above, or nothing."""
+    release = document["release"] or {"checks": []}
+    warnings = sum(gate["level"] != "pass" for gate in release["checks"])
+    if document["unread"]:
+        warnings += 1
+    if not warnings:
+        return "nothing to do"
+    return f"{counted(warnings, 'warning')} to resolve (see above)"
 
 
 def _few(names: list[str]) -> str:

@@ -21,7 +21,7 @@ def judgments_title(trace: Row) -> str:
     title += f" and {decisions} decision{'s' * (decisions != 1)})" if decisions else ")"
     file = _only_file(trace)
     if file is not None:
-        title += f", rows of {file}"
+        title += f", rows of {file} (the header is row 0)"
     if trace["runner_up"] is not None:
         model = trace["label"].get("model_label") or trace["label"]["label"]
         runner_up = short(trace["runner_up"])
@@ -186,7 +186,7 @@ def without(trace: Row) -> Iterator[str]:
 
 
 def _place(row: Row) -> str:
-    return f"{row['source_file']}:{_row(row).removeprefix('row ')}"
+    return f"{row['source_file']} {_row(row)}"
 
 
 def _row(row: Row) -> str:

@@ -144,7 +144,6 @@ def _answer(trace: Row) -> Iterator[str]:
 
 def _distribution(trace: Row) -> Iterable[str]:
     rows = trace["distribution"]
-    most = max((row["votes"] for row in rows), default=0)
     kinds = [k for k in ("calibrated_probability", "probability") if rows and k in rows[0]]
     shown = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
     yield from columns(
@@ -152,8 +151,9 @@ def _distribution(trace: Row) -> Iterable[str]:
         + [
             (
                 short(row["label"]),
-                *(_share(row[kind]) for kind in kinds),
-                f"{row['votes']} {'#' * round(20 * row['votes'] / max(most, 1))}",
+                f"{_share(row[kinds[0]]):<9}{_bar(row[kinds[0]])}",
+                *(_share(row[kind]) for kind in kinds[1:]),
+                str(row["votes"]),
             )
             for row in shown
         ]
@@ -161,6 +161,11 @@ def _distribution(trace: Row) -> Iterable[str]:
     if len(rows) > len(shown):
         n = len(rows) - len(shown)
         yield f"  and {n} class{'es' * (n != 1)} without votes, each below 0.00005"
+
+
+def _bar(share: float) -> str:
+    """A probability as marks, 20 for certainty."""
+    return " " * (share >= 0.025) + "#" * round(20 * share)
 
 
 def _share(value: float) -> str:

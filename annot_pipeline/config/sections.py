@@ -116,6 +116,8 @@ class Quality(Section):
     known_accuracy: float | None = Field(default=None, gt=0, lt=1)
     alpha: float = Field(default=0.05, gt=0, lt=1)
     min_pairs: int = Field(default=2, ge=2)
+    min_power: float = Field(default=0.5, ge=0, lt=1)
+    required_effect: float | None = Field(default=None, gt=0)
     undetermined: Literal["keep", "drop"] = "keep"
     scope: Literal["campaign", "task"] = "campaign"
     correction: Literal["none", "holm", "benjamini_hochberg"] = "none"

@@ -33,13 +33,38 @@ JUDGES = Table(
             "Difference that the test is about, points of the scale; for known "
             "answers accuracy minus chance",
         ),
+        real(
+            "effect_low",
+            "Lower end of the effect's 95% interval, which allows for scores of one output and of "
+            "one HIT that depend on each other; points of the scale, for known answers share",
+        ),
+        real("effect_high", "Upper end of the same interval"),
+        real(
+            "required_effect",
+            "annot review proposes to reject work of judges who fail and whose effect_high is "
+            "below: quality.required_effect, or half the median effect of the judges who pass (of "
+            "known answers: of their median accuracy, above this judge's chance); null where none "
+            "passes",
+        ),
         share("p_value", "One-sided p", nullable=True),
         share(
             "p_adjusted",
             "The same, corrected over judges as quality.correction says",
             nullable=True,
         ),
+        share(
+            "power",
+            "Chance that a judge with the median effect of the judges who pass would pass with so "
+            "many controls; where none passes, of an assumed effect (docs/campaign.md)",
+            nullable=True,
+        ),
         count("n_pairs", "Pairs, scores of the smaller sample, or known answers in the test"),
+        count(
+            "n_needed",
+            "As n_pairs: so many from which on the power is at least quality.min_power; null where "
+            "there is a verdict or no number is enough",
+            nullable=True,
+        ),
         count("n_ask_again", "Judgments of repeated items"),
         count("n_bad_reference", "Judgments of degraded copies"),
         count("n_good_reference", "Judgments of references"),

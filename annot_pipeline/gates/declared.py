@@ -6,6 +6,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import first_of
 from annot_pipeline.gates.gate import RELEASE, Finding, Gate
 from annot_pipeline.gates.measures import (
+    agreement_by_chance,
     contract_of,
     few_judgments,
     judges_below_chance,
@@ -21,6 +22,7 @@ from annot_pipeline.gates.measures import (
     thin_systems,
     total,
     unpaired_controls,
+    verdicts_without_power,
     worst_task,
 )
 from annot_pipeline.gates.since_release import (
@@ -172,6 +174,13 @@ GATES: tuple[Gate, ...] = (
         lambda f: of_judges_in_control(f, f["verdicts"]["undetermined"]), warn=0.2,
     ),
     Gate(
+        "verdicts_without_power", "control_judges", "judge_tests",
+        "number of judges whose test had too little power for a verdict",
+        "give each judge as many controls as n_needed in judges says; until then "
+        "quality.undetermined decides whether their judgments count",
+        verdicts_without_power, warn=0,
+    ),
+    Gate(
         "few_controls", "control_judges", "judge_tests",
         "share of the judges in judge control whose smaller sample is below 10",
         "a test of so few pairs lets careless judges pass and fails careful ones; give each judge "
@@ -267,6 +276,13 @@ GATES: tuple[Gate, ...] = (
         thin_systems, warn=0, minimum=10,
     ),
     Gate(
+        "agreement_by_chance", "measure_agreement", "agreement",
+        "number of tasks of {minimum} items or more whose judges agree no more than by chance",
+        "look at the question and the guidelines, and at judges who answer at random: labels and "
+        "scores of such a task rest on nothing that judges share",
+        agreement_by_chance, warn=0, minimum=20,
+    ),
+    Gate(
         "agreement_fall", "compare_releases", "agreement_changes",
         "largest fall of a kappa, alpha or Spearman of {minimum} items or more since the newest "
         "release, of those that their intervals do not explain",
@@ -359,7 +375,8 @@ GATES: tuple[Gate, ...] = (
     ),
     Gate(
         "judges_below_chance", "infer_labels", "labels",
-        "share of judges who do worse than answering without looking",
+        "share of judges who do worse than answering without looking, beyond chance (the 95% "
+        "interval)",
         "look at their rows in judges and judge_confusion; they may have misread the classes",
         judges_below_chance, warn=0.05, error=0.5, minimum=10,
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from annot_pipeline.errors import first_of
+from annot_pipeline.errors import counted, first_of
 from annot_pipeline.gates.gate import Facts, Finding
 
 
@@ -77,6 +77,17 @@ def judges_failed(facts: Facts, minimum: int) -> Finding:
     return finding if facts["judges_in_control"] >= minimum else replace(finding, serious=0.0)
 
 
+def verdicts_without_power(facts: Facts) -> Finding:
+    """Count the judges whose test had too little power, with the controls that they would need."""
+    rows = facts["verdicts_without_power"]
+    texts = []
+    for row in rows:
+        needed = f"{row['needed']:,}" if row["needed"] else "too many to name"
+        judges = counted(row["judges"], "judge")
+        texts.append(f"{judges} with {counted(row['n'], 'control')}: {needed} are needed")
+    return Finding(sum(row["judges"] for row in rows), first_of(texts, between="; "))
+
+
 def of_judges_in_control(facts: Facts, n: int) -> Finding:
     """Share that ``n`` judges are of those in judge control, and all verdicts."""
     verdicts = ", ".join(f"{n:,} {name}" for name, n in facts["verdicts"].items() if n)
@@ -87,6 +98,15 @@ def unpaired_controls(facts: Facts) -> Finding:
     """Share of the controls without their ordinary judgment, with the reasons."""
     reasons = "; ".join(f"{n:,} x {reason}" for reason, n in facts["unpaired_reasons"].items())
     return Finding(facts["unpaired_controls"] / max(facts["paired_controls"], 1), reasons)
+
+
+def agreement_by_chance(facts: Facts, minimum: int) -> Finding:
+    """Count the tasks of enough items whose agreement is not above chance."""
+    names = []
+    for task, row in sorted(facts["agreement_by_chance"].items()):
+        if row["n_items"] >= minimum:
+            names.append(f"{task} {row['statistic']} {row['value']:.2f}")
+    return named(names)
 
 
 def contract_of(table: str) -> Callable[[Facts], Finding]:

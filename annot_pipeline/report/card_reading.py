@@ -71,7 +71,8 @@ def how_to_read(manifest: Mapping[str, Any]) -> list[str]:
         "",
         *([WHICH[main], ""] if main in WHICH else []),
         "Columns are null where a figure is undefined; there is no NaN, and no -1 that means "
-        "nothing. Tables join by `task` and `item`; `judgments` and `lineage` by `judgment_id`, "
+        "nothing. Tables join by `task` and `item`, `items`, which has no task, by `item` alone; "
+        "`judgments` and `lineage` by `judgment_id`, "
         "which leads to the file and row of every answer.",
         "",
     ]

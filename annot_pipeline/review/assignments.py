@@ -69,14 +69,38 @@ def recommend(
     A reason for the worker is written in letters that ``encoding`` has.
     """
     failed = [v for v in verdicts if v["verdict"] == "failed"]
-    if failed:
-        reasons = {_words(v, quality): v["task"] for v in failed}
+    proven = [v for v in failed if _is_below(v)]
+    if proven:
+        reasons = {_words(v, quality): v["task"] for v in proven}
         if len(reasons) > 1:
             reasons = {f"{task}: {words}": task for words, task in reasons.items()}
         return "reject", _short(" ".join(reasons), encoding)
+    if failed:
+        return "decide", _doubt(failed[0])
     others = [v for v in verdicts if v["verdict"] != "passed"]
     why = next((v["verdict_reason"] for v in others or verdicts if v["verdict_reason"]), "")
     return "approve" if verdicts and not others else "decide", why
+
+
+def _is_below(verdict: Mapping[str, Any]) -> bool:
+    """Return whether a judge's effect is below the required one with 95% confidence."""
+    high, required = verdict["effect_high"], verdict["required_effect"]
+    return high is not None and required is not None and high < required
+
+
+def _doubt(verdict: Mapping[str, Any]) -> str:
+    """Why work of a judge who failed is not to be rejected without a look; not for the worker."""
+    high, required = verdict["effect_high"], verdict["required_effect"]
+    if required is None:
+        return (
+            "failed, but no judge passes: what to require is unknown; set quality.required_effect"
+        )
+    if high is None:
+        return "failed, but the controls are too few for an interval of the effect"
+    return (
+        f"failed, but the effect may be as large as {high:.3g} (95% bound), and {required:.3g} is "
+        "required"
+    )
 
 
 def _short(reason: str, encoding: str) -> str:

@@ -103,7 +103,7 @@ def review(
 
 
 def _judges(tables: Mapping[str, StoredTable]) -> Judges:
-    names = ["task", "judge", "verdict", "verdict_reason", "test", "contrast", "p_adjusted"]
-    names += ["known_answer_accuracy", *FIGURES]
+    names = ["task", "judge", "verdict", "verdict_reason", "test", "contrast"]
+    names += ["p_adjusted", "known_answer_accuracy", *FIGURES]
     rows = read_unharmed(tables["judges"], names).to_pylist()
     return {(row["task"], row["judge"]): row for row in rows}

@@ -18,8 +18,9 @@ COLUMNS = (
     "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict", "reason",
 )  # fmt: skip
 FIGURES = (
-    "p_value", "effect", "n_pairs", "mean_ordinary", "mean_good_reference",
-    "mean_bad_reference", "seconds_per_judgment", "longest_constant_run", "share_at_ends",
+    "p_value", "effect", "effect_low", "effect_high", "required_effect", "power", "n_pairs",
+    "n_needed", "mean_ordinary", "mean_good_reference", "mean_bad_reference",
+    "seconds_per_judgment", "longest_constant_run", "share_at_ends",
 )  # fmt: skip
 """What review.csv says of an assignment, then of its judge."""
 

@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,7 +27,11 @@ from annot_pipeline.stages.task_parts import (
     now_and_then,
     of_tasks,
 )
+from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+
+AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kappa_ternary")
+"""Statistics that are 0 where judges agree as by chance; of a task the first that it has."""
 
 
 def measure_agreement_of_tasks(context: StageContext) -> Made:
@@ -117,4 +122,26 @@ def _beside(
     )
     of_preferences = AGREEMENT.of({n: [row[n] for row in found] for n in AGREEMENT.schema.names})
     whole = pa.concat_tables([rows, of_preferences])
+    facts |= {"agreement_by_chance": _by_chance(whole)}
     return whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), facts
+
+
+def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return the tasks whose agreement is not above chance.
+
+    By the value, not by its interval: of large tasks that is by other resamples.
+    """
+    named = agreement.filter(is_any(agreement["statistic"], AGAINST_CHANCE))
+    rows: dict[str, dict[str, Any]] = {}
+    for row in sorted(named.to_pylist(), key=lambda r: AGAINST_CHANCE.index(r["statistic"])):
+        if row["value"] is not None:
+            rows.setdefault(row["task"], row)
+    return {
+        task: {
+            "statistic": row["statistic"],
+            "value": round(row["value"], 6),
+            "n_items": row["n_items"],
+        }
+        for task, row in sorted(rows.items())
+        if row["value"] <= 0
+    }

@@ -46,16 +46,16 @@ ACCOUNT = "account"
 COUNTED = ("used", "control")
 """Fates of judgments, before judge control, that it looks at."""
 
-SCORED = ("task", "judge_id", "control", "criterion", "score", "fate")
+SCORED = ("task", "judge_id", "control", "criterion", "item", "hit", "score", "fate")
 """What a test of all scores reads."""
 
 TESTED = {
     "controls_met": ("task", "judge_id", "control"),
     "control_pairs": (
-        "task", "judge_id", "control", "criterion", "score", "ordinary_score", "reason",
-        "in_control",
+        "task", "judge_id", "control", "criterion", "item", "hit", "score", "ordinary_score",
+        "reason", "in_control",
     ),
-    "known_answers": ("task", "judge_id", "label", "truth", "n_classes", "reason"),
+    "known_answers": ("task", "judge_id", "item", "hit", "label", "truth", "n_classes", "reason"),
 }  # fmt: skip
 """What tests of judges read."""
 
@@ -165,7 +165,8 @@ def _test(
     stored: Mapping[str, StoredTable], settled: StoredTable, tasks: pa.Table, quality: Quality
 ) -> tuple[pa.Table, Facts]:
     """Test the judges of all tasks; scores are read only where a test takes all of them."""
-    from annot_pipeline.steps.control_judges import control_judges, with_degraded_copies
+    from annot_pipeline.steps.control_judges import control_judges
+    from annot_pipeline.steps.control_samples import with_degraded_copies
 
     met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.contrast == "pooled" and quality.test not in ("known_answer", "none")

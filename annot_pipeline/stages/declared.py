@@ -102,7 +102,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
         outputs=("control_pairs", "known_answers", "controls_met"),
         settings=(),
-        code_version="2",  # of large tasks some judges at a time
+        code_version="3",  # known answers with their HITs
         work=control.pair_controls,
         kinds=frozenset({"parquet", "duckdb"}),
     ),
@@ -115,7 +115,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("controlled", "judge_tests"),
         settings=("quality",),
-        code_version="5",  # pairs are made before
+        code_version="6",  # undetermined without power
         work=control.control_judges_of_campaign,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -192,7 +192,7 @@ STAGES: tuple[Stage, ...] = (
             "label_fits", "label_evidence",
         ),
         settings=("dawid_skene", "seed"),
-        code_version="11",  # large tasks in blocks
+        code_version="12",  # certain_share by the calibrated probability
         work=by_task.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -264,7 +264,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("agreement",),
         settings=("agreement", "standardize.arithmetic", "seed"),
-        code_version="6",  # large tasks in blocks
+        code_version="7",  # tasks whose agreement is not above chance
         work=agreement.measure_agreement_of_tasks,
         kinds=frozenset({"parquet", "numpy"}),
     ),
@@ -289,7 +289,7 @@ STAGES: tuple[Stage, ...] = (
         },
         outputs=("judges",),
         settings=("quality",),
-        code_version="4",
+        code_version="5",  # power and interval of the effect
         work=gold.describe_judges,
         kinds=frozenset({"parquet", "duckdb"}),
     ),

@@ -2,12 +2,13 @@
 
 Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided
 tests); the contrasts and tests that campaigns since use are settings. What does not belong
-here: which control belongs to which judgment (sql/control), the arithmetic of the tests.
+here: which control belongs to which judgment (sql/control), what is compared
+(control_samples), what follows from a test (judge_verdicts), arithmetic (methods).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,23 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
-from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.methods.grouped_tests import (
-    GroupedTest,
-    mann_whitney,
-    paired_t,
-    signed_rank,
-    welch,
-)
+from annot_pipeline.methods.effect_bounds import accuracy_interval
+from annot_pipeline.methods.grouped_tests import GroupedTest
 from annot_pipeline.methods.known_answers import known_answers
-from annot_pipeline.methods.multiplicity import adjust
-from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.steps.indexing import Index, PairIndex, index, index_pairs, is_any, names_of
+from annot_pipeline.steps.control_samples import Units, answers_of, tested_scores
+from annot_pipeline.steps.indexing import is_any, names_of
+from annot_pipeline.steps.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    UNTESTED,
+    ControlTest,
+    JudgeVerdicts,
+    answer_test,
+    judge_verdicts,
+    score_test,
+    untested,
+)
 from annot_pipeline.steps.orient_scores import orient_scores
 
 FEW_PAIRS = 10
@@ -46,9 +52,14 @@ JUDGE_TESTS = pa.schema(
         ("contrast", TEXT),
         ("statistic", REAL),
         ("effect", REAL),
+        ("effect_low", REAL),
+        ("effect_high", REAL),
+        ("required_effect", REAL),
         ("p_value", REAL),
         ("p_adjusted", REAL),
+        ("power", REAL),
         ("n_pairs", INT),
+        ("n_needed", INT),
         ("n_known_answers", INT),
         ("known_answer_accuracy", REAL),
         ("known_answer_low", REAL),
@@ -57,33 +68,7 @@ JUDGE_TESTS = pa.schema(
 )
 """One row is a task and judge; joined into `contracts.JUDGES`."""
 
-Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-PASSED, FAILED, UNDETERMINED, UNTESTED = range(len(VERDICTS))
-
-
-@dataclass(frozen=True)
-class _Units:
-    """Who is tested: judges of the campaign, or judges of each task.
-
-    ``of_pair`` is the unit of each (task, judge) pair; ``size`` the number of units.
-    """
-
-    pairs: PairIndex
-    task: Index
-    judge: Index
-    of_pair: Codes
-    size: int
-
-    def of(self, rows: pa.Table) -> Codes:
-        """Unit of each row of a table with ``task`` and ``judge_id``."""
-        return self.of_pair[self.pair(rows)]
-
-    def pair(self, rows: pa.Table) -> Codes:
-        """Task and judge of each row of such a table."""
-        width = len(self.judge.names)
-        keys = _place(rows["task"], self.task) * width + _place(rows["judge_id"], self.judge)
-        return np.searchsorted(self.pairs.first * width + self.pairs.second, keys)
 
 
 def control_judges(
@@ -118,60 +103,69 @@ def control_judges(
     judge_tests, facts
         A row a task and judge.
     """
-    units = _units(met, quality)
+    units = Units.of_controls(met, quality)
     known = answers.filter(pc.is_null(answers["reason"]))
-    right = pc.equal(known["label"].cast(TEXT), known["truth"].cast(TEXT)).to_numpy()
+    given = answers_of(known, units)
     floor = quality.known_accuracy
     classes = known["n_classes"].to_numpy().astype(np.float64)
     chance = np.full(classes.size, floor) if floor else 1 / np.maximum(classes, 2)
-    answered = known_answers(units.of(known), right, chance, n_judges=units.size)
-    if quality.test == "none":
-        test, sampled = None, set()
-    elif quality.test == "known_answer":
-        test = GroupedTest(
-            np.where(answered.n > 0, answered.n_right, np.nan),
-            answered.effect,
-            answered.p_value,
-            answered.n,
+    answered = known_answers(given.unit, given.right, chance, n_judges=units.size)
+    test: ControlTest | None = None
+    verdicts = untested(units.size)
+    if quality.test == "known_answer":
+        right = np.where(answered.n > 0, answered.n_right, np.nan)
+        result = GroupedTest(right, answered.effect, answered.p_value, answered.n)
+        test = answer_test(
+            result, answered.accuracy - answered.effect, *accuracy_interval(given, units.stratum)
         )
         sampled = set(answers["task"].to_pylist())
-    else:
-        test, sampled = _test_scores(met, pairs, tasks, scores, units, quality)
-    verdict, reason, p_adjusted = _decide(test, _is_controlled(units, sampled), quality)
-    drop = verdict == FAILED
+    elif quality.test != "none":
+        scored = tested_scores(met, pairs, tasks, scores, units, quality)
+        test = score_test(scored.test, scored.samples, units.stratum, quality)
+        sampled = scored.tasks
+    if test:
+        verdicts = judge_verdicts(test, units.are_controlled(sampled), units.stratum, quality)
+    drop = verdicts.verdict == FAILED
     if quality.undetermined == "drop":
-        drop |= verdict == UNDETERMINED
-    of = units.of_pair
-    n = of.size
+        drop |= verdicts.verdict == UNDETERMINED
+    of_pair = units.of_pair
+    n = of_pair.size
 
-    def column(values: Floats | None) -> pa.Array:
+    def column(values: Floats | None, kind: pa.DataType = REAL) -> pa.Array:
         if values is None:
-            return pa.nulls(n, REAL)
-        return pa.array(values[of], REAL, mask=~np.isfinite(values[of]))
+            return pa.nulls(n, kind)
+        values = values[of_pair]
+        return pa.array(values, mask=~np.isfinite(values)).cast(kind)
 
     has_contrast = quality.test not in ("none", "known_answer")
+    result_or_none = test.result if test else None
     table = pa.table(
         {
             "task": names_of(units.task.names, units.pairs.first),
             "judge": names_of(units.judge.names, units.pairs.second),
-            "verdict": names_of(VERDICTS, verdict[of]),
-            "verdict_reason": reason.take(pa.array(of)),
-            "dropped": drop[of],
+            "verdict": names_of(VERDICTS, verdicts.verdict[of_pair]),
+            "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
+            "dropped": drop[of_pair],
             "test": pa.repeat(pa.scalar(quality.test if test else None, TEXT), n),
             "contrast": pa.repeat(pa.scalar(quality.contrast if has_contrast else None, TEXT), n),
-            "statistic": column(test.statistic if test else None),
-            "effect": column(test.effect if test else None),
-            "p_value": column(test.p_value if test else None),
-            "p_adjusted": column(p_adjusted),
-            "n_pairs": test.n[of] if test else np.zeros(n, np.int64),
-            "n_known_answers": answered.n[of],
+            "statistic": column(result_or_none.statistic if result_or_none else None),
+            "effect": column(result_or_none.effect if result_or_none else None),
+            "effect_low": column(test.low if test else None),
+            "effect_high": column(test.high if test else None),
+            "required_effect": column(verdicts.required),
+            "p_value": column(result_or_none.p_value if result_or_none else None),
+            "p_adjusted": column(verdicts.p_adjusted),
+            "power": column(verdicts.power),
+            "n_pairs": result_or_none.n[of_pair] if result_or_none else np.zeros(n, np.int64),
+            "n_needed": column(verdicts.n_needed, INT),
+            "n_known_answers": answered.n[of_pair],
             "known_answer_accuracy": column(answered.accuracy),
             "known_answer_low": column(answered.low),
             "known_answer_high": column(answered.high),
         },
         schema=JUDGE_TESTS,
     )
-    return table, _facts(verdict, drop, test, pairs, answers, quality)
+    return table, _facts(verdicts, drop, test, pairs, answers, quality)
 
 
 def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
@@ -204,185 +198,17 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
     return pairs.append_column("in_control", pa.array(of["score"].in_control))
 
 
-def with_degraded_copies(met: pa.Table) -> set[str]:
-    """Tasks of which judges met degraded copies."""
-    degraded = met.filter(is_any(met["control"], ("bad_reference",)))
-    return set(pc.unique(degraded["task"]).to_pylist())
-
-
-def _units(met: pa.Table, quality: Quality) -> _Units:
-    task, judge = index(met["task"]), index(met["judge_id"])
-    pairs = index_pairs(task.codes, judge.codes)
-    if quality.scope == "task":
-        return _Units(pairs, task, judge, np.arange(pairs.first.size), pairs.first.size)
-    return _Units(pairs, task, judge, pairs.second, len(judge.names))
-
-
-def _place(column: pa.ChunkedArray, names: Index) -> Codes:
-    found = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
-    return np.asarray(found.to_numpy(), np.int64)
-
-
-def _test_scores(
-    met: pa.Table,
-    pairs: pa.Table,
-    tasks: pa.Table,
-    scores: pa.Table,
-    units: _Units,
-    quality: Quality,
-) -> tuple[GroupedTest, set[str]]:
-    """The test of every unit, and the tasks that hold the controls it needs."""
-    sampled = with_degraded_copies(met) & set(_scalar(tasks))
-    points = _points(tasks, sampled, quality)
-    if quality.contrast == "pooled":
-        both = (_scores(scores, c, tasks, units, points) for c in ("none", "bad_reference"))
-        ordinary, copies = both
-        # scores of tasks and criteria in which the judge saw no degraded copy are another matter
-        beside = np.isin(ordinary.group, copies.group)
-        samples = (ordinary.unit[beside], ordinary.score[beside], copies.unit, copies.score)
-    else:
-        units_2, d2 = _differences(pairs, "bad_reference", units, points)
-        if quality.contrast == "paired":
-            test = paired_t if quality.test == "paired_t" else signed_rank
-            return test(units_2, d2, n_groups=units.size), sampled
-        units_1, d1 = _differences(pairs, "ask_again", units, points)
-        samples = (units_2, d2, units_1, d1 if quality.signed else np.abs(d1))
-    two_samples = welch if quality.test == "welch" else mann_whitney
-    return two_samples(*samples, n_groups=units.size), sampled
-
-
-@dataclass(frozen=True)
-class _Scores:
-    """Scores of one kind of judgment; ``group`` tells judge, task and criterion apart."""
-
-    unit: Codes
-    group: Codes
-    score: Floats
-
-
-Scale = tuple[float, float]
-
-
-def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, Scale]:
-    """Zero and unit of each task's scores: 0 and 1, or where scales differ, the lowest point and
-    the hundredth part of the scale.
-
-    Raises
-    ------
-    ConfigError
-        Judges are to be tested over tasks of which one has another scale than the others, and
-        one has none declared.
-    """
-    scales = {
-        row["task"]: (row["scale_low"], row["scale_high"])
-        for row in tasks.to_pylist()
-        if row["task"] in sampled
-    }
-    if quality.scope == "task" or len(set(scales.values())) < 2:
-        return dict.fromkeys(scales, (0.0, 1.0))
-    unknown = sorted(task for task, (low, _) in scales.items() if low is None)
-    if unknown:
-        raise ConfigError(
-            "judges cannot be tested over tasks of different scales",
-            [
-                Problem(
-                    "tasks",
-                    "no scale is declared, and other tasks have one",
-                    do="declare scale: [lowest, highest], or write quality.scope: task",
-                    values=tuple(unknown),
-                )
-            ],
-        )
-    return {task: (low, (high - low) / 100) for task, (low, high) in scales.items()}
-
-
-def _scores(
-    scored: pa.Table, control: str, tasks: pa.Table, units: _Units, points: dict[str, Scale]
-) -> _Scores:
-    """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
-    rows = scored.select(["task", "judge_id", "control", "criterion", "score"])
-    rows = rows.filter(is_any(rows["control"], (control,)))
-    rows = rows.filter(is_any(rows["task"], list(points)))
-    oriented = orient_scores(rows, tasks)
-    rows = rows.filter(pa.array(oriented.in_control))
-    zero, unit = _by_task(rows, points)
-    score = (oriented.score[oriented.in_control] - zero) / unit
-    criteria = pc.unique(scored["criterion"].cast(TEXT))
-    criterion = pc.fill_null(pc.index_in(rows["criterion"].cast(TEXT), criteria), 0).to_numpy()
-    pair = units.pair(rows)
-    return _Scores(units.of_pair[pair], pair * (len(criteria) + 1) + criterion, score)
-
-
-def _differences(
-    pairs: pa.Table, control: str, units: _Units, points: dict[str, Scale]
-) -> tuple[Codes, Floats]:
-    """Ordinary score minus control's score, by unit."""
-    rows = pairs.filter(is_any(pairs["control"], (control,)))
-    rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
-    rows = rows.filter(is_any(rows["task"], list(points)))
-    differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
-    _, unit = _by_task(rows, points)
-    return units.of(rows), comparable(differences / unit)
-
-
-def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:
-    """Zero and unit of each row's task, ``(2, n_rows)``."""
-    place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
-    return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[place].T)
-
-
-def _scalar(tasks: pa.Table) -> list[str]:
-    return [row["task"] for row in tasks.to_pylist() if row["kind"] == "scalar"]
-
-
-def _is_controlled(units: _Units, sampled: set[str]) -> npt.NDArray[np.bool_]:
-    """Whether any task of a unit holds controls for the test."""
-    of_task = np.array([name in sampled for name in units.task.names], np.bool_)
-    hit = of_task[units.pairs.first] if of_task.size else np.empty(0, np.bool_)
-    return np.bincount(units.of_pair[hit], minlength=units.size) > 0
-
-
-def _decide(
-    test: GroupedTest | None, controlled: npt.NDArray[np.bool_], quality: Quality
-) -> tuple[Codes, pa.Array, Floats | None]:
-    """Verdict, reason and adjusted p of every unit."""
-    n_units = controlled.size
-    if test is None:
-        return np.full(n_units, UNTESTED), pa.repeat("quality.test is none", n_units), None
-    enough = test.n >= (1 if quality.test == "known_answer" else quality.min_pairs)
-    decided = controlled & enough & ~np.isnan(test.p_value)
-    p_adjusted = np.where(decided, test.p_value, np.nan)
-    p_adjusted = adjust(p_adjusted, quality.correction)
-    passes = np.less(p_adjusted, quality.alpha, where=decided, out=np.zeros(n_units, np.bool_))
-    verdict = np.select(
-        [decided & passes, decided, controlled], [PASSED, FAILED, UNDETERMINED], UNTESTED
-    )
-    constant = decided & np.isin(test.p_value, (0.0, 1.0)) & ~np.isfinite(test.statistic)
-    constant |= decided & (test.statistic == 0) & (test.effect == 0) & (test.p_value == 1)
-    what = "known answers" if quality.test == "known_answer" else "pairs"
-    if quality.contrast == "pooled" and what == "pairs":
-        what = "scores in the smaller sample"
-    least = 1 if quality.test == "known_answer" else quality.min_pairs
-    counts, place = np.unique(test.n, return_inverse=True)
-    texts = [
-        "no controls for this test",
-        "the scores do not vary: decided by the means",
-        *(f"{n} {what}, {least} are needed" for n in counts),
-    ]
-    which = np.select([verdict == UNTESTED, constant, ~decided], [0, 1, place + 2], -1)
-    return verdict, pc.take(pa.array(texts, TEXT), pa.array(which, mask=which < 0)), p_adjusted
-
-
 def _facts(
-    verdict: Codes,
+    verdicts: JudgeVerdicts,
     drop: npt.NDArray[np.bool_],
-    test: GroupedTest | None,
+    test: ControlTest | None,
     pairs: pa.Table,
     answers: pa.Table,
     quality: Quality,
 ) -> dict[str, Any]:
+    verdict = verdicts.verdict
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
-    few = 0 if test is None else int(((test.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
+    few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
     n_degraded = int(pc.sum(is_any(pairs["control"], ("bad_reference",))).as_py() or 0)
     kinds = pa.array(quality.paired_controls, TEXT)
     pairs = pairs.filter(is_any(pairs["control"], kinds))
@@ -392,6 +218,7 @@ def _facts(
         "verdicts": {name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
         "judges_in_control": tested,
         "judges_dropped": int(drop.sum()),
+        "verdicts_without_power": _shortages(verdicts, test),
         "judges_with_few_pairs": few if quality.test != "known_answer" else 0,
         "paired_controls": pairs.num_rows,
         "unpaired_controls": unpaired.num_rows,
@@ -405,3 +232,17 @@ def _facts(
             quality.test, answers.num_rows
         ),
     }
+
+
+def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[dict[str, int | None]]:
+    """Return how many judges had too little power, by their controls and those they need."""
+    if test is None:
+        return []
+    some = np.flatnonzero(verdicts.lacks_power)
+    counts = Counter(
+        (int(test.result.n[unit]), float(verdicts.n_needed[unit])) for unit in some.tolist()
+    )
+    return [
+        {"n": n, "needed": int(needed) if np.isfinite(needed) else None, "judges": judges}
+        for (n, needed), judges in sorted(counts.items())
+    ]

@@ -74,7 +74,9 @@ class LabelSums(Additive):
     judgments
         ``(n_judges,)`` labels that each judge gave.
     n_certain
-        ``(n_labels,)`` items that are certain, by class.
+        ``(n_labels,)`` items that are certain by Dawid-Skene's own probability, by class.
+    n_calibrated_certain
+        Items that are certain by the calibrated probability.
     judged
         Items by how many labels they have.
     other_class
@@ -86,6 +88,7 @@ class LabelSums(Additive):
     pooled_identity: ClassIdentity
     judgments: Codes
     n_certain: Codes
+    n_calibrated_certain: int
     judged: Counter[int]
     other_class: int
 
@@ -106,6 +109,7 @@ def sums_of(of: LabelledItems) -> LabelSums:
         pooled_identity=class_identity(of.pooled, of.votes),
         judgments=np.bincount(codes.judges, minlength=codes.n_judges),
         n_certain=np.bincount(inferred[certain], minlength=codes.n_labels),
+        n_calibrated_certain=int(_calibrated_certain(of).sum()),
         judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
         other_class=int((of.calibrated.argmax(axis=1) != inferred).sum()),
     )
@@ -121,9 +125,20 @@ def distribution_rows(of: LabelledItems) -> pa.Table:
     return LABEL_DISTRIBUTIONS.of(_distributions(of))
 
 
+def _calibrated(of: LabelledItems) -> Floats:
+    """Calibrated probability of each item's label."""
+    return np.asarray(of.calibrated[np.arange(len(of.inferred)), of.inferred])
+
+
+def _calibrated_certain(of: LabelledItems) -> npt.NDArray[np.bool_]:
+    """Whether each item's label is certain; where there is one class nothing was decided."""
+    certain: npt.NDArray[np.bool_] = _calibrated(of) >= CERTAIN
+    return certain if of.posterior.shape[1] > 1 else np.zeros_like(certain)
+
+
 def _labels(of: LabelledItems) -> dict[str, Any]:
     task, posterior, votes, inferred = of.task, of.posterior, of.votes, of.inferred
-    calibrated = of.calibrated[np.arange(len(task.items)), inferred]
+    calibrated = _calibrated(of)
     probability = posterior.max(axis=1)
     logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
     label = names_of(task.classes, inferred)
@@ -144,7 +159,7 @@ def _labels(of: LabelledItems) -> dict[str, Any]:
         "model_label": label,
         "model_probability": np.minimum(probability, 1.0),
         "calibrated_probability": np.minimum(calibrated, 1.0),
-        "calibrated_certain": (calibrated >= CERTAIN) & (len(task.classes) > 1),
+        "calibrated_certain": _calibrated_certain(of),
     }
 
 

@@ -19,6 +19,7 @@ from annot_pipeline.methods.calibration_choice import Choice
 from annot_pipeline.methods.dawid_skene import DawidSkeneModel
 from annot_pipeline.methods.judge_accuracy import judge_accuracy
 from annot_pipeline.methods.label_calibration import Evidence
+from annot_pipeline.methods.wilson import wilson_interval
 from annot_pipeline.steps.indexing import names_of
 from annot_pipeline.steps.label_items import LabelSums
 from annot_pipeline.steps.label_tasks import LabelTask
@@ -119,14 +120,17 @@ def model_facts(of: LabelModel, judges: pa.Table) -> dict[str, Any]:
     judges
         ``judge_figures`` of the task.
     """
-    below = pc.less(judges["accuracy"], judges["chance_accuracy"])
+    n = judges["n_judgments"].to_numpy()
+    _, high = wilson_interval(judges["accuracy"].to_numpy() * n, n)
+    # of few labels the accuracy is a guess: they tell nothing of a judge
+    below = pc.less(pa.array(high), judges["chance_accuracy"])
     return {
         "classes": list(of.classes),
         "converged": of.fit.convergence.converged,
         "iterations": of.fit.convergence.iterations,
         "items": of.sums.n_items,
         "items_by_judgments": [list(pair) for pair in sorted(of.sums.judged.items())],
-        "certain_share": int(of.sums.n_certain.sum()) / of.sums.n_items,
+        "certain_share": of.sums.n_calibrated_certain / of.sums.n_items,
         "calibrations": _calibration(of),
         "judges": judges.num_rows,
         "judges_below_chance": judges.filter(below)["judge"].to_pylist(),

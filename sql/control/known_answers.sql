@@ -7,7 +7,7 @@ WITH listed AS (
 ),
 asked AS (
     SELECT
-        j.task, j.judge, j.judge_id, j.item, j.judgment_id, j.label,
+        j.task, j.judge, j.judge_id, j.item, j.hit, j.judgment_id, j.label,
         coalesce(j.truth, l.truth) AS truth
     FROM judgments AS j
     JOIN tasks AS t ON j.task = t.task AND t.kind = 'categorical'
@@ -24,7 +24,7 @@ met AS (
     GROUP BY task
 )
 SELECT
-    a.task, a.judge_id, a.item, a.judgment_id, a.label, a.truth,
+    a.task, a.judge_id, a.item, a.hit, a.judgment_id, a.label, a.truth,
     coalesce(len(t.labels), m.n) AS n_classes,
     CASE
         WHEN a.truth IS NULL THEN 'no truth is given for this question'

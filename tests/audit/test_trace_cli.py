@@ -13,7 +13,8 @@ import pytest
 from annot_pipeline.audit.trace.items import trace
 from annot_pipeline.cli import main
 from annot_pipeline.cli.columns import number, share, signed
-from annot_pipeline.cli.trace_text import traces_text
+from annot_pipeline.cli.trace_judgments import _place
+from annot_pipeline.cli.trace_text import _distribution, traces_text
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.releases import Release
 from tests.full_campaign import LABELS, TASK
@@ -45,7 +46,7 @@ def test_a_label_with_a_decision(run):
     assert lines[at] == f"label {LABELS[2]}, decided by an expert"
     assert lines[at + 1].endswith('at 2024-06-01T00:00:00+00:00: said: "so"')
     assert lines[at + 2].startswith(f"  the model says {LABELS[0]}, ")
-    assert "judgments (4 and 1 decision), rows of exports/moods.csv; evidence in nats" in out
+    assert "judgments (4 and 1 decision), rows of exports/moods.csv (the header is row 0); " in out
     assert "row 33" in out
     assert any(line.split()[0] == "prevalence" for line in lines if line.strip())
     assert "without one judge: " in out
@@ -177,3 +178,20 @@ def test_many_tasks_get_a_line_each(build_campaign, capsys, tmp_path):
     assert "  in 4 tasks; --task NAME shows one of them in full" in lines
     assert [line.split()[0] for line in lines[3:7]] == ["t0", "t1", "t2", "t3"]
     assert all("3 judgments" in line for line in lines[3:7])
+
+
+def test_bars_are_those_of_the_probabilities_not_of_the_votes():
+    """61% of a class with one vote of ten has 12 of 20 marks, beside the figure that they show."""
+    rows = [
+        {"label": "a", "calibrated_probability": 0.61, "probability": 0.9, "votes": 1},
+        {"label": "b", "calibrated_probability": 0.39, "probability": 0.1, "votes": 9},
+    ]
+    head, first, second = (line.split() for line in _distribution({"distribution": rows}))
+    assert head == ["label", "probability", "Dawid-Skene", "votes"]
+    assert first == ["a", "0.610000", "#" * 12, "0.900000", "1"]
+    assert second == ["b", "0.390000", "#" * 8, "0.100000", "9"]
+
+
+def test_places_do_not_look_like_line_numbers():
+    """file:333 is how editors name a line; this is row 333, the header not counted."""
+    assert _place({"source_file": "a.csv", "source_row": 333, "cell": None}) == "a.csv row 333"

@@ -149,7 +149,12 @@ def built_both(folder, monkeypatch, *sets):
 
 @pytest.mark.parametrize(
     ("settings", "decimals"),
-    [({}, 0), ({"standardize": {"controls": "exclude"}}, 3), ({"quality": {"test": "none"}}, 0)],
+    [
+        ({}, 0),
+        ({"standardize": {"controls": "exclude"}}, 3),
+        ({"quality": {"test": "none"}}, 0),
+        ({"quality": {"test": "mann_whitney", "contrast": "pooled"}}, 1),
+    ],
 )
 def test_blocks_are_the_whole(tmp_path, monkeypatch, settings, decimals):
     folder = campaign(tmp_path, crowd(decimals=decimals), **settings)

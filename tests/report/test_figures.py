@@ -17,10 +17,15 @@ from annot_pipeline.report.figures import (
     prevalence_svg,
     ranking_svg,
 )
+from annot_pipeline.report.figures.agreement_intervals import agreement_svg
+from annot_pipeline.report.figures.certainty_bands import certainty_svg
 from annot_pipeline.report.figures.names import px_of
 from tests.report.figure_reader import SVG, Figure, fits, trace
 
 NAN = float("nan")
+
+
+NO_INTERVALS = "Hollow points: no intervals are known."
 
 
 def test_convergence_draws_the_gap_of_each_task():
@@ -245,7 +250,8 @@ def test_ranking_keeps_the_order_and_parts_the_clusters():
     (line,) = (path for p in figure.parts("cluster-line") for path in p.iter(f"{SVG}path"))
     assert a[1] < float(line.attrib["d"].split("L")[0].split(" ")[1]) < c[1]
     assert figure.tips() == [
-        "B: 0.5 [0.25, 0.75], cluster 1", "A: 0.25, cluster 1", "C: -0.5 [-0.75, -0.25], cluster 2",
+        "B: 0.5 [0.25, 0.75], cluster 1", "A: 0.25, no interval, cluster 1",
+        "C: -0.5 [-0.75, -0.25], cluster 2",
     ]  # fmt: skip
     assert "score by z_mean" in figure.texts
 
@@ -255,7 +261,7 @@ def test_ranking_without_intervals_and_clusters():
     assert len(figure.points("system-score")) == 2
     assert not figure.parts("interval")
     assert not figure.parts("cluster")
-    assert figure.words("note") == ["Without a score: 1 system."]
+    assert figure.words("note") == [NO_INTERVALS, "Without a score: 1 system."]
 
 
 def test_a_ranking_says_why_it_has_no_intervals():
@@ -284,7 +290,49 @@ def test_intervals_whose_ends_are_crossed_are_not_drawn():
 def test_ranking_of_very_many_systems():
     figure = Figure(ranking_svg(range(300), -np.arange(300), None, None, None, "z"))
     assert len(figure.points("system-score")) == 200
-    assert figure.words("note") == ["The first 200 of 300 systems are drawn."]
+    assert figure.words("note") == [NO_INTERVALS, "The first 200 of 300 systems are drawn."]
+
+
+def hollow(figure: Figure, part: str) -> list[bool]:
+    """Whether each point of a part is an outline."""
+    return [
+        use.get("fill-opacity") == "0" or use.get("fill") == "none"
+        for one in figure.parts(part)
+        for use in one.iter(f"{SVG}use")
+    ]
+
+
+def test_a_system_without_interval_does_not_look_precise():
+    """The second of three is an outline, and the figure says what that means."""
+    figure = Figure(
+        ranking_svg(["B", "A", "C"], [3, 2, 1], [2.5, None, 0.5], [3.5, None, 1.5], None, "z")
+    )
+    assert hollow(figure, "system-score") == [False, True, False]
+    assert figure.words("note") == [
+        "Lines through the points: 95% intervals.",
+        "Hollow points: no interval is known of 1 system.",
+    ]
+
+
+def test_an_agreement_without_interval_does_not_look_precise():
+    svg = agreement_svg(["a", "b"], ["alpha", "alpha"], [0.5, 0.4], [0.3, None], [0.7, None])
+    figure = Figure(svg)
+    assert hollow(figure, "value") == [False]
+    assert hollow(figure, "value-without-interval") == [True]
+    assert "Hollow points: no interval is known." in figure.words("note")
+
+
+def test_the_legend_of_certainty_has_the_colours_of_the_bars():
+    """What lies under a colour that lets it through counts too: the paper, of both."""
+    figure = Figure(certainty_svg(["t"], [[1, 2, 3, 4, 5, 6]]))
+    assert not figure.parts("key-ground")
+
+    def fills(part: str) -> list[tuple[str | None, str | None]]:
+        paths = [path for e in figure.parts(part) for path in e.iter(f"{SVG}path")]
+        return [(path.get("fill"), path.get("fill-opacity")) for path in paths]
+
+    assert fills("key-color") == fills("band")
+    assert len(set(fills("band"))) == 6
 
 
 def test_comparison_has_the_better_system_in_the_row():

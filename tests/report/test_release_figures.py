@@ -181,7 +181,10 @@ def test_a_ranking_without_intervals_says_why():
     assert "<b>" not in drawn.svg
     rows[3] |= {"ci_low": -5.0, "ci_high": -3.0}
     (drawn,) = ranking_figures(rankings_of(rows))
-    assert Figure(drawn.svg).words("note") == ["Lines through the points: 95% intervals."]
+    assert Figure(drawn.svg).words("note") == [
+        "Lines through the points: 95% intervals.",
+        "Hollow points: no interval is known of 3 systems.",
+    ]
 
 
 def test_the_order_of_rows_changes_nothing():

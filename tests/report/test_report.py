@@ -13,9 +13,10 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.markup import Column, Markup, label_text, number, table, text
 from annot_pipeline.report.report import SECTIONS, report_html
-from annot_pipeline.report.sections.changes import changed
+from annot_pipeline.report.sections.changes import _tables, changed
 from annot_pipeline.report.sections.cost import cost
 from annot_pipeline.report.sections.judges import MOST_ROWS, judges
 from tests.conftest import Built
@@ -223,3 +224,27 @@ def test_files_of_the_page_are_in_the_package():
     folder = Path(__file__).parents[2] / "annot_pipeline" / "report"
     assert (folder / "style.css").is_file()
     assert (folder / "script.js").is_file()
+
+
+def test_ranks_that_changed_are_those_alone():
+    """A system at the rank that it had is in another list, if its cluster is another."""
+    then = [("a", 1, 1), ("b", 2, 1), ("c", 3, 2), ("d", 4, 2)]
+    now = [("a", 1, 1), ("b", 3, 2), ("c", 2, 2), ("d", 4, 3)]
+    empty = {name: pa.schema(GOLD[name].schema).empty_table() for name in ("judges", "labels")}
+
+    def tables(rows):
+        table = [
+            {"task": "t", "method": "m", "system": s, "rank": r, "cluster": c, "score": 0.5}
+            for s, r, c in rows
+        ]
+        return empty | {"system_rankings": pa.Table.from_pylist(table)}
+
+    old = tables(then) | {"label_changes": pa.table({"n_changed": pa.array([], pa.int64())})}
+    contents = Contents({}, tables(now), {}, (), previous=old)
+    html = "".join(_tables(contents))
+    ranks, clusters = html.split("Clusters that changed at the same rank: 1")
+    assert "Ranks that changed: 2" in ranks
+    for system, where in (("b", ranks), ("c", ranks), ("d", clusters)):
+        assert f">{system}</th>" in where
+    assert ">a</th>" not in html
+    assert ">d</th>" not in ranks

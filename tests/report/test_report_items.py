@@ -13,6 +13,8 @@ from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.report import QUERIED
 from annot_pipeline.report.sections.adjudicated import adjudicated
 from annot_pipeline.report.sections.contested import contested
+from annot_pipeline.report.sections.item import _bar, item_anchor
+from annot_pipeline.report.sections.judges import why
 from tests.report.report_pages import MARKUP, QUERIES, SCRIPT, Page
 
 pytestmark = pytest.mark.reports
@@ -69,8 +71,9 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     assert page.texts["h3"] == ["item 1"]
     assert not page.all("script") + page.all("h1")
     assert "&lt;script&gt;alert(1)&lt;/script&gt;\n&lt;/td&gt;" in html
-    assert '<a href="#item-1">item 1</a>' in html
-    assert 'id="item-1"' in html
+    anchor = item_anchor(trace())
+    assert f'<a href="#{anchor}">item 1</a>' in html
+    assert f'id="{anchor}"' in html
     assert "1 judge could flip it alone" in html
     assert "Without the judgments of <strong>j2</strong> the answer is another." in html
     assert "a.csv row 1,234, c1</span><br>" in html
@@ -153,3 +156,32 @@ def test_decisions_against_the_model_come_first():
     assert "&lt;b&gt;" in html
     assert "2024-06-01 12:00" in html
     assert adjudicated(contents(**queried(GOLD["labels"].empty()))) == ""
+
+
+def test_an_item_keeps_its_anchor_wherever_it_stands_in_the_list():
+    """A link to an item leads to that item in the next release too, or nowhere."""
+    first, second = trace(item="a"), trace(item="b")
+    assert item_anchor(first) == item_anchor(trace(item="a", flipped_by=[]))
+    names = [item_anchor(t) for t in (first, second, trace(item="a", task="other"))]
+    assert len(set(names)) == 3
+    alone, last = contested(contents(first)), contested(contents(second, first))
+    assert f'id="{names[0]}"' in alone
+    assert f'id="{names[0]}"' in last
+
+
+def test_a_judge_who_failed_has_a_reason():
+    judge = {"judge": "j3", "verdict": "failed", "dropped": True, "test": "paired_t"}
+    judge |= {"p_value": 0.4, "p_adjusted": 0.8, "verdict_reason": None}
+    assert why(judge) == "paired_t: p = 0.800, not below alpha"
+    assert why(judge | {"verdict_reason": "the scores do not vary"}) == "the scores do not vary"
+    assert why(judge | {"verdict": "passed"}) is None
+    assert "paired_t: p = 0.800, not below alpha" in contested(contents(trace(judges=[judge])))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.61, 1.0])
+def test_a_bar_is_its_probability_however_wide_it_is_drawn(share):
+    """The unit of the bar's length is a hundredth of its width, not a pixel."""
+    html = _bar(share)
+    assert 'viewBox="0 0 100 10"' in html
+    assert 'preserveAspectRatio="none"' in html
+    assert f'rect width="{100 * share:g}"' in html

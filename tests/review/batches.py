@@ -44,6 +44,22 @@ UPSIDE_DOWN = (
 )
 
 
+def scored(*pairs: tuple[int, int]) -> str:
+    """Answers by pairs of an output's score and that of its degraded copy."""
+    return "|".join(f"none_{k}_{a}|bad_reference_{k}_{b}" for k, (a, b) in enumerate(pairs))
+
+
+TEN = {"each": {"i": ["none", "bad_reference"], "k": "0..9"}}
+"""Ten segments; a source of what `scored` makes."""
+
+
+def ten_pairs(*differences: int) -> str:
+    """Ten pairs whose differences are these, over and over."""
+    return scored(
+        *((90 - 2 * k, 90 - 2 * k - differences[k % len(differences)]) for k in range(10))
+    )
+
+
 ONE_PAIR = "none_0_50|none_1_52|bad_reference_0_10"
 
 

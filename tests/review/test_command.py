@@ -54,6 +54,7 @@ def test_the_command_when_all_is_decided(make, capsys):
     out = capsys.readouterr().out
     assert "0 approve, 0 reject, 0 decide; 3 decided before" in out
     assert "rows that do not fit the header, to mend or delete first: 2, 3" in out
+    assert "row 1 is the one below it" in out, "who deletes line 2 deletes another row"
     assert "no assignment waits for a decision" in out
 
 
@@ -88,5 +89,7 @@ def test_a_real_batch(shared_campaigns, shared_data, tmp_path):
         "A49560E24B3147", "27", "Submitted",
     )  # fmt: skip
     assert float(rows[0]["p_value"]) == pytest.approx(0.0026, abs=5e-5)
-    assert [row["recommendation"] for row in rows].count("decide") == 2
+    recommendations = [row["recommendation"] for row in rows]
+    assert recommendations.count("reject") == 0, "ten pairs of one HIT prove nobody careless"
+    assert recommendations.count("decide") == 2 + 5
     assert os.path.basename(rows[0]["export"]) == "Batch_1234_batch_results.csv"

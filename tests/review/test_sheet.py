@@ -40,7 +40,8 @@ def test_the_sheet(make):
     found = sheet(folder)
     assert list(found[0]) == [
         "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict",
-        "reason", "p_value", "effect", "n_pairs", "mean_ordinary", "mean_good_reference",
+        "reason", "p_value", "effect", "effect_low", "effect_high", "required_effect", "power",
+        "n_pairs", "n_needed", "mean_ordinary", "mean_good_reference",
         "mean_bad_reference", "seconds_per_judgment", "longest_constant_run", "share_at_ends",
         "n_judgments", "n_rejected_records",
     ]  # fmt: skip
@@ -50,15 +51,20 @@ def test_the_sheet(make):
         ("careful", "approve"), ("done", "reject"),
     ]  # fmt: skip
     careless = found[1]
-    assert careless | {"p_value": "", "longest_constant_run": ""} == {
+    bounds = {"effect_low": "", "effect_high": "", "power": ""}
+    assert careless | {"p_value": "", "longest_constant_run": ""} | bounds == {
         "export": "exports/b.csv", "row": "4", "worker": "careless", "hit": "h1",
         "native_id": "a-careless", "status": "Submitted", "recommendation": "reject",
         "verdict": "failed", "reason": FAILED, "p_value": "", "effect": "2.6666666666666665",
-        "n_pairs": "3", "mean_ordinary": "50.333333333333336", "mean_good_reference": "",
+        "effect_low": "", "effect_high": "", "required_effect": "28.666666666666664", "power": "",
+        "n_pairs": "3", "n_needed": "", "mean_ordinary": "50.333333333333336",
+        "mean_good_reference": "",
         "mean_bad_reference": "47.666666666666664", "seconds_per_judgment": "",
         "longest_constant_run": "", "share_at_ends": "0.0", "n_judgments": "6",
         "n_rejected_records": "0",
     }  # fmt: skip
+    assert float(careless["effect_low"]) < 2.67 < float(careless["effect_high"]) < 28.66
+    assert float(careless["power"]) > 0.9
     assert float(careless["p_value"]) == pytest.approx(0.24497, abs=1e-5)
     assert (found[3]["n_judgments"], found[3]["n_rejected_records"]) == ("5", "1")
     assert found[3]["reason"] == "the scores do not vary: decided by the means"

@@ -65,7 +65,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     found = {row["worker"]: (row["verdict"], row["reason"]) for row in sheet(folder)}
     assert found["careful"] == ("passed", "")
     assert found["careless"] == ("failed", FAILED)
-    assert found["once"] == ("undetermined", "1 pairs, 2 are needed")
+    assert found["once"] == ("undetermined", "1 pair, 2 are needed")
     assert found["empty"] == ("", "score has no match: ''")
 
 

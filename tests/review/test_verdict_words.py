@@ -13,10 +13,12 @@ from tests.review.batches import (
     CARELESS,
     FAILED,
     ONE_PAIR,
+    TEN,
     UPSIDE_DOWN,
     batch,
     reviewed,
     sheet,
+    ten_pairs,
     upload,
     work,
 )
@@ -72,12 +74,13 @@ def test_a_row_of_several_tasks(make):
             {"test": "welch", "contrast": "pooled"},
             "not scored reliably lower than ordinary items (Welch's t-test, p = 0.",
         ),
-        ({"correction": "holm"}, "(paired t-test, p = 0.49 after correction, 3 pairs)."),
+        ({"correction": "holm"}, "(paired t-test, p = 0.69 after correction, 10 pairs)."),
     ],
 )
 def test_words_of_each_test(make, quality, words):
-    rows = [work("careless", CARELESS), work("careful", CAREFUL), work("upside", UPSIDE_DOWN)]
-    folder = make({"b.csv": batch(*rows)}, quality=quality)
+    answers = {"careless": (1, -1, 2, -2, 1), "upside": (-30, -25, -35), "careful": (45, 55, 60)}
+    rows = [work(name, ten_pairs(*differences)) for name, differences in answers.items()]
+    folder = make({"b.csv": batch(*rows)}, quality=quality, source=TEN)
     reviewed(folder)
     (row,) = (row for row in sheet(folder) if row["worker"] == "careless")
     assert words in row["reason"]
@@ -86,14 +89,19 @@ def test_words_of_each_test(make, quality, words):
 
 
 def test_words_of_the_difference_contrast(make):
-    each = {"i": ["none", "bad_reference", "ask_again"], "k": "0..2"}
-    again = "|ask_again_0_50|ask_again_1_61|ask_again_2_40"
-    folder = make({"b.csv": batch(work("careless", CARELESS + again))}, source={"each": each},
+    each = {"i": ["none", "bad_reference", "ask_again"], "k": "0..9"}
+    again = "".join(f"|ask_again_{k}_{88 - 2 * k}" for k in range(10))
+    rows = [
+        work(name, ten_pairs(*differences) + again)
+        for name, differences in (("careless", (3, -3)), ("careful", (45, 55, 60)))
+    ]
+    folder = make({"b.csv": batch(*rows)}, source={"each": each},
                   quality={"test": "mann_whitney", "contrast": "difference"})  # fmt: skip
     reviewed(folder)
+    assert sheet(folder)[0]["worker"] == "careless"
     assert sheet(folder)[0]["reason"].startswith(
         "Control items: degraded copies were no further from their originals than repeated "
-        "items were (Mann-Whitney test, p = 0."
+        "items were (Mann-Whitney test, p = "
     )
 
 
@@ -108,7 +116,7 @@ def test_words_of_no_difference_and_of_known_answers(make):
     names = ["HITId", "AssignmentId", "WorkerId", "Q", "Answer.label", "Truth"]
     answers = [
         ["h", f"{worker}{n}", worker, f"q{n}", "yes" if n < n_right else "no", "yes"]
-        for worker, n_right in (("good", 9), ("bad", 4))
+        for worker, n_right in (("good", 9), ("bad", 2))
         for n in range(9)
     ]
     fields = {"judge": "WorkerId", "native_id": "AssignmentId", "item": "Q", "truth": "Truth"}
@@ -123,8 +131,8 @@ def test_words_of_no_difference_and_of_known_answers(make):
     assert text.count('"x",""') == 9
     assert (
         text.count(
-            '"","Control items: 4 of 9 questions with a known answer were answered right, too few '
-            "(binomial test, p = 0.75)."
+            '"","Control items: 2 of 9 questions with a known answer were answered right, too few '
+            "(binomial test, p = 0.98)."
         )
         == 9
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.errors import ConfigError
+from annot_pipeline.errors import ConfigError, counted
 from tests.scalar_campaigns.judged import (
     CAREFUL,
     CARELESS,
@@ -137,10 +137,11 @@ def test_a_judge_with_too_few_controls(undetermined: str, build: Any) -> None:
     for name, n in (("one", 1), ("none", 0)):
         judge = judges[name]
         assert judge["verdict"] == "undetermined", "a campaign with controls asks them of everyone"
-        assert judge["verdict_reason"] == f"{n} pairs, 2 are needed"
+        assert judge["verdict_reason"] == f"{counted(n, 'pair')}, 3 are needed"
+        assert judge["n_needed"] == 3
         assert (judge["dropped"], judge["n_pairs"], judge["p_value"]) == (dropped, n, None)
     fate = fates(built, "item", "judge")["s/x", "none"]
-    why = "judge control: undetermined (0 pairs, 2 are needed)"
+    why = "judge control: undetermined (0 pairs, 3 are needed)"
     assert fate == (("judge_failed", why) if dropped else ("used", None))
     assert gates(built)["judges_undetermined"].value == pytest.approx(2 / 3)
     assert gates(built)["few_controls"].value == 1, "8 pairs are few, too"

@@ -50,6 +50,8 @@ def agreement_svg(
     start = min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10))
     left, bottom = 24 + px_of(*names), TOP + PITCH * drawn
     notes = ["Lines through the points: 95% intervals. 1: all agree. 0: as by chance."]
+    if ((~np.isnan(value)) & ~(lower <= upper)).any():
+        notes.append("Hollow points: no interval is known.")
     if drawn < len(tasks):
         notes.append(f"The first {drawn} of {len(tasks):,} tasks are drawn.")
     says = "Agreement by task: " + ", ".join(
@@ -66,10 +68,12 @@ def agreement_svg(
             if np.isnan(value[row]):
                 continue
             x, _ = sheet.at(axes, float(value[row]), 0)
-            if lower[row] <= upper[row]:
+            known = lower[row] <= upper[row]
+            if known:
                 ends = [sheet.at(axes, float(v), 0)[0] for v in (lower[row], upper[row])]
                 sheet.line(ends, [y, y], BLUE, "interval", width=2)
-            sheet.points(np.array([x]), np.array([y]), BLUE, "value", size=8)
+            part = "value" if known else "value-without-interval"
+            sheet.points(np.array([x]), np.array([y]), BLUE, part, size=8, hollow=not known)
             shown = written(float(value[row]), ".2f")
             sheet.text(left + WIDTH + 10, y + 4, shown, size=SMALL, part="number")
         sheet.note(bottom + 42, notes)

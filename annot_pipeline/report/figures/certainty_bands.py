@@ -11,7 +11,7 @@ from annot_pipeline.contracts import share_text
 from annot_pipeline.report.figures.names import px_of, short
 from annot_pipeline.report.figures.scales import steps
 from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, FAINT, GREEN, SMALL, Color
+from annot_pipeline.report.figures.theme import BLUE, GREEN, SMALL, Color
 
 KIND = "certainty"
 
@@ -64,7 +64,6 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
         sheet.text(12, 20, "probability of the label", part="axis")
         x = 12.0
         for name, fill in list(zip(NAMES, FILLS, strict=True))[: None if decided else -1]:
-            sheet.rectangles([(x, 31, 11, 11)], FAINT, "key-ground")
             sheet.rectangles([(x, 31, 11, 11)], fill, "key-color")
             sheet.text(x + 15, 41, name, part="key")
             x += 26 + px_of(name)

@@ -74,8 +74,12 @@ def ranking_svg(
     left = 24 + px_of(*names)
     width = left + WIDTH + 84
     notes = ["Lines through the points: 95% intervals."]
+    is_scored = ~np.isnan(score[:shown])
+    bare = int((is_scored & ~has_interval).sum())
     if not has_interval.any():
         notes = _no_intervals(why_no_intervals, width - 24)
+    elif bare:
+        notes.append(f"Hollow points: no interval is known of {counted(bare, 'system')}.")
     if missing := int(np.isnan(score[:shown]).sum()):
         notes.append(f"Without a score: {counted(missing, 'system')}.")
     if shown < n:
@@ -100,26 +104,34 @@ def ranking_svg(
                 clip_on=False,
             )  # fmt: skip
             sheet.part(interval, "interval")
-        scored = np.flatnonzero(~np.isnan(score[:shown]))
-        (points,) = axes.plot(
-            score[scored], middles[scored], linestyle="none", marker="o", color=BLUE,
-            markersize=8, markeredgewidth=0, clip_on=False,
-        )  # fmt: skip
-        sheet.part(
-            points,
-            "system-score",
-            [_tip(names[n], score[n], low[n], high[n], cluster[n]) for n in scored],
-        )
+        for rows in _runs_alike(is_scored, has_interval):
+            known = bool(has_interval[rows[0]])
+            (points,) = axes.plot(
+                score[rows], middles[rows], linestyle="none", marker="o", color=BLUE, markersize=8,
+                markerfacecolor=BLUE if known else "none", markeredgewidth=0 if known else 1.5,
+                clip_on=False,
+            )  # fmt: skip
+            tips = [_tip(names[n], score[n], low[n], high[n], cluster[n]) for n in rows]
+            sheet.part(points, "system-score", tips)
         _clusters(sheet, cluster[:shown], left, pitch)
         sheet.text(left + WIDTH / 2, bottom + 38, f"score by {short(method)}", anchor="center")
         sheet.note(bottom + 60, notes)
         return sheet.svg()
 
 
+def _runs_alike(
+    is_scored: npt.NDArray[np.bool_], has_interval: npt.NDArray[np.bool_]
+) -> list[npt.NDArray[np.int64]]:
+    """Return rows with a score, parted where the next one has an interval and this one has not."""
+    rows = np.flatnonzero(is_scored)
+    ends = np.flatnonzero(np.diff(has_interval[rows].astype(np.int8))) + 1
+    return [run for run in np.split(rows, ends) if run.size]
+
+
 def _no_intervals(why: object, px: float) -> list[str]:
-    """Why there are none, in a few lines of at most this width."""
+    """Say that there are none, and why, in a few lines of at most this width."""
     if not why:
-        return []
+        return ["Hollow points: no intervals are known."]
     columns = px / px_of("x", size=SMALL)
     lines = ["No intervals:"]
     for word in short(why, 2.5 * columns).split():
@@ -148,7 +160,7 @@ def _clusters(sheet: Sheet, cluster: Numbers, left: float, pitch: float) -> None
 
 
 def _tip(name: str, score: float, low: float, high: float, cluster: float) -> str:
-    interval = f" [{low:.4g}, {high:.4g}]" if low <= high else ""
+    interval = f" [{low:.4g}, {high:.4g}]" if low <= high else ", no interval"
     return f"{name}: {score:.4g}{interval}" + (
         "" if np.isnan(cluster) else f", cluster {cluster:g}"
     )

@@ -265,13 +265,15 @@ class Sheet:
         self.figure.add_artist(line)
         self.part(line, part)
 
-    def points(self, x: Numbers, y: Numbers, color: Color, part: str, *, size: float) -> None:
-        """Draw discs of this diameter, px."""
+    def points(
+        self, x: Numbers, y: Numbers, color: Color, part: str, *, size: float, hollow: bool = False
+    ) -> None:
+        """Draw discs of this diameter, px, or their outlines."""
         from matplotlib.lines import Line2D
 
         points = Line2D(
             x, y, transform=self.px, color=color, linestyle="none", marker="o", markersize=size,
-            markeredgewidth=0,
+            markerfacecolor="none" if hollow else color, markeredgewidth=1.5 if hollow else 0,
         )  # fmt: skip
         self.figure.add_artist(points)
         self.part(points, part)

@@ -99,10 +99,13 @@ def _tables(contents: Contents) -> Iterator[str]:
                      _by(row, "_old"), _by(row),
                      row["probability_old"], row["probability"]],
     )  # fmt: skip
-    ranks = changed(
-        old["system_rankings"], new["system_rankings"], ("task", "method", "system"),
-        ("rank", "cluster"), ("score",),
-    )  # fmt: skip
+    rankings = old["system_rankings"], new["system_rankings"], ("task", "method", "system")
+    ranks = changed(*rankings, ("rank",), ("cluster", "score"))
+    clusters = changed(*rankings, ("cluster",), ("rank", "score"))
+    same = pc.fill_null(pc.equal(clusters["rank"], clusters["rank_old"]), False)
+    clusters = clusters.filter(
+        pc.or_(same, pc.and_(clusters["rank"].is_null(), clusters["rank_old"].is_null()))
+    )
     yield _part(
         "Ranks that changed", ranks, ranks.num_rows, "system_rankings.parquet",
         [Column("system"), Column("task", choose=True), Column("method", choose=True),
@@ -110,6 +113,14 @@ def _tables(contents: Contents) -> Iterator[str]:
          Column("cluster is", "count"), Column("score was", "real"), Column("score is", "real")],
         lambda row: [row["system"], row["task"], row["method"], row["rank_old"], row["rank"],
                      row["cluster_old"], row["cluster"], row["score_old"], row["score"]],
+    )  # fmt: skip
+    yield _part(
+        "Clusters that changed at the same rank", clusters, clusters.num_rows,
+        "system_rankings.parquet",
+        [Column("system"), Column("task", choose=True), Column("method", choose=True),
+         Column("rank", "count"), Column("cluster was", "count"), Column("cluster is", "count")],
+        lambda row: [row["system"], row["task"], row["method"], row["rank"],
+                     row["cluster_old"], row["cluster"]],
     )  # fmt: skip
     verdicts = changed(
         old["judges"], new["judges"], ("task", "judge"), ("verdict", "dropped"), ("p_value",)

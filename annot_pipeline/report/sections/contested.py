@@ -5,7 +5,7 @@ from __future__ import annotations
 from annot_pipeline.contracts.certainty import certainty
 from annot_pipeline.report.contents import Contents, Document
 from annot_pipeline.report.markup import Column, Markup, join, number, paragraph, table, text
-from annot_pipeline.report.sections.item import item_page
+from annot_pipeline.report.sections.item import item_anchor, item_page
 
 MOST_ITEMS = 30
 """Items that have a page in the report."""
@@ -22,10 +22,10 @@ def contested(contents: Contents) -> str:
     ]  # fmt: skip
     rows = [
         (
-            Markup(f'<a href="#item-{n}">{text(trace["item"])}</a>'), trace["task"],
+            Markup(f'<a href="#{item_anchor(trace)}">{text(trace["item"])}</a>'), trace["task"],
             _answer(trace), certainty(trace.get("label") or {})[0], _why(trace),
         )
-        for n, trace in enumerate(traces, 1)
+        for trace in traces
     ]  # fmt: skip
     words = (
         "Look at these first: an expert overrode the model, one judge decides, or judges differ "
@@ -35,7 +35,7 @@ def contested(contents: Contents) -> str:
     return join([
         paragraph(words),
         table("Contested items", columns, rows, sortable=True, search=len(rows) > 10),
-        *(item_page(trace, n) for n, trace in enumerate(traces, 1)),
+        *map(item_page, traces),
     ])  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from annot_pipeline.contracts import CERTAIN, fates_text, share_text
+from annot_pipeline.errors import first_of
 from annot_pipeline.report.citation import question, title
 from annot_pipeline.report.contents import Contents, Labelled
 from annot_pipeline.report.figures.names import counted
@@ -50,6 +51,11 @@ def verdict(contents: Contents) -> str:
     """One line on all gates."""
     levels = [check["level"] for check in contents.manifest["checks"]]
     warned = [level for level in levels if level != "pass"]
+    if not warned and (doubt := _by_chance(contents)):
+        words = f"all {len(levels)} gates pass, but {doubt}"
+        return (
+            f'<p class="verdict warn">{chip("warn", words)} <a href="#agreement">agreement</a></p>'
+        )
     if not warned:
         return f'<p class="verdict pass">{chip("pass", f"all {len(levels)} gates pass")}</p>'
     worst = "error" if "error" in warned else "warn"
@@ -57,6 +63,13 @@ def verdict(contents: Contents) -> str:
     words = f"{n} of {len(levels)} gates {'asks' if n == 1 else 'ask'} for attention"
     link = '<a href="#gates">which, and what to do</a>'
     return f'<p class="verdict {worst}">{chip(worst, words)} {link}</p>'
+
+
+def _by_chance(contents: Contents) -> str:
+    """Say which tasks, however small, have an agreement of 0 or less; empty where none has."""
+    rows = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
+    low = [f"{row['task']} {number(row['value'])}" for row in rows if row["value"] <= 0]
+    return f"judges agree no more than by chance: {first_of(low)}" if low else ""
 
 
 def glance(contents: Contents) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -20,17 +22,25 @@ from annot_pipeline.report.markup import (
     table,
     text,
 )
+from annot_pipeline.report.sections.judges import why
 
 MOST_TEXT = 4000
 """Characters of what the judges saw."""
 MOST_ROWS, MOST_CLASSES = 100, 20
+ROWS = "Rows are counted without the header: the first row below it is 1"
 HASH = 12
 """Characters of a data version that are shown."""
 
 
-def item_page(trace: Document, place: int) -> Markup:
-    """A page of its own, closed until it is asked for, found by ``#item-N``."""
-    anchor = f"item-{place}"
+def item_anchor(trace: Document) -> str:
+    """Return the id of an item's page: the same in every release that has one for it."""
+    name = json.dumps([trace["task"], trace["item"]], ensure_ascii=False)
+    return f"item-{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:HASH]}"
+
+
+def item_page(trace: Document) -> Markup:
+    """Return a page of its own, closed until it is asked for, found by `item_anchor`."""
+    anchor = item_anchor(trace)
     title = f"{text(trace['item'])}"
     return Markup(
         f'<details class="item" id="{anchor}"><summary><h3>{title}</h3></summary>\n'
@@ -106,8 +116,8 @@ def _distribution(trace: Document) -> str:
 def _bar(share: float | None) -> Markup:
     width = round(100 * min(max(share or 0.0, 0.0), 1.0), 1)
     return Markup(
-        f'<svg class="bar" width="100" height="10" aria-hidden="true"><rect width="{width:g}" '
-        'height="10"/></svg>'
+        '<svg class="bar" width="100" height="10" viewBox="0 0 100 10" preserveAspectRatio="none" '
+        f'aria-hidden="true"><rect width="{width:g}" height="10"/></svg>'
     )
 
 
@@ -132,7 +142,7 @@ def _judgments(trace: Document) -> str:
     kept = [(key, column) for key, column in optional if key in some]
     columns = [
         Column("judge"), Column("answer"), Column("what became of it"),
-        *(column for _, column in kept), Column("file and row"),
+        *(column for _, column in kept), Column("file and row", says=ROWS),
     ]  # fmt: skip
     cells = [
         [
@@ -285,7 +295,7 @@ def _judges(trace: Document) -> str:
         (
             r["judge"], chip(r["verdict"]), "yes" if r.get("dropped") else "no", r.get("test"),
             r.get("p_value"), r.get("effect"), r.get("n_pairs"), r.get("accuracy"),
-            text(r.get("verdict_reason") or "", 300),
+            text(why(r) or "", 300),
         )
         for r in rows[:MOST_ROWS]
     )  # fmt: skip

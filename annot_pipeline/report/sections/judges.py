@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from annot_pipeline.report.contents import Contents, count_tasks
@@ -13,6 +14,7 @@ from annot_pipeline.report.markup import (
     flag,
     join,
     left_out,
+    number,
     paragraph,
     part,
     table,
@@ -39,7 +41,11 @@ COLUMNS: tuple[tuple[str, Column], ...] = (
     ("p_value", Column("p", "p", says="One-sided p of the test")),
     ("p_adjusted", Column("p adjusted", "p", says="Corrected over judges")),
     ("effect", Column("effect", "real", says="Difference that the test is about")),
+    ("effect_high", Column("at most", "real", says="Upper end of the effect's 95% interval")),
+    ("required_effect", Column("required", "real", says="Effect that is asked of a judge")),
+    ("power", Column("power", "share", says="Chance that a careful judge passes")),
     ("n_pairs", Column("pairs", "count", says="Pairs, scores or known answers in the test")),
+    ("n_needed", Column("needed", "count", says="So many are needed for a verdict")),
     ("accuracy", Column("accuracy", "share", says="By the model, weighted by prevalence")),
     ("mean_class_accuracy", Column("mean class accuracy", "share")),
     ("chance_accuracy", Column("by chance", "share", says="Accuracy of who does not look")),
@@ -103,7 +109,7 @@ def _table(rows: list[Row]) -> str:
         (name, column)
         for name, column in COLUMNS
         if name in ("judge", "task", "n_judgments", "verdict")
-        or any(row.get(name) for row in shown)
+        or any(why(row) if name == "verdict_reason" else row.get(name) for row in shown)
     ]
     cells = ([_cell(row, name) for name, _ in kept] for row in shown)
     note: str = left_out(len(rows), MOST_ROWS, "judges.parquet")
@@ -113,8 +119,18 @@ def _table(rows: list[Row]) -> str:
     return table("Judges by task", columns, cells, sortable=True, search=True) + note
 
 
+def why(row: Mapping[str, Any]) -> str | None:
+    """Return why a judge has this verdict: the reason, or what the test found of who failed."""
+    if row.get("verdict_reason") or row["verdict"] != "failed":
+        return row.get("verdict_reason") or None
+    p = row["p_value"] if row.get("p_adjusted") is None else row["p_adjusted"]
+    return f"{row.get('test') or 'test'}: p = {number(p, 'p')}, not below alpha"
+
+
 def _cell(row: Row, name: str) -> Any:
     value = row[name]
+    if name == "verdict_reason":
+        return why(row)
     if name == "verdict":
         return chip(value)
     return flag(value) if isinstance(value, bool) else value

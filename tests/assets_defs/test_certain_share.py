@@ -1,0 +1,52 @@
+"""Which labels are certain is one rule: in Dagster, in the manifest, in the examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline import load_gold
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.pipeline import Build
+from assets_defs.metadata import stage_metadata
+from tests.conftest import build_file
+from tests.full_campaign import write_full_campaign
+
+ROOT = Path(__file__).parents[2]
+
+
+def usable(labels: pa.Table) -> float:
+    """As the README says: calibrated_certain or adjudicated."""
+    return pc.sum(pc.or_(labels["calibrated_certain"], labels["adjudicated"])).as_py() / len(labels)
+
+
+def test_dagster_shows_the_share_of_labels_to_train_on(tmp_path):
+    """Of overconfident labels fewer are certain once they are calibrated; decisions count."""
+    sets = [f"store={tmp_path / 'store'}", f"gold={tmp_path / 'gold'}"]
+    example = ROOT / "examples" / "anaesthetists"
+    built = build_file(example, *sets)
+    labels = load_gold(tmp_path / "gold", "labels")
+    build = Build(load_campaign(example, sets=sets))
+    shown = stage_metadata(build, built.runs["infer_labels"], "labels", kept=False)
+    assert shown["certain_share"] == usable(labels)
+    assert usable(labels) != pc.mean(labels["certain"]).as_py(), "else this test tells nothing"
+
+
+def test_the_manifest_counts_calibrated_labels(tmp_path):
+    folder = write_full_campaign(tmp_path)
+    release = build_file(folder).publication.release
+    labels = release.table("labels")
+    for task, share in release.manifest["facts"]["certain_share"].items():
+        rows = labels.filter(pc.equal(labels["task"].cast(pa.string()), task))
+        models = rows.filter(pc.is_valid(rows["model_label"]))
+        assert 0 <= share <= 1
+        sure = pc.sum(models["calibrated_certain"]).as_py()
+        assert share <= (sure + pc.sum(models["adjudicated"]).as_py()) / len(models)
+
+
+def test_the_training_example_takes_the_rows_that_the_readme_names():
+    rule = '["calibrated_certain"] or row["adjudicated"]'
+    assert rule in (ROOT / "examples" / "training.py").read_text()
+    assert "`calibrated_certain or adjudicated`" in (ROOT / "README.md").read_text()

@@ -1,0 +1,71 @@
+"""No green without a word where judges agree no more than by chance."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from annot_pipeline.gates.measures import verdicts_without_power
+from annot_pipeline.report.sections.glance import verdict
+
+FIELDS = {"item": "item", "judge": "judge", "label": "label"}
+
+
+def campaign() -> dict[str, Any]:
+    return {
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": FIELDS}],
+        "tasks": [{"name": "*", "kind": "categorical", "labels": ["n", "y"]}],
+        "quality": {"test": "none"},
+    }
+
+
+def export(n_items: int, *, agree: bool) -> str:
+    """Two judges use both labels equally often, and agree on all items or on two of five."""
+    rows = ["item,judge,label"]
+    for n in range(n_items):
+        other = n if agree or n % 5 < 2 else n + 1
+        rows += [f"i{n},j0,{'ny'[n % 2]}", f"i{n},j1,{'ny'[other % 2]}"]
+    return "\n".join(rows) + "\n"
+
+
+def gate(built, name):
+    return next(g for run in built.runs.values() for g in run.gates if g.name == name)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "agree", "level"), [(40, False, "warn"), (40, True, "pass"), (19, False, "pass")]
+)
+def test_judges_who_agree_by_chance(n_items, agree, level, build_campaign):
+    built = build_campaign({"a.csv": export(n_items, agree=agree)}, **campaign())
+    found = gate(built, "agreement_by_chance")
+    assert found.level == level
+    assert found.detail.startswith("small alpha_nominal ") == (level == "warn")
+
+
+@pytest.mark.parametrize(("value", "kind"), [(-0.07, "warn"), (0.0, "warn"), (0.4, "pass")])
+def test_the_headline_of_a_report_is_no_green_over_no_agreement(value, kind):
+    """Of tasks too small for the gate too."""
+    contents: Any = SimpleNamespace(
+        manifest={"checks": [{"level": "pass"}] * 3},
+        facts={"kinds": {"t": "categorical"}},
+        headline=lambda task: {"task": task, "value": value},
+    )
+    line = verdict(contents)
+    assert f'class="verdict {kind}"' in line
+    assert "all 3 gates pass" in line
+    assert ("agree no more than by chance: t \u22120.070" in line) == (value < 0)
+
+
+def test_judges_without_power_are_told_with_what_they_need():
+    rows = [
+        {"n": 3, "needed": 5, "judges": 2},
+        {"n": 40, "needed": None, "judges": 1},
+    ]
+    found = verdicts_without_power({"verdicts_without_power": rows})
+    assert found.value == 3
+    assert found.detail == (
+        "2 judges with 3 controls: 5 are needed; 1 judge with 40 controls: too many to name are "
+        "needed"
+    )

@@ -1,0 +1,37 @@
+"""Judges are said to do worse than chance only where their labels are enough to tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+FIELDS = {"item": "item", "judge": "judge", "label": "label"}
+
+
+def campaign():
+    return {
+        "sources": [{"path": "exports/*.csv", "format": "csv", "fields": FIELDS}],
+        "tasks": [{"name": "*", "kind": "categorical", "labels": ["n", "y"]}],
+        "quality": {"test": "none"},
+    }
+
+
+def export(n_of_contrarian: int) -> str:
+    """Four judges who agree on 60 items, and one who says the opposite on some of them."""
+    draw = np.random.default_rng(5)
+    rows = ["item,judge,label"]
+    for n in range(60):
+        truth = int(draw.integers(2))
+        rows += [f"i{n},j{judge},{'ny'[truth]}" for judge in range(4)]
+        if n < n_of_contrarian:
+            rows.append(f"i{n},contrary,{'ny'[1 - truth]}")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize(("n_labels", "named"), [(1, 0), (2, 0), (30, 1)])
+def test_few_labels_name_nobody(n_labels, named, build_campaign):
+    built = build_campaign({"a.csv": export(n_labels)}, **campaign())
+    (row,) = (r for r in built.rows("judges") if r["accuracy"] is not None and r["below_chance"])
+    assert row["n_judgments"] == n_labels
+    below = built.facts("infer_labels")["judges_below_chance"]
+    assert sum(map(len, below.values())) == named

@@ -1,0 +1,34 @@
+"""What pages say of tables and commands is so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from annot_pipeline.cli.score import CIRCULAR
+from annot_pipeline.contracts import GOLD, ITEMS
+from annot_pipeline.steps.planning.plan_hits import NEEDED
+
+ROOT = Path(__file__).parents[1]
+JOIN = "`items`, which has no task, by `item` alone"
+
+
+def test_items_are_joined_by_what_they_have(full_release):
+    """The page and the data card say how; the contract has the columns."""
+    assert "task" not in ITEMS.schema.names
+    assert all("item" in t.schema.names for t in GOLD.values() if t.name in ("labels", "scores"))
+    page = (ROOT / "docs" / "gold.md").read_text()
+    assert "`items` has no task and joins by `item` alone" in page
+    assert JOIN in (full_release.folder / "README.md").read_text()
+
+
+def test_no_design_of_hits_asks_for_labels_and_the_pages_say_so():
+    """When one comes, these sentences go."""
+    assert set(NEEDED) == {"easl", "controlled", "tournament", "adequacy"}
+    for name in ("README.md", "docs/hits.md"):
+        text = " ".join((ROOT / name).read_text().split())
+        assert "other than those of adequacy" in text, name
+
+
+def test_the_majority_is_named_circular():
+    assert "circular" in CIRCULAR
+    assert "circular" in (ROOT / "docs" / "score.md").read_text()
