@@ -25,6 +25,7 @@ from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.declared import GOLD_MADE, MAKER, STAGES, Stage, stages_for
 from annot_pipeline.storage.keys import derive, judge_key
+from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
@@ -100,6 +101,7 @@ class Build:
         """
         with self.noting():
             try:
+                check_places(self.campaign)
                 self.store.prepare()
                 with self.store.in_use():
                     run = self._run_stage(stage)

@@ -57,7 +57,7 @@ def prune(
     Raises
     ------
     ConfigError
-        ``keep`` is less than 1.
+        ``keep`` is less than 1, or the store holds files that no build wrote.
     StoreError
         A release that stays cannot be read, so that nobody knows what it needs; or gold or the
         store cannot be written.
@@ -65,9 +65,10 @@ def prune(
     if keep < 1:
         do = "keep 1 or more: the newest release is what readers get"
         raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
+    store = Store(campaign.store)
+    store.refuse_foreign()
     releases = Releases.of(campaign)
     releases.get()  # there is something to keep
-    store = Store(campaign.store)
     lost = releases.gone() if gone else []
     if dry_run:
         document, _ = _plan(campaign, releases, keep, progress)

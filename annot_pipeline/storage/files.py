@@ -72,7 +72,15 @@ def make_private(folder: Path) -> None:
 def remove_unfinished(folder: Path, *, of: str = "") -> None:
     """Delete what killed processes left half done, of all files or of one name."""
     for path in folder.glob(f"{TEMPORARY}{of}*") if folder.is_dir() else ():
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, a link, or a folder with all that it holds; what is gone is no error."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, document: Any) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from annot_pipeline.storage.files import (
     appearing,
     canonical_json,
     file_sha256,
-    remove_unfinished,
+    remove,
 )
 from annot_pipeline.storage.manifest import MANIFEST, read_manifest
 from annot_pipeline.storage.pointer import (
@@ -31,6 +32,11 @@ from annot_pipeline.storage.pointer import (
     write_pointer,
 )
 from annot_pipeline.storage.release import Release
+
+UNFINISHED = re.compile(
+    rf"{re.escape(TEMPORARY)}({VERSION.pattern}|{re.escape(POINTER)})-\d+(-\w+)?"
+)
+"""Names of releases and pointers that are being written, or removed."""
 
 Fill = Callable[[Path], dict[str, Any]]
 """Writes the files of a release into a folder, and returns its manifest."""
@@ -130,8 +136,13 @@ class GoldFolder:
             os.close(descriptor)
 
     def tidy(self) -> None:
-        """Remove what killed builds left; the right to write is held."""
-        remove_unfinished(self.folder)
+        """Remove what killed builds left; the right to write is held.
+
+        Only what bears exactly such a name: gold may lie in a folder with other things.
+        """
+        for path in self.folder.glob(f"{TEMPORARY}*"):
+            if UNFINISHED.fullmatch(path.name):
+                remove(path)
 
     def add(self, version: str, fill: Fill) -> dict[str, Any]:
         """Let ``fill`` make a release, which appears whole or not at all; its manifest."""
