@@ -173,7 +173,10 @@ def _sources(releases: Releases, version: str) -> set[str]:
 
 def _of_others(campaign: LoadedCampaign, given_up: GivenUp) -> set[str]:
     """Exports of releases elsewhere that this store feeds: they all stay."""
-    others = [Releases.at(place, campaign.store) for place in other_gold(campaign, given_up)]
+    others = [
+        Releases.at(place, campaign.store, store=campaign.store)
+        for place in other_gold(campaign, given_up)
+    ]
     return {s for other in others for v in other.versions() for s in _sources(other, v)}
 
 

@@ -82,9 +82,9 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenU
         what = f"{first_of(own)} was published, but its folder is gone"
         problems.append(Problem(releases.gold.place(), what, do=do))
     for place in other_gold(campaign, given_up):
-        if what := _absence(place, campaign.store):
+        if why := _absence(place, campaign.store):
             do = f"mount or restore it; if it will not come back, --gone {place}"
-            problems.append(Problem(place, what, do=do))
+            problems.append(Problem(place, why, do=do))
     if problems:
         title = f"{campaign.store}: nothing is pruned while releases made from it are away"
         raise StoreError(title, problems, may_pass=True)
@@ -102,9 +102,10 @@ def _absence(place: str, store: Path) -> str | None:
     if not is_url(place) and not os.path.isdir(place):
         return "is away: there is no such folder"
     try:
-        releases = Releases.at(place, store)
+        releases = Releases.at(place, store, store=store)
         if releases.gold.pointer() is None:
             return f"is away: {POINTER} is missing"
+        releases.refuse_rollback()
         gone = releases.gone()
         for version in releases.versions():
             releases.get(version)
