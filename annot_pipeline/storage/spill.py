@@ -21,6 +21,7 @@ from threading import Lock
 
 from annot_pipeline.storage.files import make_private
 from annot_pipeline.storage.marked_folder import FolderKind, claim, is_marked, visible
+from annot_pipeline.storage.store_layout import STORE
 
 HOST = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()) or "localhost"
 OWN_NAME = re.compile(r"annot-spill-(?P<host>.+)-(?P<process>\d+)-(?P<started>\d+)")
@@ -80,6 +81,7 @@ def clean_spill(spill: Path) -> None:
     if is_marked(spill, SPILL):
         _close(own_spill(spill))
         _remove_dead(spill)
+        _remove_if_empty(spill)
 
 
 def _made_locked(own: Path) -> int:
@@ -91,6 +93,14 @@ def _made_locked(own: Path) -> int:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     os.rename(hidden, own)
     return descriptor
+
+
+def _remove_if_empty(spill: Path) -> None:
+    """Delete a spill folder that nobody uses and that lies in a store; one of the user's stays."""
+    if is_marked(spill.parent, STORE) and os.listdir(spill) == [SPILL.marker]:
+        with suppress(OSError):  # another process came meanwhile
+            (spill / SPILL.marker).unlink()
+            spill.rmdir()
 
 
 def _remove_dead(spill: Path) -> None:
@@ -167,6 +177,8 @@ def _close_all() -> None:
     for own in [*_held]:
         if own == own_spill(own.parent):  # a forked process does not own its parent's
             _close(own)
+            with suppress(OSError):
+                _remove_if_empty(own.parent)
 
 
 atexit.register(_close_all)

@@ -16,6 +16,7 @@ from annot_pipeline.errors import ConfigError
 from annot_pipeline.storage import spill as spilling
 from annot_pipeline.storage.queries import Queries, clear_spill
 from annot_pipeline.storage.spill import clean_spill, open_spill, own_spill
+from annot_pipeline.storage.store import Store
 
 LONG_AGO = time.time() - 30 * 86_400
 
@@ -113,6 +114,13 @@ def test_a_process_that_ends_leaves_no_folder(tmp_path):
         cwd=Path(__file__).parents[2], check=True,
     )  # fmt: skip
     assert [path.name for path in (tmp_path / "spill").iterdir()] == [".annot-spill"]
+
+
+def test_a_spill_folder_in_a_store_goes_when_nobody_uses_it(tmp_path):
+    Store(tmp_path).prepare()
+    open_spill(tmp_path / "spill")
+    clean_spill(tmp_path / "spill")
+    assert [path.name for path in tmp_path.iterdir()] == [".annot-store"]
 
 
 def test_a_folder_with_other_files_is_refused(tmp_path):
