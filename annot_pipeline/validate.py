@@ -22,6 +22,7 @@ from annot_pipeline.config import (
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.published_settings import SHORTEST_NAME
+from annot_pipeline.stages.present_exports import check_exports
 from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.tables import read_table
@@ -43,6 +44,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
         gold and spill cannot be used.
     """
     check_places(campaign)
+    check_exports(campaign)  # of its own store and gold, not of the temporary ones
     with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
         build = Build(apart, progress=progress)
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,12 @@ from annot_pipeline.config import ItemSource, Source
 from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.steps.read_records import columns_by_field, columns_of
+
+
+NO_TEXT = "the export has no such column; its header is not text, and not shown"
+CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
+ODD_SHARE = 5
+"""With more than one in so many characters of a header that no text holds, it is none."""
 
 
 def open_export(
@@ -56,18 +63,25 @@ def check_columns(
     if not missing or not columns:
         return
     fields = [f for f, names in columns_by_field(source).items() if set(names) & set(missing)]
+    is_text = _is_text("".join(columns))
     raise ConfigError(
         f"{name}: unknown column",
         [
             Problem(
                 f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
-                "the export has no such column",
-                allowed=first_of(list(map(shorten, columns)), 40),
-                do=_how_to_name(missing, columns),
+                "the export has no such column" if is_text else NO_TEXT,
+                allowed=first_of(list(map(shorten, columns)), 40) if is_text else "",
+                do=_how_to_name(missing, columns) if is_text else CHECK_ENCODING,
                 values=tuple(missing),
             )
         ],
     )
+
+
+def _is_text(header: str) -> bool:
+    """Return whether a header is text: no control characters, few that were not decoded."""
+    controls = any(unicodedata.category(c) == "Cc" and not c.isspace() for c in header)
+    return not controls and ODD_SHARE * header.count("\ufffd") <= len(header)
 
 
 def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
-from annot_pipeline.storage.files import remove_unfinished, write_json
+from annot_pipeline.storage.files import read_regular, remove_unfinished, write_json
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
@@ -310,7 +310,7 @@ class Releases:
         """The copy of the pointer; None where there is none, or it is damaged."""
         with suppress(StoreError, OSError):
             if self.kept:
-                return parse_pointer(self.kept.read_bytes(), str(self.kept))
+                return parse_pointer(read_regular(self.kept), str(self.kept))
         return None
 
     def _copy(self, pointer: Pointer) -> None:
