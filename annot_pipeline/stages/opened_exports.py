@@ -13,7 +13,6 @@ from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.steps.read_records import columns_by_field, columns_of
 
-
 NO_TEXT = "the export has no such column; its header is not text, and not shown"
 CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
 ODD_SHARE = 5

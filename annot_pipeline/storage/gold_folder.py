@@ -5,7 +5,6 @@ Which release follows which, and whether it may be published, is for `releases.R
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -21,6 +20,7 @@ from annot_pipeline.storage.files import (
     file_sha256,
     remove,
 )
+from annot_pipeline.storage.locks import LOCK, exclusive_lock
 from annot_pipeline.storage.manifest import MANIFEST, read_manifest
 from annot_pipeline.storage.pointer import (
     POINTER,
@@ -121,19 +121,14 @@ class GoldFolder:
     def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to write; ``waiting`` is called if another process has it.
 
-        The kernel gives the right back when a process dies, so there are no stale locks.
+        Raises
+        ------
+        StoreError
+            Another process has had it for too long.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with exclusive_lock(self.folder / LOCK, waiting):
             yield
-        finally:
-            os.close(descriptor)
 
     def tidy(self) -> None:
         """Remove what killed builds left; the right to write is held.

@@ -34,6 +34,7 @@ from annot_pipeline.storage.files import (
     replacing,
     write_json,
 )
+from annot_pipeline.storage.locks import open_lock
 from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreign
 from annot_pipeline.storage.queries import clear_spill
 from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
@@ -368,12 +369,9 @@ def _holds_only(folder: Path, suffix: str) -> bool:
 
 
 def _opened(lock: Path) -> int:
-    """A file to be locked. On NFS all machines see a lock on a file that is open for writing.
-
-    Of a folder they do not; that must do for who may only read.
-    """
+    """Open a file to be locked; who may only read locks it, or the folder, for this machine."""
     try:
-        return os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        return open_lock(lock)
     except OSError:
         return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY)
 
