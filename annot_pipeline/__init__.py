@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 __all__ = ["__version__", "load_gold"]
 
 
-def load_gold(gold: str | Path, table: str, version: str = "latest") -> pa.Table:
+def load_gold(
+    gold: str | Path, table: str, version: str = "latest", *, store: str | Path | None = None
+) -> pa.Table:
     """A table of a release, its checksum verified.
 
     Of ``labels`` and ``label_distributions`` train and test on ``calibrated_probability`` and
@@ -29,17 +32,28 @@ def load_gold(gold: str | Path, table: str, version: str = "latest") -> pa.Table
         A table of the contract, as ``labels``.
     version
         ``v0001`` and so on, or ``latest``.
+    store
+        Folder of the store, where it is at hand: its copy of ``latest.json`` tells whether gold was
+        put back to an older state. Without it, that is noticed only where newer releases still lie
+        in gold.
 
     Raises
     ------
     annot_pipeline.errors.StoreError
         There is no such release or table; or its bytes, or those of the manifest, are not those
-        that were published; or a newer annot-pipeline wrote it; or the URL cannot be reached.
+        that were published; or a newer annot-pipeline wrote it; or the URL cannot be reached; or
+        the latest release is asked for, and ``latest.json`` is older than releases that lie there,
+        or than the store's copy.
     """
     from annot_pipeline.config.gold_url import is_url
     from annot_pipeline.storage.releases import Releases
+    from annot_pipeline.storage.rollback import refuse_left_behind
 
-    if not is_url(str(gold)):
-        return Releases(Path(gold)).get(version).table(table)
-    with TemporaryDirectory(prefix="annot-gold-") as copies:
-        return Releases.at(str(gold), Path(copies)).get(version).table(table)
+    with (
+        TemporaryDirectory(prefix="annot-gold-") if is_url(str(gold)) else nullcontext("") as copies
+    ):
+        own = Path(store) if store is not None else None
+        releases = Releases.at(str(gold), Path(copies), store=own)
+        if version == "latest":
+            refuse_left_behind(releases.gold)
+        return releases.get(version).table(table)

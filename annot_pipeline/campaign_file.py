@@ -25,6 +25,10 @@ from annot_pipeline.errors import ConfigError, Problem, shorten
 
 FILE_NAME = "campaign.yaml"
 DEEPEST = 30
+MOST_VALUES = 200_000
+"""Keys and values of a campaign, those that aliases repeat counted as often as they stand."""
+LARGEST_FILE = 4 << 20
+"""Bytes of a campaign file; to parse 1 MB of YAML takes seconds."""
 MISSING, MEANT = "is missing", "did you mean "
 SHAPES = {
     "tuple_type": "is not a list",
@@ -76,6 +80,7 @@ def load_campaign(
                 )
             ],
         )
+    _refuse_many(data, str(file))
     data.update(overrides or {})
     given = tuple(sets)
     for assignment in given:
@@ -99,8 +104,33 @@ def kept_settings(text: str, name: str) -> Campaign:
     return _validated(json.loads(text), name)
 
 
+def _refuse_many(data: Any, name: str) -> None:
+    """Refuse a few lines whose aliases stand for millions of values, before all are looked at.
+
+    Raises
+    ------
+    ConfigError
+        There are too many.
+    """
+    n_values, left = 0, [(data, 0)]
+    while left:
+        value, depth = left.pop()
+        inner = [*value.values()] if isinstance(value, dict) else value
+        if not isinstance(inner, list) or depth > DEEPEST:
+            continue
+        n_values += len(inner)
+        if n_values > MOST_VALUES:
+            what = f"more than {MOST_VALUES:,} values, those counted that aliases (*name) repeat"
+            do = "write fewer; a long mapping of values can be a table that is joined before"
+            raise ConfigError(f"{name}: too large", [Problem("", what, do=do)])
+        left += [(of, depth + 1) for of in inner if isinstance(of, dict | list)]
+
+
 def _text(file: Path) -> str:
     try:
+        if file.stat().st_size > LARGEST_FILE:
+            what = f"it has more than {LARGEST_FILE:,} bytes"
+            raise ConfigError(f"{file} is no campaign file", [Problem("", what)])
         return file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
@@ -154,6 +184,7 @@ def _set(data: dict[str, Any], assignment: str) -> None:
         else:
             raise ConfigError(f"--set {assignment}: {key} is not a setting that holds others")
     parsed = _parse(value, f"--set {assignment}")
+    _refuse_many(parsed, f"--set {path}")
     if isinstance(target, list) and keys[-1].isdigit() and int(keys[-1]) < len(target):
         target[int(keys[-1])] = parsed
     elif isinstance(target, dict):

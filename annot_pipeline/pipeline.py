@@ -31,6 +31,7 @@ from annot_pipeline.storage.keys import (
     published_digest,
     record_derivation,
 )
+from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
@@ -115,6 +116,7 @@ class Build:
         """
         with self.noting():
             try:
+                check_places(self.campaign)
                 self.store.prepare()
                 record_derivation(self.store.root, key_derivation(self.store.root))
                 with self.store.in_use():

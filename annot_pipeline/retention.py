@@ -6,6 +6,7 @@ the last two always stay. Of its parent it needs the digest alone, which latest.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,14 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
 from annot_pipeline.pipeline import Progress
 from annot_pipeline.stages.present_exports import present_exports
+from annot_pipeline.storage.absent_gold import (
+    GivenUp,
+    given_up_gold,
+    other_gold,
+    refuse_absent,
+)
 from annot_pipeline.storage.catalog import write_catalog
-from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.fed_gold import forget_gold
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pins import pin, read_pins, unpin
 from annot_pipeline.storage.pointer import SHA256
@@ -31,7 +38,7 @@ def prune(
     campaign: LoadedCampaign,
     keep: int,
     *,
-    gone: bool = False,
+    gone: bool | Sequence[str] = False,
     dry_run: bool = False,
     progress: Progress,
 ) -> dict[str, Any]:
@@ -44,7 +51,8 @@ def prune(
     keep
         How many of the newest releases stay, at least 1.
     gone
-        Whether releases whose folders are gone, and will not come back, are struck off as well.
+        What will not come back, and is struck off: versions whose folders are gone, and other gold
+        that the store feeds, by folder or URL. True: all such versions, and no other gold.
     dry_run
         Only say what would be removed.
     progress
@@ -53,42 +61,45 @@ def prune(
     Returns
     -------
     dict
-        ``kept``, ``removed`` and ``struck_off`` releases, ``archive``, and ``bytes`` freed; see
-        docs/verify.md.
+        ``kept``, ``removed`` and ``struck_off`` releases, ``gone_gold``, ``archive``, and ``bytes``
+        freed; see docs/verify.md.
 
     Raises
     ------
     ConfigError
-        ``keep`` is less than 1.
+        ``keep`` is less than 1, ``gone`` names what is there, or the store holds files that no
+        build wrote.
     StoreError
-        A release that stays cannot be read, so that nobody knows what it needs; or gold or the
-        store cannot be written.
+        A release that stays cannot be read, or is away, so that nobody knows what it needs; or gold
+        or the store cannot be written.
     """
     if keep < 1:
         do = "keep 1 or more: the newest release is what readers get"
         raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
+    store = Store(campaign.store)
+    store.refuse_foreign()
     releases = Releases.of(campaign)
     releases.get()  # there is something to keep
-    store = Store(campaign.store)
-    lost = releases.gone() if gone else []
+    given_up = given_up_gold(campaign, releases, gone)
     if dry_run:
-        document, _ = _plan(campaign, releases, keep, progress)
-        return document | {"struck_off": lost, "dry_run": True}
+        document, _ = _plan(campaign, releases, keep, given_up, progress)
+        return document | {"dry_run": True}
     try:
         with (
             store.alone(lambda: progress("a build or a verification reads the store; waiting")),
             releases.publishing(lambda: progress(WAITING)),
         ):
-            document, unneeded = _plan(campaign, releases, keep, progress)
-            releases.strike_off(lost)
+            document, unneeded = _plan(campaign, releases, keep, given_up, progress)
+            releases.strike_off(given_up.versions)
             releases.remove([row["version"] for row in document["removed"]])
+            forget_gold(campaign.store, given_up.places)
             for path in unneeded:
                 path.unlink(missing_ok=True)
             if document["removed"] and store.root.is_dir():
                 _renew_catalog(campaign, releases, progress)
     except OSError as error:
         raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
-    return document | {"struck_off": lost, "dry_run": False}
+    return document | {"dry_run": False}
 
 
 def set_pin(
@@ -119,7 +130,11 @@ def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
 
 
 def _plan(
-    campaign: LoadedCampaign, releases: Releases, keep: int, progress: Progress
+    campaign: LoadedCampaign,
+    releases: Releases,
+    keep: int,
+    given_up: GivenUp,
+    progress: Progress,
 ) -> tuple[dict[str, Any], list[Path]]:
     """What stays and what goes, and the archived files that go."""
     versions, pins = releases.versions(), read_pins(releases)
@@ -130,7 +145,8 @@ def _plan(
     digests = SourceDigests(Store(campaign.store), campaign.settings)
     needed = {sha256 for version in stay for sha256 in _sources(releases, version, digests)}
     needed |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
-    needed |= _of_others(campaign, digests) | _of_last_build(Store(campaign.store))
+    refuse_absent(campaign, releases, given_up)
+    needed |= _of_others(campaign, given_up, digests) | _of_last_build(Store(campaign.store))
     archive = Store(campaign.store).archive
     there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
     unneeded = [path for path in there if path.name not in needed]
@@ -144,6 +160,8 @@ def _plan(
             for v in stay
         ],
         "removed": removed,
+        "struck_off": list(given_up.versions),
+        "gone_gold": list(given_up.places),
         "archive": {
             "kept": len(there) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
         },
@@ -170,11 +188,12 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
     return {sha256 for sha256 in known.values() if sha256}
 
 
-def _of_others(campaign: LoadedCampaign, digests: SourceDigests) -> set[str]:
+def _of_others(campaign: LoadedCampaign, given_up: GivenUp, digests: SourceDigests) -> set[str]:
     """Exports of releases elsewhere that this store feeds: they all stay."""
-    own = campaign.gold_url or str(campaign.gold.resolve())
-    places = [place for place in fed_gold(campaign.store) if place != own]
-    others = [Releases.at(place, campaign.store) for place in places]
+    others = [
+        Releases.at(place, campaign.store, store=campaign.store)
+        for place in other_gold(campaign, given_up)
+    ]
     return {s for other in others for v in other.versions() for s in _sources(other, v, digests)}
 
 

@@ -38,6 +38,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     releases = Releases.of(campaign)
     releases.refuse_another()
     release = releases.latest()
+    rolled_back = releases.rolled_back()
     lying = [] if release else releases.gold.versions()
     before = _released_exports(campaign, release) if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
@@ -63,6 +64,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "damaged": [*release.damaged(), *release.strangers()],
         },
         "unpointed": lying,
+        "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived,
         "unread": unread_exports(campaign),
         "settings_changed": changed,

@@ -22,7 +22,9 @@ from annot_pipeline.config import (
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
 from annot_pipeline.published_settings import SHORTEST_NAME
+from annot_pipeline.stages.present_exports import check_exports
 from annot_pipeline.steps.indexing import is_any
+from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.tables import read_table
 from annot_pipeline.storage.temporary import temporary_store
 
@@ -38,8 +40,11 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     Raises
     ------
     AnnotError
-        An export is missing or cannot be read, or a mapping names a column that it lacks.
+        An export is missing or cannot be read, a mapping names a column that it lacks, or store,
+        gold and spill cannot be used.
     """
+    check_places(campaign)
+    check_exports(campaign)  # of its own store and gold, not of the temporary ones
     with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
         build = Build(apart, progress=progress)
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}

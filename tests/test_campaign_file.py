@@ -184,3 +184,29 @@ def test_half_a_character_is_refused(write, text):
     with pytest.raises(ConfigError) as error:
         load_campaign(write(MINIMAL + text))
     assert "half a character" in str(error.value)
+
+
+def test_aliases_that_stand_for_millions_of_values_are_refused(write):
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
+    with pytest.raises(ConfigError, match="too large") as error:
+        load_campaign(write(MINIMAL + "\n".join(lines)))
+    assert "aliases" in str(error.value)
+
+
+def test_an_alias_that_holds_itself_is_refused(write):
+    found = problems(write(MINIMAL + "tasks: &t [*t]\n"))
+    assert "an alias hold itself" in next(iter(found.values()))
+
+
+def test_a_file_of_megabytes_is_no_campaign(write):
+    with pytest.raises(ConfigError, match="no campaign file"):
+        load_campaign(write(MINIMAL + "#" * (5 << 20)))
+
+
+@pytest.mark.parametrize("each", ["{i: 0..99999999}", "{i: 0..999, k: 0..999}", "{i: 0..100000}"])
+def test_each_makes_so_many_records_of_a_row_and_no_more(write, each):
+    text = MINIMAL.replace("fields:", f"each: {each}, fields:")
+    (what,) = problems(write(text)).values()
+    assert "records of each row; 100,000 are allowed" in what

@@ -13,8 +13,11 @@ def add(prune: argparse.ArgumentParser) -> None:
     add_campaign(prune)
     text = "how many of the newest releases stay; pinned ones stay too"
     prune.add_argument("--keep", metavar="N", type=int, required=True, help=text)
-    text = "strike off releases whose folders are gone and will not come back"
-    prune.add_argument("--gone", action="store_true", help=text)
+    text = (
+        "strike off releases whose folders are gone and will not come back: all, one version, or "
+        "other gold of this store, by folder or URL; can be given several times"
+    )
+    prune.add_argument("--gone", nargs="?", const="", action="append", metavar="V|GOLD", help=text)
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
 
 
@@ -23,9 +26,8 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.retention import prune
 
     campaign = load(arguments)
-    document = prune(
-        campaign, arguments.keep, gone=arguments.gone, dry_run=arguments.dry_run, progress=say
-    )
+    gone = arguments.gone or ()
+    document = prune(campaign, arguments.keep, gone=gone, dry_run=arguments.dry_run, progress=say)
     show(arguments, document, lambda: _text(typed(arguments), document))
     return 0
 
@@ -39,6 +41,7 @@ def _text(campaign: str, document: Document) -> str:
         lines.append(f"{row['version']}  stays ({', '.join(reasons)}{why})")
     lines += [f"{r['version']}  {gone}  {r['bytes']:>15,} bytes" for r in document["removed"]]
     lines += [f"{version}  struck off: its folder is gone" for version in document["struck_off"]]
+    lines += [f"{place}  struck off: it is gone" for place in document["gone_gold"]]
     if not document["removed"]:
         lines.append("no release is older: none goes")
     archive = document["archive"]

@@ -41,6 +41,9 @@ def _status_text(campaign: str, document: Document) -> str:
         if decisions["decided"]:
             n, against = (f"{decisions[name]:,}" for name in ("decided", "overridden"))
             lines.append(f"labels decided by experts: {n}, {against} against the model")
+    rolled_back = document["rolled_back"]
+    if rolled_back:
+        lines.append(f"latest.json: {printable(rolled_back['what'])}")
     if damaged:
         lines.append(f"damaged, not as it was published: {_few(damaged)}")
     for what, names in document["arrived"].items():
@@ -71,6 +74,8 @@ def _status_text(campaign: str, document: Document) -> str:
     if missing:  # a build without the key would give all judges new names
         command = "build" if document["build_due"] else "status"
         step = f"{missing['do']}, then annot {command} {campaign}"
+    if rolled_back:
+        step = printable(rolled_back["do"])
     if damaged:
         step = f"annot verify {campaign}"
     lines.append(f"next: {step}")

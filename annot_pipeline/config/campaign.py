@@ -172,6 +172,11 @@ class LoadedCampaign:
         return Path(os.path.normpath(self.folder / self.settings.gold))
 
     @property
+    def own_folders(self) -> dict[str, Path]:
+        """Folders that builds write, by name: nothing in them is an export."""
+        return {"store": self.store, "gold": self.gold}
+
+    @property
     def gold_url(self) -> str | None:
         """Where the releases are, if that is an object store."""
         return self.settings.gold if is_url(self.settings.gold) else None

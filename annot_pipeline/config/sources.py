@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal, get_args
@@ -36,7 +37,9 @@ HITS_FIELDS: tuple[FieldName, ...] = (
 record has depends on what its HIT asks.
 """
 
-_RANGE = re.compile(r"(\d+)\.\.(\d+)")
+_RANGE = re.compile(r"([0-9]{1,9})\.\.([0-9]{1,9})")
+LARGEST_EACH = 100_000
+"""Records that ``each`` may make of one row: all combinations together."""
 
 
 def _each_values(value: Any) -> Any:
@@ -47,10 +50,16 @@ def _each_values(value: Any) -> Any:
         first, last = int(match[1]), int(match[2])
         if last < first:
             raise ValueError(f"the range {value} is empty")
+        if last - first >= LARGEST_EACH:
+            raise ValueError(_too_many(last - first + 1))
         return tuple(str(i) for i in range(first, last + 1))
     if isinstance(value, tuple) and len(set(value)) < len(value):
         raise ValueError("a value stands twice; each makes one record of a row")
     return value
+
+
+def _too_many(n: int) -> str:
+    return f"makes {n:,} records of each row; {LARGEST_EACH:,} are allowed"
 
 
 EachValues = Annotated[tuple[str, ...], BeforeValidator(_each_values), Field(min_length=1)]
@@ -104,6 +113,14 @@ class Source(Section):
             if isinstance(given, dict):
                 return {**source, "fields": {name: name for name in HITS_FIELDS} | given}
         return source
+
+    @field_validator("each")
+    @classmethod
+    def _few_combinations(cls, each: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        n = math.prod(len(values) for values in each.values())
+        if n > LARGEST_EACH:
+            raise ValueError(_too_many(n))
+        return each
 
     @field_validator("fields")
     @classmethod

@@ -11,7 +11,6 @@ import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -23,6 +22,7 @@ from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
 from annot_pipeline.guess.planned import read_planned
 from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
+from annot_pipeline.storage.files import open_regular
 
 ROWS_TRIED = 1_000
 """Rows that delimiter and header are found with."""
@@ -72,10 +72,11 @@ def _why_no_rows(sample: Sample, head: bytes) -> str:
 
 
 def _head(path: Path) -> bytes:
-    opened: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with opened(path, "rb") as file:
-        head: bytes = file.read(BYTES_TRIED)
-    return head
+    with open_regular(path) as file:
+        if path.name.lower().endswith(".gz"):
+            with gzip.open(file, "rb") as unzipped:
+                return unzipped.read(BYTES_TRIED)
+        return file.read(BYTES_TRIED)
 
 
 def _format(path: Path, head: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ from annot_pipeline.review.folder import private
 
 SHEET = "review.csv"
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a cell must not start with, lest a spreadsheet calculates it."""
+FORMULA = re.compile(r"(^|[;|\t\r\n])(?=[\s\"]{0,99}[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
+"""Where a cell, split where some locales split cells, would start as a formula does."""
 
 COLUMNS = (
     "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict", "reason",
@@ -39,4 +40,4 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
 
 def _safe(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula; numbers as they are."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value

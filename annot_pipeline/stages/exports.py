@@ -25,14 +25,13 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.opened_exports import check_columns
 from annot_pipeline.stages.parent import check_parent
 from annot_pipeline.stages.parsed_exports import parse_all
-from annot_pipeline.stages.present_exports import ITEM_ROWS, item_rows
+from annot_pipeline.stages.present_exports import ITEM_ROWS, exports_of, item_rows
 from annot_pipeline.storage.archive import (
-    FoundExport,
     archive_file,
     archived,
-    find_exports,
     matching_folders,
 )
+from annot_pipeline.storage.checked_export import FoundExport
 from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.tables import read_table
 
@@ -73,13 +72,12 @@ def archive_exports(context: StageContext) -> Made:
     for kind, sources in listed:
         for source_order, source in enumerate(sources):
             where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
-            latest = isinstance(source, Source) and source.files == "latest"
-            found = find_exports(folder, source.path, latest=latest, where=where)
+            found = exports_of(context.campaign, source, where)
             folders = matching_folders(folder, source.path)
             if folders:
                 context.progress(f"folders are not read: {first_of(folders)}")
             for file_order, export in enumerate(found):
-                sha256, size = archive_file(export.path, context.store.archive, _whole(export))
+                sha256, size = archive_file(export.real, context.store.archive, _whole(export))
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
     table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
     total = sum(row[5] for row in rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,11 @@ from annot_pipeline.config import ItemSource, Source
 from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.steps.read_records import columns_by_field, columns_of
+
+NO_TEXT = "the export has no such column; its header is not text, and not shown"
+CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
+ODD_SHARE = 5
+"""With more than one in so many characters of a header that no text holds, it is none."""
 
 
 def open_export(
@@ -58,7 +64,10 @@ def check_columns(
         return
     by_field = columns_by_field(source)
     fields = [field for field, names in by_field.items() if set(names) & set(missing)]
-    what = "the export has no such column"
+    is_text = _is_text("".join(columns))
+    what = "the export has no such column" if is_text else NO_TEXT
+    allowed = first_of(list(map(shorten, columns)), 40) if is_text else ""
+    do = _how_to_name(missing, columns) if is_text else CHECK_ENCODING
     if isinstance(source, Source) and _names_judges(source):
         used = by_field[fields[0]]
         places = [str(n) for n, column in enumerate(used, start=1) if column in missing]
@@ -66,15 +75,15 @@ def check_columns(
             f"the export lacks {len(missing)} of the columns that it names; its entries "
             f"{first_of(places)} of {len(used)} (not shown: `each` names columns after judges)"
         )
-        missing, columns = [], []
+        missing, allowed, do = [], "", "compare `each` with the header"
     raise ConfigError(
         f"{name}: unknown column",
         [
             Problem(
                 f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
                 what,
-                allowed=first_of(list(map(shorten, columns)), 40),
-                do=_how_to_name(missing, columns) if missing else "compare `each` with the header",
+                allowed=allowed,
+                do=do,
                 values=tuple(missing),
             )
         ],
@@ -85,6 +94,12 @@ def _names_judges(source: Source) -> bool:
     """Return whether columns are named after judges: ``each`` runs over both."""
     judge = json.dumps(source.fields["judge"].model_dump(mode="json"))
     return any(f"{{{name}}}" in judge or f"{{{name}.index}}" in judge for name in source.each)
+
+
+def _is_text(header: str) -> bool:
+    """Return whether a header is text: no control characters, few that were not decoded."""
+    controls = any(unicodedata.category(c) == "Cc" and not c.isspace() for c in header)
+    return not controls and ODD_SHARE * header.count("\ufffd") <= len(header)
 
 
 def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:

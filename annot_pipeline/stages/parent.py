@@ -25,11 +25,12 @@ def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str |
     Raises
     ------
     StoreError
-        It is another campaign's, or damaged, or its judges are named with another key; or gold
-        cannot be written.
+        It is another campaign's, or damaged, or its judges are named with another key; or gold was
+        put back to an older state, or cannot be written.
     """
     releases = Releases.of(campaign)
     releases.refuse_another()
+    releases.refuse_rollback()
     if releases.unpointed():
         try:
             with releases.publishing(waiting):

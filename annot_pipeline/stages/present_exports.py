@@ -14,12 +14,12 @@ from annot_pipeline.errors import ConfigError
 from annot_pipeline.stages.opened_exports import check_columns, open_export
 from annot_pipeline.steps.read_records import read_items
 from annot_pipeline.storage.archive import (
-    FoundExport,
     export_sha256,
     find_exports,
     readable,
     stamp,
 )
+from annot_pipeline.storage.checked_export import FoundExport
 
 ITEM_ROWS = pa.schema(
     [
@@ -43,10 +43,8 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
     unread: list[str] = []
     for number, source in enumerate(campaign.settings.items):
         where = f"items.{number}"
-        for found in find_exports(
-            campaign.folder, source.path, latest=False, where=f"{where}.path"
-        ):
-            read = item_rows(source, found.path, found.relative, f"{where}.fields")
+        for found in exports_of(campaign, source, f"{where}.path"):
+            read = item_rows(source, found.real, found.relative, f"{where}.fields")
             rows += [row for row in read if not row["reason"]]
             unread += [
                 f"{found.relative} row {r['row']}: {r['reason']}" for r in read if r["reason"]
@@ -71,7 +69,7 @@ def present_exports(
         An export is missing or cannot be read.
     """
     return [
-        (number, export.relative, sha256(export.path))
+        (number, export.relative, sha256(export.real))
         for number, export in _found(campaign, missing_ok=missing_ok)
     ]
 
@@ -89,18 +87,41 @@ def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int
     """
     stats = []
     for number, export in _found(campaign, missing_ok=False):
-        with readable(export.path):
-            stats.append((number, export.relative, *stamp(export.path)))
+        with readable(export.real):
+            stats.append((number, export.relative, *stamp(export.real)))
     return stats
+
+
+def exports_of(
+    campaign: LoadedCampaign, source: Source | ItemSource, where: str
+) -> list[FoundExport]:
+    """Return the exports of a source, or the files of an item table; see `find_exports`."""
+    latest = isinstance(source, Source) and source.files == "latest"
+    return find_exports(
+        campaign.folder, source.path, latest=latest, where=where, own=campaign.own_folders
+    )
+
+
+def check_exports(campaign: LoadedCampaign) -> None:
+    """Make sure that all that a campaign names as input may be read; opens nothing.
+
+    Raises
+    ------
+    AnnotError
+        An export is missing, no regular file, or lies where no export may lie.
+    """
+    for number, source in enumerate(campaign.settings.sources):
+        exports_of(campaign, source, f"sources.{number}.path")
+    for number, items in enumerate(campaign.settings.items):
+        exports_of(campaign, items, f"items.{number}.path")
 
 
 def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int, FoundExport]]:
     settings = campaign.settings
     sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
     for number, source in enumerate(sources):
-        latest = isinstance(source, Source) and source.files == "latest"
         try:
-            exports = find_exports(campaign.folder, source.path, latest=latest, where=source.path)
+            exports = exports_of(campaign, source, source.path)
         except ConfigError:
             if not missing_ok:
                 raise

@@ -5,42 +5,48 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
-from annot_pipeline.storage.files import file_sha256, replacing
+from annot_pipeline.storage.checked_export import FoundExport, checked_export
+from annot_pipeline.storage.files import file_sha256, open_regular, replacing
 
 MAGIC = "*?["
+NOTHING: Mapping[str, Path] = {}
 COPIED_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True)
-class FoundExport:
-    """A file that a glob matched: relative to the campaign, and where it is."""
-
-    relative: str
-    path: Path
-
-
-def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> list[FoundExport]:
+def find_exports(
+    folder: Path,
+    pattern: str,
+    *,
+    latest: bool,
+    where: str,
+    own: Mapping[str, Path] = NOTHING,
+) -> list[FoundExport]:
     """Files that a glob matches, in natural order (2 before 10); folders are no exports.
+
+    Parameters
+    ----------
+    own
+        The campaign's own folders by name, as store and gold: nothing in them is an export.
 
     Raises
     ------
     ConfigError
         No file matches; the message names what lies there instead.
     InputError
-        What matches is a broken link, or has a name that is not text.
+        What matches is no regular file, a link that leads out of its folder, in a folder of
+        ``own``, or has a name that is not text.
     """
     if any("**" in part and part != "**" for part in Path(pattern).parts):
         do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
         raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
-    paths = _glob(folder, pattern)
+    fixed, paths = _glob(folder, pattern)
     found = [
-        FoundExport(Path(os.path.relpath(path, folder)).as_posix(), path)
+        checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own)
         for path in paths
         if not path.is_dir()
     ]
@@ -48,33 +54,15 @@ def find_exports(folder: Path, pattern: str, *, latest: bool, where: str) -> lis
         what = f"only folders match {pattern}" if paths else f"no file matches {pattern}"
         do = f"check the path; it starts at {folder}" + _nearby(folder, pattern)
         raise ConfigError("an export is missing", [Problem(where, what, do=do)], may_pass=True)
-    for export in found:
-        _check_file(export)
     found.sort(key=lambda export: natural_key(export.relative))
     return found[-1:] if latest else found
 
 
 def matching_folders(folder: Path, pattern: str) -> list[str]:
     """Folders that a glob matches, relative to the campaign: no exports, whatever their name."""
-    found = [path for path in _glob(folder, pattern) if path.is_dir()]
+    found = [path for path in _glob(folder, pattern)[1] if path.is_dir()]
     names = (Path(os.path.relpath(path, folder)).as_posix() for path in found)
     return sorted(names, key=natural_key)
-
-
-def _check_file(export: FoundExport) -> None:
-    what = ""
-    if export.path.is_symlink() and not export.path.exists():
-        what = f"a link to {os.readlink(export.path)}, which does not exist"
-    elif not export.path.is_file():
-        what = "neither a file nor a folder"
-    elif export.relative != os.fsencode(export.relative).decode(errors="replace"):
-        what = "its name is not UTF-8"
-    if what:
-        raise InputError(
-            f"{export.relative}: cannot be read",
-            [Problem("", what, do="mend, rename or remove it, or mend the glob")],
-            may_pass=not export.path.exists(),  # what a link leads to may come back
-        )
 
 
 def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
@@ -133,7 +121,7 @@ def _copy(path: Path, target: Path) -> None:
     """Copy bytes; what goes wrong is told of the side where it does."""
     with target.open("wb") as kept, contextlib.ExitStack() as held:
         with readable(path):
-            file = held.enter_context(path.open("rb"))
+            file = held.enter_context(open_regular(path, follow=False))
         while True:
             with readable(path):
                 block = file.read(COPIED_AT_ONCE)
@@ -177,16 +165,16 @@ def archived(archive: Path, sha256: str) -> Path:
     return archive / sha256[:2] / sha256
 
 
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    """Matches of a glob that may start with ``..`` or ``/``."""
+def _glob(folder: Path, pattern: str) -> tuple[Path, list[Path]]:
+    """The folder that a glob (which may start with ``..`` or ``/``) names, and its matches."""
     parts = Path(pattern).parts
     fixed = 0
     while fixed < len(parts) and not any(c in parts[fixed] for c in MAGIC):
         fixed += 1
     start = folder.joinpath(*parts[:fixed])
     if fixed == len(parts):
-        return [start] if start.exists() else []
-    return list(start.glob(str(Path(*parts[fixed:])))) if start.is_dir() else []
+        return start.parent, [start] if start.exists() else []
+    return start, list(start.glob(str(Path(*parts[fixed:])))) if start.is_dir() else []
 
 
 def _nearby(folder: Path, pattern: str) -> str:

@@ -85,6 +85,14 @@ class Bucket:
         except FileNotFoundError as error:
             raise self._no_bucket(self.place(name)) from error
 
+    def write(self, name: str, data: bytes) -> None:
+        """Write a small object, whether it is there or not."""
+        try:
+            with self._asking(name):
+                self._files.pipe_file(self._at(name), data)
+        except FileNotFoundError as error:
+            raise self._no_bucket(self.place(name)) from error
+
     def swap(self, name: str, old: bytes | None, new: bytes) -> bool:
         """Replace a small object if it holds ``old`` (None: if it is not there); whether it did."""
         try:

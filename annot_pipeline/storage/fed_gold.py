@@ -7,6 +7,7 @@ one need must not go because another is pruned.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from annot_pipeline.config.gold_url import is_url
@@ -25,16 +26,26 @@ def note_gold(store: Path, gold: Path | str) -> None:
 
 
 def fed_gold(store: Path) -> list[str]:
-    """Gold that a store feeds: URLs, and those folders that are there still.
+    """Return the gold that a store feeds: URLs and folders, also those that are away.
 
     Raises
     ------
     StoreError
         The note is damaged: nobody knows.
     """
-    root = store.resolve()
-    fed = (n if is_url(n) else os.path.normpath(root / n) for n in _names(store))
-    return [place for place in fed if is_url(place) or os.path.isdir(place)]
+    return [_place(store, name) for name in _names(store)]
+
+
+def forget_gold(store: Path, places: Collection[str]) -> None:
+    """Forget gold that will not come back, by its place as `fed_gold` gives it."""
+    known = _names(store)
+    kept = [name for name in known if _place(store, name) not in places]
+    if kept != known:
+        write_json(store / FED, kept)
+
+
+def _place(store: Path, name: str) -> str:
+    return name if is_url(name) else os.path.normpath(store.resolve() / name)
 
 
 def _names(store: Path) -> list[str]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +19,44 @@ TEMPORARY = ".tmp-"
 """Prefix of what is not finished; safe to delete when no build runs."""
 
 
+NOT_A_FILE = "not a regular file: a folder, pipe, socket or device"
+
+
+def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
+    """Open a regular file for reading; a pipe or device is refused, and never waited for.
+
+    Parameters
+    ----------
+    follow
+        Whether the path itself may be a link.
+
+    Raises
+    ------
+    OSError
+        It cannot be opened, or is no regular file.
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
+    if not stat.S_ISREG(os.stat(path).st_mode):  # to open some devices does something
+        raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
+    descriptor = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of a regular file; see `open_regular`."""
+    with open_regular(path) as file:
+        return file.read()
+
+
 def file_sha256(path: Path) -> str:
-    """Digest of a file's bytes."""
-    with path.open("rb") as file:
+    """Digest of a regular file's bytes."""
+    with open_regular(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -72,7 +110,15 @@ def make_private(folder: Path) -> None:
 def remove_unfinished(folder: Path, *, of: str = "") -> None:
     """Delete what killed processes left half done, of all files or of one name."""
     for path in folder.glob(f"{TEMPORARY}{of}*") if folder.is_dir() else ():
-        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Delete a file, a link, or a folder with all that it holds; what is gone is no error."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -84,7 +130,7 @@ def write_json(path: Path, document: Any) -> None:
 
 def read_json(path: Path) -> Any:
     """Read a JSON document."""
-    return json.loads(path.read_bytes())
+    return json.loads(read_regular(path))
 
 
 def canonical_json(document: Any) -> bytes:

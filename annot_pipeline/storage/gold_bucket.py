@@ -7,6 +7,8 @@ went on from. A version without a manifest does not exist: an upload that was ki
 one that is under way. Its number is not used again, since nobody can tell which of the two it is;
 a later build removes it once the pointer has gone past it, when it can be published no more. So it
 does with a whole version that the pointer went past without naming it: another build was faster.
+Only what an upload has announced (an object below ``.annot-uploads/``) is removed: folders with the
+name of a version may have been there before gold was.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +31,8 @@ from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manif
 from annot_pipeline.storage.pointer import POINTER, VERSION, Pointer, number, parse_pointer
 from annot_pipeline.storage.release import DamagedError, Release, has_digest
 
+UPLOADS = ".annot-uploads"
+"""Folder of objects that announce uploads, by version."""
 ABANDONED_AFTER = 86_400.0
 """Seconds after which nobody copies any more what is half copied."""
 
@@ -51,6 +55,7 @@ class GoldBucket(GoldFolder):
         self.bucket = Bucket(url)
         self._held: bytes | None = None  # the pointer as it was when the right to write was got
         self._uploaded: str | None = None  # the version that this process made last
+        self._announced: str | None = None  # the version that it says it uploads
 
     def place(self, name: str = "") -> str:
         """Where something is, for messages."""
@@ -76,11 +81,14 @@ class GoldBucket(GoldFolder):
         if not self.bucket.swap(POINTER, self._held, data):
             now, uploaded = self.pointer(), self._uploaded
             if now and uploaded in now.manifests:
+                self._forget_upload()
                 return  # a build found it whole, and took this one for killed
             if now and uploaded and now.version != self._held_version():
                 self._remove_objects(uploaded)  # it follows another: it can be published no more
+                self._forget_upload()
             raise self._overtaken()
         self._held = data
+        self._forget_upload()
 
     def versions(self) -> list[str]:
         """Versions that have a manifest, oldest first, also what is not published."""
@@ -132,9 +140,14 @@ class GoldBucket(GoldFolder):
         super().tidy()
         pointer = self.pointer()
         there = self.may_be_releases(pointer)
+        announced = {*self.bucket.sizes(UPLOADS)}
         for version in self.used() if pointer else ():
-            if version not in there and pointer and number(version) < number(pointer.version):
+            is_past = pointer and number(version) < number(pointer.version)
+            is_ours = version in announced or (pointer and version in pointer.manifests)
+            if version not in there and is_past and is_ours:
                 self._remove_objects(version)
+        done = [v for v in announced if pointer and number(v) <= number(pointer.version)]
+        self._forget(done)
         old = time.time() - ABANDONED_AFTER
         for version in super().versions():
             folder = self.folder / version
@@ -158,6 +171,8 @@ class GoldBucket(GoldFolder):
             manifest = fill(folder)
             (folder / MANIFEST).write_bytes(canonical_json(manifest))
             names = sorted({*written_in(folder)} - {MANIFEST})
+            self.bucket.write(f"{UPLOADS}/{version}", b"")
+            self._announced = version
             for name in (*names, MANIFEST):
                 if not self.bucket.create(f"{version}/{name}", folder / name):
                     raise self._overtaken()
@@ -179,7 +194,7 @@ class GoldBucket(GoldFolder):
 
     def strangers(self, pointer: Pointer | None) -> dict[str, str]:
         """Names of what is neither a release nor the pointer, and what it is."""
-        known = (POINTER, *self.may_be_releases(pointer))
+        known = (POINTER, UPLOADS, *self.may_be_releases(pointer))
         half = f"no {MANIFEST}, or overtaken: an upload killed, or under way; builds remove it"
         return {
             name: half if is_folder and VERSION.fullmatch(name) else "no release, nor the pointer"
@@ -225,6 +240,17 @@ class GoldBucket(GoldFolder):
         """The manifest first: without it there is no release."""
         names = [name for name in self.bucket.sizes(version) if name != MANIFEST]
         self.bucket.remove([f"{version}/{name}" for name in (MANIFEST, *names)])
+
+    def _forget_upload(self) -> None:
+        """Remove what announced the upload, now that it is published or removed."""
+        if self._announced:
+            self._forget([self._announced])
+            self._announced = None
+
+    def _forget(self, versions: Sequence[str]) -> None:
+        """Remove announcements; who may not delete leaves them, and they harm nobody."""
+        with suppress(StoreError):
+            self.bucket.remove([f"{UPLOADS}/{version}" for version in versions])
 
     def _overtaken(self) -> StoreError:
         what = "another build writes here, or has since this one began; this one wrote no release"

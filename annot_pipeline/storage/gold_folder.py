@@ -5,8 +5,8 @@ Which release follows which, and whether it may be published, is for `releases.R
 
 from __future__ import annotations
 
-import fcntl
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,8 +18,9 @@ from annot_pipeline.storage.files import (
     appearing,
     canonical_json,
     file_sha256,
-    remove_unfinished,
+    remove,
 )
+from annot_pipeline.storage.locks import LOCK, exclusive_lock
 from annot_pipeline.storage.manifest import MANIFEST, read_manifest
 from annot_pipeline.storage.pointer import (
     POINTER,
@@ -31,6 +32,11 @@ from annot_pipeline.storage.pointer import (
     write_pointer,
 )
 from annot_pipeline.storage.release import Release
+
+UNFINISHED = re.compile(
+    rf"{re.escape(TEMPORARY)}({VERSION.pattern}|{re.escape(POINTER)})-\d+(-\w+)?"
+)
+"""Names of releases and pointers that are being written, or removed."""
 
 Fill = Callable[[Path], dict[str, Any]]
 """Writes the files of a release into a folder, and returns its manifest."""
@@ -115,23 +121,23 @@ class GoldFolder:
     def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to write; ``waiting`` is called if another process has it.
 
-        The kernel gives the right back when a process dies, so there are no stale locks.
+        Raises
+        ------
+        StoreError
+            Another process has had it for too long.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.folder, os.O_RDONLY)
-        try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                waiting()
-                fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with exclusive_lock(self.folder / LOCK, waiting):
             yield
-        finally:
-            os.close(descriptor)
 
     def tidy(self) -> None:
-        """Remove what killed builds left; the right to write is held."""
-        remove_unfinished(self.folder)
+        """Remove what killed builds left; the right to write is held.
+
+        Only what bears exactly such a name: gold may lie in a folder with other things.
+        """
+        for path in self.folder.glob(f"{TEMPORARY}*"):
+            if UNFINISHED.fullmatch(path.name):
+                remove(path)
 
     def add(self, version: str, fill: Fill) -> dict[str, Any]:
         """Let ``fill`` make a release, which appears whole or not at all; its manifest."""

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError, shorten
+from annot_pipeline.storage.files import read_regular
 from annot_pipeline.storage.pointer import SHA256, VERSION
 from annot_pipeline.storage.tables import StoredTable, TableFile
 
@@ -145,7 +146,7 @@ def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
     """
     path = folder / MANIFEST
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
         raise StoreError(f"{folder}: half a release", [problem]) from None

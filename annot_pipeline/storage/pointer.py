@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import canonical_json, write_json
+from annot_pipeline.storage.files import canonical_json, read_regular, write_json
 
 POINTER = "latest.json"
 VERSION = re.compile(r"v(\d{4,})")
@@ -106,7 +106,7 @@ def pointer_bytes(gold: Path) -> bytes | None:
     """
     path = gold / POINTER
     try:
-        return path.read_bytes()
+        return read_regular(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:

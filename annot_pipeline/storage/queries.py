@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import Resources
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.spill import clean_spill, own_spill
+from annot_pipeline.storage.spill import clean_spill, open_spill
 from annot_pipeline.storage.tables import Source, StoredTable
 
 BATCH_ROWS = 250_000
@@ -225,11 +225,9 @@ class Queries:
         given = {
             "memory_limit": self.resources.memory_limit,
             "threads": self.resources.threads,
-            "temp_directory": str(own_spill(self.spill)),
+            "temp_directory": str(open_spill(self.spill)),
         }
         config = tuple((name, value) for name, value in given.items() if value)
-        with suppress(OSError):  # DuckDB makes one level; who reads only may not write here
-            self.spill.mkdir(parents=True, exist_ok=True)
         connection = _database(config).cursor()  # sees no view of another one
         try:
             yield connection

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.storage.files import file_sha256
+from annot_pipeline.storage.files import file_sha256, read_regular
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, files_of, lying_in
 from annot_pipeline.storage.tables import StoredTable, TableFile, parse_table
 
@@ -61,7 +61,7 @@ class Release:
     def _read(self, of: Mapping[str, Any]) -> pa.Table:
         file = of["file"]
         with self._reading(file):
-            data = self.file(file).read_bytes()
+            data = read_regular(self.file(file))
         if hashlib.sha256(data).hexdigest() != of["sha256"]:
             raise self._changed(f"{self.place}/{file}")
         try:

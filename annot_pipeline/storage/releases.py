@@ -19,11 +19,12 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
-from annot_pipeline.storage.files import remove_unfinished, write_json
+from annot_pipeline.storage.files import read_regular, remove_unfinished, write_json
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
 from annot_pipeline.storage.release import Release
+from annot_pipeline.storage.rollback import rollback
 
 __all__ = ["Release", "Releases"]
 
@@ -61,14 +62,19 @@ class Releases:
         """The releases of a campaign; those of another one are refused."""
         url = campaign.gold_url
         gold = GoldBucket(url, campaign.gold) if url else campaign.gold
-        place = url or os.path.relpath(campaign.gold.resolve(), campaign.store.resolve())
-        named = hashlib.sha256(place.encode()).hexdigest()[:16]
-        kept = campaign.store / "pointers" / f"{named}.json"  # a store may feed several
+        kept = _copy_of_pointer(campaign.store, url or campaign.gold)
         return cls(gold, campaign.settings.campaign, campaign.typed, kept)
 
     @classmethod
-    def at(cls, place: str, store: Path) -> Releases:
-        """Releases in a folder or below a URL, whoever's; a store holds the copies of a URL's.
+    def at(cls, place: str, copies: Path, *, store: Path | None = None) -> Releases:
+        """Releases in a folder or below a URL, whoever's.
+
+        Parameters
+        ----------
+        copies
+            Folder for copies of a URL's files.
+        store
+            Whose copy of the pointer it is held against.
 
         Raises
         ------
@@ -76,12 +82,14 @@ class Releases:
             The URL is none that releases can be at.
         """
         if not is_url(place):
-            return cls(Path(place))
+            kept = store and _copy_of_pointer(store, Path(place))
+            return cls(Path(place), kept=kept)
         try:
             url = plain_url(place)
         except ValueError as error:
             raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
-        return cls(GoldBucket(url, copy_folder(store, url)))
+        kept = store and _copy_of_pointer(store, url)
+        return cls(GoldBucket(url, copy_folder(copies, url)), kept=kept)
 
     def versions(self) -> list[str]:
         """Published versions, oldest first; one that nothing points to yet is not listed."""
@@ -100,9 +108,12 @@ class Releases:
         ------
         StoreError
             There is none, with those that there are; or it is not as it was published, of a
-            newer schema, or of another campaign.
+            newer schema, or of another campaign; or the newest is asked for, and the pointer is
+            older than the store's copy of it.
         """
         pointer = self.gold.pointer()
+        if version == "latest":
+            self.refuse_rollback()
         wanted = pointer.version if version == "latest" and pointer else version
         if pointer is None or wanted not in self.gold.published(pointer):
             raise self._missing(wanted, pointer)
@@ -138,6 +149,26 @@ class Releases:
             self._check_campaign(manifest)
             break
 
+    def rolled_back(self) -> Problem | None:
+        """Return how the pointer contradicts the store's copy of it; None where it does not."""
+        pointer, copy = self.gold.pointer(), self._read_copy()
+        if pointer is None or copy is None or self.kept is None:
+            return None
+        return rollback(pointer, copy, self.kept)
+
+    def refuse_rollback(self) -> None:
+        """Make sure that the pointer is as new as the store's copy of it.
+
+        Raises
+        ------
+        StoreError
+            It is older, or knows other releases.
+        """
+        problem = self.rolled_back()
+        if problem:
+            title = f"{self.gold.place(POINTER)}: contradicts what this store saw published"
+            raise StoreError(title, [problem])
+
     @contextmanager
     def publishing(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Hold the right to publish; ``waiting`` is called if another build has it.
@@ -149,11 +180,13 @@ class Releases:
         Raises
         ------
         StoreError
-            Gold is a file, or holds releases of another campaign: nothing is written.
+            Gold is a file, holds releases of another campaign, or was put back to an older state:
+            nothing is written.
         """
         self.refuse_another()
         with self.gold.alone(waiting):
             self.refuse_another()  # the other build may have been the first
+            self.refuse_rollback()
             self.gold.tidy()
             yield
 
@@ -192,8 +225,8 @@ class Releases:
 
     def next_version(self) -> str:
         """The version that the next release gets; a deleted one is not used again."""
-        pointer = self.gold.pointer() or self._read_copy()
-        used = [*self.gold.used(), *(pointer.manifests if pointer else ())]
+        known = [pointer for pointer in (self.gold.pointer(), self._read_copy()) if pointer]
+        used = [*self.gold.used(), *(version for pointer in known for version in pointer.manifests)]
         return f"v{max(map(number, used), default=0) + 1:04d}"
 
     def publish(self, version: str, fill: Fill) -> Release:
@@ -254,7 +287,7 @@ class Releases:
         raise StoreError(title, [Problem("", what, do=do)])
 
     def _point_to(self, version: str) -> None:
-        before = self.gold.pointer()
+        before = self.gold.pointer() or self._read_copy()  # all of gold may be lost
         sha256 = self.gold.manifest_sha256(version)
         if sha256 is None:  # what was there a moment ago
             raise self._missing(version, before)
@@ -277,7 +310,7 @@ class Releases:
         """The copy of the pointer; None where there is none, or it is damaged."""
         with suppress(StoreError, OSError):
             if self.kept:
-                return parse_pointer(self.kept.read_bytes(), str(self.kept))
+                return parse_pointer(read_regular(self.kept), str(self.kept))
         return None
 
     def _copy(self, pointer: Pointer) -> None:
@@ -328,3 +361,10 @@ class Releases:
             what, do = "nothing was published here", f"annot build {self.typed} publishes one"
             do = f"releases lie in {near}" if near else do
         return StoreError(title, [Problem("", what, do=do)])
+
+
+def _copy_of_pointer(store: Path, gold: Path | str) -> Path:
+    """Return where a store keeps its copy of the pointer of a gold folder, or URL."""
+    place = gold if isinstance(gold, str) else os.path.relpath(gold.resolve(), store.resolve())
+    named = hashlib.sha256(place.encode()).hexdigest()[:16]
+    return store / "pointers" / f"{named}.json"  # a store may feed several

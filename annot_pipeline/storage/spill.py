@@ -1,52 +1,195 @@
-"""Where SQL puts what does not fit into memory: a folder a process, gone when it is done."""
+"""Where SQL puts what does not fit into memory: a folder for each process, gone when it ends.
+
+Campaigns and machines may share a spill folder. A process deletes its own folder, and those of
+processes of its host that died; a lock that the kernel releases tells whether one is alive, also
+where process numbers are not comparable (containers). Folders of other hosts stay.
+"""
 
 from __future__ import annotations
 
+import atexit
+import fcntl
 import os
+import re
 import shutil
 import socket
-import time
+import tempfile
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from threading import Lock
 
-ABANDONED_AFTER = 86_400.0
-"""Seconds after which a folder of another machine, which nobody can ask, is deleted."""
+from annot_pipeline.storage.files import make_private
+from annot_pipeline.storage.marked_folder import FolderKind, claim, is_marked, visible
+from annot_pipeline.storage.store_layout import STORE
+
+HOST = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()) or "localhost"
+OWN_NAME = re.compile(r"annot-spill-(?P<host>.+)-(?P<process>\d+)-(?P<started>\d+)")
+OLD_NAME = re.compile(r"annot-(?P<host>.+)-(?P<process>\d+)")
+"""Names that earlier versions gave, without the time at which the process started."""
+DUCKDB_FILE = re.compile(r"duckdb_temp_.+")
+LOCK = ".lock"
+
+_held: dict[Path, int] = {}
+"""Locks of this process, by folder."""
+_opening = Lock()
 
 
 def own_spill(spill: Path) -> Path:
-    """The folder of this process; DuckDB makes it when it needs it."""
-    return spill / f"{_prefix()}{os.getpid()}"
+    """Return the folder of this process within a spill folder; it need not exist."""
+    process = os.getpid()
+    return spill / f"annot-spill-{HOST}-{process}-{_started(process)}"
+
+
+def open_spill(spill: Path) -> Path:
+    """Make the folder of this process, and delete those of dead processes of this host.
+
+    A folder that cannot be written is no error here: only queries that need it fail.
+
+    Raises
+    ------
+    ConfigError
+        The spill folder holds files that no build wrote.
+    """
+    own = own_spill(spill)
+    with _opening:
+        if own in _held:
+            return own
+        with suppress(OSError):
+            make_private(spill.parent)
+            claim(spill, SPILL)
+            _held[own] = _made_locked(own)
+            _remove_dead(spill)
+    return own
+
+
+@cache
+def temporary_spill() -> Path:
+    """Make a spill folder for queries of no campaign; it goes when this process ends."""
+    folder, process = Path(tempfile.mkdtemp(prefix="annot-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == process:  # a forked process does not own its parent's
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder / "spill"
 
 
 def clean_spill(spill: Path) -> None:
-    """Delete the folder of this process, and those of processes that are no more."""
-    if not spill.is_dir():
-        return
-    for folder in spill.glob("annot-*"):
-        if folder == own_spill(spill) or _abandoned(folder):
+    """Delete the folder of this process, and those of dead processes of this host."""
+    if is_marked(spill, SPILL):
+        _close(own_spill(spill))
+        _remove_dead(spill)
+        _remove_if_empty(spill)
+
+
+def _made_locked(own: Path) -> int:
+    """Make the folder of this process; it is locked before it has its name."""
+    hidden = own.with_name(f".{own.name}")
+    hidden.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(hidden / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    with suppress(OSError):  # a file system without locks: process numbers must do
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.rename(hidden, own)
+    return descriptor
+
+
+def _remove_if_empty(spill: Path) -> None:
+    """Delete a spill folder that nobody uses and that lies in a store; one of the user's stays."""
+    if is_marked(spill.parent, STORE) and os.listdir(spill) == [SPILL.marker]:
+        with suppress(OSError):  # another process came meanwhile
+            (spill / SPILL.marker).unlink()
+            spill.rmdir()
+
+
+def _remove_dead(spill: Path) -> None:
+    for folder in visible(spill):
+        if _is_dead(folder):
             shutil.rmtree(folder, ignore_errors=True)
-    if not any(spill.iterdir()):
-        spill.rmdir()
 
 
-def _abandoned(folder: Path) -> bool:
-    host, _, process = folder.name.rpartition("-")
-    if f"{host}-" == _prefix() and process.isdigit() and not _lives(int(process)):
-        return True
+def _is_dead(folder: Path) -> bool:
+    """Return whether a process of this host made the folder, and is no more."""
+    match = _match(folder)
+    if match is None or match["host"] != HOST:
+        return False
+    process, started = int(match["process"]), match.groupdict().get("started")
+    if _is_alive(process) and (started is None or int(started) == _started(process)):
+        return False
+    return not _is_locked(folder / LOCK)
+
+
+def _match(folder: Path) -> re.Match[str] | None:
+    """Return the match of a process's folder; of one of old versions only if it holds no more."""
+    if folder.is_symlink() or not folder.is_dir():
+        return None
+    if match := OWN_NAME.fullmatch(folder.name):
+        return match
+    match = OLD_NAME.fullmatch(folder.name)
+    is_plain = match and all(DUCKDB_FILE.fullmatch(name) for name in os.listdir(folder))
+    return match if is_plain else None
+
+
+def _is_locked(path: Path) -> bool:
     try:
-        return folder.stat().st_mtime < time.time() - ABANDONED_AFTER
+        descriptor = os.open(path, os.O_RDWR)
     except FileNotFoundError:
         return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
-def _lives(process: int) -> bool:
+def _is_alive(process: int) -> bool:
     try:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except (PermissionError, OverflowError):
         return True
     return True
 
 
-def _prefix() -> str:
-    return f"annot-{socket.gethostname()}-"
+def _started(process: int) -> int:
+    """Return when a process started, in ticks since boot; 0 where the system does not say."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[19])  # the name before may hold anything
+
+
+def _close(own: Path) -> None:
+    shutil.rmtree(own, ignore_errors=True)
+    descriptor = _held.pop(own, None)
+    if descriptor is not None:
+        os.close(descriptor)
+
+
+def _close_all() -> None:
+    for own in [*_held]:
+        if own == own_spill(own.parent):  # a forked process does not own its parent's
+            _close(own)
+            with suppress(OSError):
+                _remove_if_empty(own.parent)
+
+
+atexit.register(_close_all)
+
+
+def _foreign(spill: Path) -> list[str]:
+    return [entry.name for entry in visible(spill) if _match(entry) is None]
+
+
+SPILL = FolderKind(
+    setting="resources.spill",
+    purpose="Room for queries of annot-pipeline that do not fit into memory.",
+    foreign=_foreign,
+)

@@ -29,13 +29,15 @@ from annot_pipeline.storage.files import (
     appearing,
     beside,
     canonical_json,
-    make_private,
     read_json,
     remove_unfinished,
     replacing,
     write_json,
 )
+from annot_pipeline.storage.locks import open_lock
+from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreign
 from annot_pipeline.storage.queries import clear_spill
+from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
 from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed, read_table
 
 KEPT_RUNS = 20
@@ -135,14 +137,32 @@ class Store:
         return path.read_text(encoding="utf-8") if path.is_file() else None
 
     def prepare(self) -> None:
-        """Make the folder, or say why it cannot be written."""
+        """Make the folder and mark it as a store, or say why that cannot be.
+
+        Raises
+        ------
+        ConfigError
+            It holds files that no build wrote.
+        StoreError
+            It cannot be written.
+        """
         try:
-            make_private(self.root)
+            claim(self.root, STORE)
             probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
             probe.write_bytes(b"")
             probe.unlink(missing_ok=True)  # another build may be cleaning
         except OSError as error:
             raise cannot_write(self.root, error, "store") from None
+
+    def refuse_foreign(self) -> None:
+        """Make sure that what is deleted here was written by builds; see `claim`.
+
+        Raises
+        ------
+        ConfigError
+            It holds files that no build wrote.
+        """
+        refuse_foreign(self.root, STORE)
 
     def result(self, stage: str, key: str) -> StageResult | None:
         """An earlier result of the same inputs, settings and code, if it is whole."""
@@ -219,7 +239,12 @@ class Store:
         )
 
     def note_outcome(self, run: str, outcome: str) -> None:
-        """Remember how the latest build ended; a full disk does not hide the first error."""
+        """Remember how the latest build ended; a full disk does not hide the first error.
+
+        A folder that was refused as a store is not written to.
+        """
+        if not is_marked(self.root, STORE):
+            return
         when = datetime.now(UTC).isoformat(timespec="seconds")
         with contextlib.suppress(OSError):
             write_json(self._outcome, {"run": run, "finished": when, "outcome": outcome})
@@ -289,7 +314,12 @@ class Store:
             os.close(descriptor)
 
     def clean(self, spill: Path) -> None:
-        """Delete what killed builds left and what no kept run uses; not while a stage runs."""
+        """Delete what killed builds left and what no kept run uses; not while a stage runs.
+
+        Where the folder is not marked as a store, nothing is deleted.
+        """
+        if not is_marked(self.root, STORE):
+            return
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
             clear_spill(spill)
             self._clean()
@@ -307,7 +337,8 @@ class Store:
             remove_unfinished(folder)
         runs = sorted(self._folders("runs/*"), key=lambda path: path.stat().st_mtime)
         for run in [path for path in runs if path.name != "latest"][:-KEPT_RUNS]:
-            shutil.rmtree(run)
+            if _holds_only(run, ".json"):
+                shutil.rmtree(run)
         notes = map(_note, self.root.glob("runs/*/*.json"))
         used = {(note.stage, note.key) for note in notes if note}
         oldest = time.time() - UNUSED_AFTER
@@ -315,13 +346,14 @@ class Store:
         for folder in self._folders("stages/*/*"):
             if (folder.parent.name, folder.name) in used:
                 kept_files |= _named_files(folder / "record_files.parquet")
-            elif folder.stat().st_mtime < oldest:
+            elif folder.stat().st_mtime < oldest and (folder / "stage.json").is_file():
                 shutil.rmtree(folder)
         for folder in self._folders("checkpoints/*"):
-            if folder.stat().st_mtime < oldest:
+            if folder.stat().st_mtime < oldest and _holds_only(folder, ".npz"):
                 shutil.rmtree(folder)
         for path in self.records.glob("*.*"):
-            if path.stem not in kept_files and path.stat().st_mtime < oldest:
+            is_record_file = RECORD_FILE.fullmatch(path.name) is not None
+            if is_record_file and path.stem not in kept_files and path.stat().st_mtime < oldest:
                 path.unlink()
 
     def _folders(self, pattern: str) -> list[Path]:
@@ -331,13 +363,15 @@ class Store:
         return self.root / "stages" / stage / key
 
 
-def _opened(lock: Path) -> int:
-    """A file to be locked. On NFS all machines see a lock on a file that is open for writing.
+def _holds_only(folder: Path, suffix: str) -> bool:
+    """Return whether a folder holds nothing but files with one ending, as builds write there."""
+    return all(path.suffix == suffix and path.is_file() for path in folder.iterdir())
 
-    Of a folder they do not; that must do for who may only read.
-    """
+
+def _opened(lock: Path) -> int:
+    """Open a file to be locked; who may only read locks it, or the folder, for this machine."""
     try:
-        return os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+        return open_lock(lock)
     except OSError:
         return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY)
 

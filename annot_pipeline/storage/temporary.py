@@ -10,8 +10,10 @@ from pathlib import Path
 
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import TEMPORARY, make_private
+from annot_pipeline.storage.files import TEMPORARY
+from annot_pipeline.storage.marked_folder import claim
 from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.store_layout import STORE
 
 
 @contextmanager
@@ -42,12 +44,13 @@ def temporary_store(
     with ExitStack() as held:
         try:
             if shared:
-                make_private(place)
+                claim(place, STORE)
                 held.enter_context(Store(place).in_use())  # else a build would clean it away
             temporary = tempfile.TemporaryDirectory(
                 prefix=f"{TEMPORARY}annot-", dir=place, ignore_cleanup_errors=True
             )  # executors may write there yet, of what was given up
             folder = held.enter_context(temporary)
+            claim(Path(folder), STORE)
         except OSError as error:
             raise _cannot_write(place, str(error.strerror), shared=shared) from error
         own = {"store": folder} if goes_on else {"store": folder, "gold": f"{folder}/gold"}

@@ -118,10 +118,67 @@ def test_what_another_gold_folder_needs_stays(campaign):
     assert fed_gold(campaign / "store") == [str(campaign / "gold"), str(other)]
     assert pruned(campaign, 1)["archive"]["removed"] == 0
     shutil.rmtree(other)
-    assert pruned(campaign, 1)["archive"]["removed"] == 1
+    assert pruned(campaign, 1, gone=[str(other)])["archive"]["removed"] == 1
+    assert fed_gold(campaign / "store") == [str(campaign / "gold")]
     (campaign / "store" / "gold.json").write_text("?")
     with pytest.raises(StoreError, match=r"gold\.json: damaged"):
         pruned(campaign, 1)
+
+
+def away(gold: Path, how: str) -> None:
+    """Let gold be away, as with a disk that is not mounted, or half of it."""
+    if how == "the disk":
+        gold.rename(gold.with_name("elsewhere"))
+    elif how == "an empty mount point":
+        gold.rename(gold.with_name("elsewhere"))
+        gold.mkdir()
+    elif how == "latest.json":
+        (gold / "latest.json").unlink()
+    elif how == "damaged":
+        flip(gold / "latest.json", 40)
+    elif how == "a release":
+        (gold / "v0001").rename(gold.with_name("elsewhere"))
+    else:
+        (gold / "v0002" / "manifest.json").unlink()
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["the disk", "an empty mount point", "latest.json", "damaged", "a release", "a manifest"],
+)
+def test_nothing_goes_while_other_gold_is_away_unless_it_is_given_up(campaign, how, capsys):
+    other = shutil.copytree(campaign / "gold", campaign / "other")
+    note_gold(campaign / "store", other)
+    away(other, how)
+    before = archived_exports(campaign)
+    for command in (["--keep", "1"], ["--keep", "1", "--gone"], ["--keep", "1", "--dry-run"]):
+        assert main(["prune", str(campaign), *command]) == 1
+        assert f"--gone {other}" in capsys.readouterr().err
+    assert archived_exports(campaign) == before
+    assert Releases(campaign / "gold").versions() == ["v0001", "v0002", "v0003"]
+    assert main(["prune", str(campaign), "--keep", "1", "--gone", str(other)]) == 0
+    assert len(archived_exports(campaign)) == len(before) - 1
+    assert main(["prune", str(campaign), "--keep", "1"]) == 0  # it is forgotten
+
+
+def test_nothing_goes_while_a_release_of_this_gold_is_away(campaign):
+    (campaign / "gold" / "v0002").rename(campaign / "elsewhere")
+    before = archived_exports(campaign)
+    with pytest.raises(StoreError, match="v0002 was published, but its folder is gone"):
+        pruned(campaign, 1)
+    (campaign / "elsewhere").rename(campaign / "gold" / "v0002")
+    assert archived_exports(campaign) == before
+    shutil.rmtree(campaign / "gold" / "v0002")
+    document = pruned(campaign, 1, gone=["v0002"])
+    assert document["struck_off"] == ["v0002"]
+    assert document["archive"]["removed"] == 1
+
+
+@pytest.mark.parametrize("name", ["v0001", "v0009", "gold", "other", "nowhere", "s3://b/gold"])
+def test_what_is_there_cannot_be_given_up(campaign, name):
+    note_gold(campaign / "store", shutil.copytree(campaign / "gold", campaign / "other"))
+    with pytest.raises(ConfigError, match="only what is away can be given up"):
+        pruned(campaign, 1, gone=[name])
 
 
 def test_nothing_goes_while_nobody_knows_what_stays(campaign):

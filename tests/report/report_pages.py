@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,9 +17,10 @@ from annot_pipeline.config import Resources
 from annot_pipeline.release_pages import drawn_tables, reported_tables
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.spill import temporary_spill
 from tests.conftest import Built, build_file
 
-QUERIES = Queries(Resources(), Path(tempfile.gettempdir()))
+QUERIES = Queries(Resources(), temporary_spill())
 
 SCRIPT = "<script>alert(1)</script>"
 IMAGE = '"><img src=x onerror="document.title=\'hit\'">'

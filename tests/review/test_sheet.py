@@ -188,3 +188,20 @@ def test_an_older_download_decides_nothing(make):
     assert [(r["export"], r["worker"]) for r in sheet(folder)] == [
         ("exports/b-2.csv", "careless"), ("exports/b-2.csv", "careful"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("\uff1dcmd()", "'\uff1dcmd()"),
+        ("a;=1+1", "a;'=1+1"),
+        ("a\n@sum;\t-2", "a\n'@sum;'\t'-2"),
+        ('";=1"', '";\'=1"'),
+        ("  =1", "'  =1"),
+        ("\tx", "'\tx"),
+        ("p = .03, -1.2; fine", "p = .03, -1.2; fine"),
+        (-2.5, -2.5),
+    ],
+)
+def test_no_part_of_a_cell_is_a_formula_where_cells_are_split_elsewhere(cell, written):
+    assert _safe(cell) == written

@@ -62,6 +62,7 @@ def test_who_was_overtaken_and_killed_at_once_is_cleared_away(s3: Any, tmp_path:
     publish(one, "first")
     for path in s3.find(f"{KEY}/v0001"):  # an upload that is whole, and was never pointed to
         s3.pipe_file(path.replace("v0001", "v0002"), s3.cat_file(path))
+    s3.pipe_file(f"{KEY}/.annot-uploads/v0002", b"")  # as each upload announces itself
     assert publish(one, "second") == "v0003"
     assert list(one.gold.strangers(one.gold.pointer())) == ["v0002"]
     assert publish(one, "third") == "v0004"

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annot_pipeline import load_gold
 from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.cli import main
 from annot_pipeline.errors import StoreError
 from annot_pipeline.pipeline import STAGES, Build
 from annot_pipeline.publish import publish as publish_build
 from annot_pipeline.storage import files, releases, store
 from annot_pipeline.storage.pins import pin, read_pins
 from annot_pipeline.storage.releases import Releases
+from tests.conftest import build_file
 from tests.storage.test_releases import publish
 from tests.survival.nights import write_campaign
 
@@ -102,3 +106,126 @@ def test_a_store_that_is_full_is_not_said_to_be_gold(tmp_path, monkeypatch, modu
     with pytest.raises(StoreError, match="store: cannot write store"):
         publish_build(build)
     assert Releases.of(build.campaign).versions() == []
+
+
+def put_back(folder: Path, *, n: int = 3, keep: int = 2) -> Releases:
+    """Publish some releases, and let latest.json be as it was when there were fewer."""
+    found = with_releases(folder, keep)
+    older = (folder / "gold/latest.json").read_bytes()
+    for number in range(keep, n):
+        publish(found, str(number))
+    (folder / "gold/latest.json").write_bytes(older)
+    return found
+
+
+def remove_newest(folder: Path) -> None:
+    shutil.rmtree(folder / "gold/v0003")
+
+
+@pytest.mark.parametrize("also", [lambda _: None, remove_newest], ids=["alone", "with releases"])
+def test_a_pointer_that_was_put_back_is_refused_until_the_copy_takes_its_place(tmp_path, also):
+    found = put_back(tmp_path)
+    also(tmp_path)
+    before = found.kept.read_bytes()
+    for act in (lambda: publish(found, "other"), found.get, lambda: finish(found)):
+        with pytest.raises(StoreError, match=r"does not know v0003") as error:
+            act()
+        assert str(found.kept) in str(error.value)
+    assert found.kept.read_bytes() == before
+    assert found.get("v0001").version == "v0001"
+    (tmp_path / "gold/latest.json").unlink()  # as the message says
+    finish(found)
+    assert publish(found, "next") == "v0004"
+
+
+def test_a_prune_that_was_put_back_is_noticed(tmp_path):
+    found = with_releases(tmp_path, 3)
+    older = (tmp_path / "gold/latest.json").read_bytes()
+    with found.publishing(lambda: None):
+        found.remove(["v0001"])
+    (tmp_path / "gold/latest.json").write_bytes(older)
+    with pytest.raises(StoreError, match="does not know that v0001 was pruned"):
+        publish(found, "next")
+
+
+def test_another_release_under_a_known_number_is_noticed(tmp_path):
+    found = with_releases(tmp_path, 2)
+    other = Releases(tmp_path / "other")
+    for text in ("0", "other"):
+        publish(other, text)
+    shutil.rmtree(tmp_path / "gold")
+    shutil.copytree(tmp_path / "other", tmp_path / "gold")
+    with pytest.raises(StoreError, match="v0002: another release than") as error:
+        publish(found, "next")
+    assert f"delete {found.kept}" in str(error.value)
+
+
+def test_an_old_pointer_that_is_older_than_the_copy_is_noticed(tmp_path):
+    """Of schema 1: it knows the newest release alone."""
+    found = with_releases(tmp_path, 2)
+    pointer = found.gold.pointer()
+    old = {"version": "v0001", "manifest_sha256": pointer.manifests["v0001"]}
+    files.write_json(tmp_path / "gold/latest.json", old)
+    with pytest.raises(StoreError, match="names v0001 as the newest release, the copy v0002"):
+        found.get()
+
+
+def test_a_pointer_that_another_machine_wrote_is_newer_and_taken(tmp_path):
+    one = with_releases(tmp_path, 1)
+    other = Releases(tmp_path / "gold", kept=tmp_path / "other/pointers/gold.json")
+    publish(other, "theirs")
+    assert one.get().version == "v0002"
+    assert publish(one, "mine") == "v0003"
+
+
+def test_what_was_lost_with_all_of_gold_is_remembered(tmp_path):
+    found = with_releases(tmp_path, 2)
+    with found.publishing(lambda: None):
+        pin(found, "v0001", "the paper")
+    shutil.rmtree(tmp_path / "gold")
+    publish(found, "next")
+    assert list(found.gold.pointer().manifests) == ["v0001", "v0002", "v0003"]
+    assert found.gone() == ["v0001", "v0002"]
+    shutil.rmtree(tmp_path / "gold")
+    assert publish(found, "again") == "v0004"
+
+
+def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(tmp_path, capsys):
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    build_file(folder)
+    older = (folder / "gold/latest.json").read_bytes()
+    build_file(folder, "seed=2")
+    (folder / "gold/latest.json").write_bytes(older)
+    capsys.readouterr()
+    for rest in ([], ["v0001"]):
+        assert main(["verify", str(folder), *rest]) == 1
+        assert "it does not know v0002" in capsys.readouterr().out
+    assert main(["status", str(folder)]) == 0
+    assert "latest.json: it is older than the store's copy" in capsys.readouterr().out
+    with pytest.raises(StoreError, match="contradicts what this store saw published"):
+        build_file(folder, "seed=3")
+    assert main(["pin", str(folder), "v0001"]) == 1
+    assert main(["prune", str(folder), "--keep", "1"]) == 1
+    assert sorted(path.name for path in (folder / "gold").glob("v*")) == ["v0001", "v0002"]
+
+
+def test_load_gold_notices_what_can_be_noticed(tmp_path):
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    pointers = []
+    for seed in (1, 2, 3):
+        build_file(folder, f"seed={seed}")
+        pointers.append((folder / "gold/latest.json").read_bytes())
+    gold, pointer = folder / "gold", folder / "gold/latest.json"
+    pointer.write_bytes(pointers[0])
+    with pytest.raises(StoreError, match="was put back"):
+        load_gold(gold, "labels")
+    assert load_gold(gold, "labels", "v0001").num_rows
+    pointer.write_bytes(pointers[1])
+    assert load_gold(gold, "labels").num_rows  # v0003 may be one of a build that was killed
+    with pytest.raises(StoreError, match="does not know v0003"):
+        load_gold(gold, "labels", store=folder / "store")
+    manifest = gold / "v0003/manifest.json"
+    text = manifest.read_text()
+    manifest.write_text(re.sub(r'"created_at": "\d{4}', '"created_at": "2001', text))
+    with pytest.warns(UserWarning, match="was killed, or latest.json was put back"):
+        load_gold(gold, "labels")

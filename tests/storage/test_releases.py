@@ -59,7 +59,7 @@ def test_versions_count_up_and_the_pointer_follows(tmp_path):
     assert pointer["manifests"] == {v: releases.get(v).manifest_sha256 for v in releases.versions()}
     assert pointer["pruned"] == []
     assert sorted(p.name for p in (tmp_path / "gold").iterdir()) == [
-        "latest.json", "v0001", "v0002", "v0003",
+        ".annot-lock", "latest.json", "v0001", "v0002", "v0003",
     ]  # fmt: skip
 
 
@@ -74,7 +74,8 @@ def test_a_failure_while_writing_leaves_nothing(tmp_path):
     with pytest.raises(RuntimeError), releases.publishing(lambda: None):
         releases.publish("v0002", fill)
     assert releases.versions() == ["v0001"]
-    assert sorted(p.name for p in (tmp_path / "gold").iterdir()) == ["latest.json", "v0001"]
+    names = sorted(p.name for p in (tmp_path / "gold").iterdir())
+    assert names == [".annot-lock", "latest.json", "v0001"]
 
 
 def test_what_a_killed_build_left_is_removed_by_the_next(tmp_path):

@@ -1,15 +1,31 @@
 """What SQL puts aside while it runs, and what is left of it."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from annot_pipeline.config import Resources
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.storage import spill as spilling
 from annot_pipeline.storage.queries import Queries, clear_spill
-from annot_pipeline.storage.spill import ABANDONED_AFTER, clean_spill, own_spill
+from annot_pipeline.storage.spill import clean_spill, open_spill, own_spill
+from annot_pipeline.storage.store import Store
+
+LONG_AGO = time.time() - 30 * 86_400
+
+
+def dead_process() -> int:
+    """The number of a process that has ended."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    return ended.pid
 
 
 def test_queries_that_spill_can_be_followed_by_cleaning_and_more_queries(tmp_path, monkeypatch):
@@ -22,28 +38,108 @@ def test_queries_that_spill_can_be_followed_by_cleaning_and_more_queries(tmp_pat
 
     monkeypatch.setattr("annot_pipeline.storage.queries.sql_text", sorting)
     queries = Queries(Resources(memory_limit="60MB", threads=1), tmp_path / "spill")
+    own = own_spill(tmp_path / "spill")
     for _ in range(2):
         with queries.run("sorting", {"one": pa.table({"one": [1]})}) as reader:
             reader.read_next_batch()
-            assert own_spill(tmp_path / "spill").is_dir()
+            assert list(own.glob("duckdb_temp*"))
         clear_spill(tmp_path / "spill")
-        assert not (tmp_path / "spill").exists()
+        assert [path.name for path in (tmp_path / "spill").iterdir()] == [".annot-spill"]
 
 
-def test_folders_of_dead_processes_go_and_those_of_living_ones_stay(tmp_path):
-    spill = tmp_path
-    prefix = own_spill(spill).name.removesuffix(str(os.getpid()))
-    ended = subprocess.Popen([sys.executable, "-c", ""])
-    ended.wait()
-    dead, alive = spill / f"{prefix}{ended.pid}", spill / f"{prefix}{os.getppid()}"
-    here, forgotten = spill / "annot-elsewhere-1", spill / "annot-elsewhere-2"
-    for folder in (dead, alive, here, forgotten):
-        folder.mkdir()
-    (spill / "another program's").mkdir()
-    old = time.time() - 2 * ABANDONED_AFTER
-    os.utime(forgotten, (old, old))
+def test_folders_of_dead_processes_of_this_host_go_and_no_others(tmp_path):
+    """Neither those of other hosts, however old, nor of a process that got an old number."""
+    spill, host, dead = tmp_path / "spill", spilling.HOST, dead_process()
+    open_spill(spill)
+    parent = os.getppid()
+    names = {
+        f"annot-spill-{host}-{dead}-123": False,
+        f"annot-spill-{host}-{parent}-{spilling._started(parent)}": True,
+        f"annot-spill-{host}-{parent}-1": False,  # another process had this number
+        "annot-spill-elsewhere-1-1": True,
+        f"annot-{host}-{dead}": False,  # of versions that did not note the start
+        f"annot-{host}-{parent}": True,
+        f"annot-{host}-{dead}x": True,
+        "annot-pipeline": True,  # a checkout
+        "archive": True,
+    }
+    for name in names:
+        (spill / name).mkdir()
+        os.utime(spill / name, (LONG_AGO, LONG_AGO))
+    (spill / f"annot-spill-{host}-{dead}-123" / "duckdb_temp_storage-0.tmp").touch()
+    (spill / f"annot-{host}-{dead}" / "duckdb_temp_block-1.block").touch()
     clean_spill(spill)
-    assert {p.name for p in spill.iterdir()} == {alive.name, here.name, "another program's"}
+    expected = {name for name, stays in names.items() if stays}
+    assert {path.name for path in spill.iterdir()} == expected | {".annot-spill"}
+
+
+def test_a_folder_with_the_name_of_an_old_version_and_other_files_stays(tmp_path):
+    open_spill(tmp_path / "spill")
+    data = tmp_path / "spill" / f"annot-{spilling.HOST}-{dead_process()}" / "data.csv"
+    data.parent.mkdir()
+    data.touch()
+    clean_spill(tmp_path / "spill")
+    assert data.exists()
+
+
+def test_a_locked_folder_stays_where_process_numbers_mean_nothing(tmp_path, monkeypatch):
+    """Containers of one host see each other's spill folders, and not each other's processes."""
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from annot_pipeline.storage.spill import open_spill\n"
+        "print(open_spill(Path(sys.argv[1])), flush=True); sys.stdin.read()"
+    )
+    arguments = [sys.executable, "-c", script, str(tmp_path / "spill")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(arguments, cwd=Path(__file__).parents[2], **pipes) as other:
+        folder = Path(other.stdout.readline().strip())
+        monkeypatch.setattr(spilling, "_is_alive", lambda _: False)
+        open_spill(tmp_path / "spill")
+        clean_spill(tmp_path / "spill")
+        assert folder.is_dir()
+        other.kill()
+        other.wait()
+        clean_spill(tmp_path / "spill")
+        assert not folder.exists()
+
+
+def test_a_process_that_ends_leaves_no_folder(tmp_path):
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from annot_pipeline.storage.spill import open_spill\n"
+        "assert open_spill(Path(sys.argv[1])).is_dir()"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "spill")],
+        cwd=Path(__file__).parents[2], check=True,
+    )  # fmt: skip
+    assert [path.name for path in (tmp_path / "spill").iterdir()] == [".annot-spill"]
+
+
+def test_a_spill_folder_in_a_store_goes_when_nobody_uses_it(tmp_path):
+    Store(tmp_path).prepare()
+    open_spill(tmp_path / "spill")
+    clean_spill(tmp_path / "spill")
+    assert [path.name for path in tmp_path.iterdir()] == [".annot-store"]
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path):
+    (tmp_path / "annot-pipeline").mkdir()
+    os.utime(tmp_path / "annot-pipeline", (LONG_AGO, LONG_AGO))
+    with pytest.raises(ConfigError, match=r"cannot be used as resources\.spill") as error:
+        open_spill(tmp_path)
+    assert "'annot-pipeline'" in str(error.value)
+    clean_spill(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["annot-pipeline"]
+
+
+def test_a_fresh_disk_and_the_folder_of_an_old_version_are_taken(tmp_path):
+    (tmp_path / "lost+found").mkdir()
+    (tmp_path / "annot-elsewhere-12").mkdir()
+    open_spill(tmp_path)
+    assert (tmp_path / ".annot-spill").is_file()
+    clean_spill(tmp_path)
+    assert (tmp_path / "annot-elsewhere-12").is_dir()
 
 
 def test_views_of_one_query_are_not_seen_by_another(tmp_path, monkeypatch):

@@ -74,6 +74,7 @@ def test_a_run_sees_its_own_results_first(tmp_path):
 
 def test_cleaning_keeps_what_kept_runs_use(tmp_path):
     store = Store(tmp_path)
+    store.prepare()
     for number in range(KEPT_RUNS + 3):
         store.record(f"r{number:02d}", make(store, f"k{number}"))
         os.utime(tmp_path / "runs" / f"r{number:02d}", (number, number))
@@ -91,6 +92,7 @@ def test_cleaning_keeps_what_kept_runs_use(tmp_path):
 def test_what_killed_builds_left_goes(tmp_path):
     """Jobs and tokens of Spark, tables that were written apart, where EM stood, half a stage."""
     store, old = Store(tmp_path), time.time() - 2 * UNUSED_AFTER
+    store.prepare()
     left = [
         tmp_path / name
         for name in (
@@ -116,7 +118,7 @@ def test_parsed_exports_that_no_kept_run_uses_go(build_campaign, tmp_path):
     first = build_campaign({"a.csv": export, "b.csv": export + "i9,w1,a\n"})
     store = Store(tmp_path / "campaign" / "store")
     old = time.time() - 2 * UNUSED_AFTER
-    (store.records / "stray.parquet").write_bytes(b"")
+    (store.records / f"{'0' * 32}.parquet").write_bytes(b"")
     for path in store.records.iterdir():
         os.utime(path, (old, old))
     store.clean(store.root / "spill")

@@ -26,7 +26,7 @@ from tests.survival.processes import Action, Blow
 STEPS = 25 if "SOAK" in os.environ else 1
 """Moments at which each disk fails, in each way."""
 SAID = {"full": os.strerror(errno.ENOSPC), "read-only": os.strerror(errno.EROFS)}
-BALLAST = "ballast"
+BALLAST = ".ballast"
 
 
 def mount(*options: str | Path) -> bool:

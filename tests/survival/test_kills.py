@@ -47,9 +47,11 @@ def test_killed_at_any_moment(number: int, night: Night, tmp_path: Path) -> None
 def test_killed_between_release_and_pointer(night: Night, tmp_path: Path) -> None:
     """What was published whole counts, also for a build that has more to publish."""
     folder = night.copy(tmp_path / "campaign")
-    pointer = (folder / "gold/latest.json").read_bytes()
+    (copy,) = (folder / "store/pointers").iterdir()
+    pointers = {path: path.read_bytes() for path in (folder / "gold/latest.json", copy)}
     assert build(folder).wait() == 0
-    (folder / "gold/latest.json").write_bytes(pointer)
+    for path, data in pointers.items():
+        path.write_bytes(data)
     assert newest(folder).version == "v0001"
     (folder / "exports/day3.csv").write_text("item,judge,label\ni9,j1,a\n", encoding="utf-8")
     again = build(folder)

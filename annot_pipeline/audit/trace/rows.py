@@ -7,9 +7,7 @@ can be asked. What does not belong here: what the rows mean (trace and the modul
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +16,7 @@ from annot_pipeline.config import Resources
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.spill import temporary_spill
 from annot_pipeline.storage.tables import StoredTable
 
 Row = dict[str, Any]
@@ -80,7 +79,7 @@ def ask(
 ) -> list[Row]:
     """The rows of a query over tables of a release; a table that it does not hold is empty."""
     inputs = {name: _verified(release, name) for name in tables}
-    queries = queries or Queries(Resources(), Path(tempfile.gettempdir()))
+    queries = queries or Queries(Resources(), temporary_spill())
     rows: list[Row] = queries.table(query, inputs, parameters).to_pylist()
     return rows
 

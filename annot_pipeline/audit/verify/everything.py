@@ -129,6 +129,8 @@ def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
         return None
     checked.files += 1
     checked.bytes += len(data)
+    if problem := releases.rolled_back():
+        checked.find(place, problem.what, problem.do)
     return pointer
 
 

@@ -1,0 +1,128 @@
+"""Releases that are away, on a disk that is not mounted: what they need must not be deleted.
+
+A store feeds gold in several places, and keeps the raw bytes that their releases were made of.
+Nobody knows what a release needs whose manifest cannot be read, so nothing is deleted until it is
+back or the user says that it will not come back.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.gold_url import is_url
+from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
+from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.pointer import POINTER, VERSION
+from annot_pipeline.storage.releases import Releases
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """What the user says will not come back: versions of this gold, and places of other gold."""
+
+    versions: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+
+
+def given_up_gold(
+    campaign: LoadedCampaign, releases: Releases, names: bool | Sequence[str]
+) -> GivenUp:
+    """Return what is given up: versions and places by name; True, or "": all versions gone.
+
+    Raises
+    ------
+    ConfigError
+        A name is of nothing that is away.
+    """
+    gone = releases.gone()
+    if isinstance(names, bool):
+        names = [""] if names else []
+    versions = [name for name in names if VERSION.fullmatch(name)]
+    others = other_gold(campaign, GivenUp())
+    places = {
+        name: _known_place(campaign, name, others)
+        for name in names
+        if name and name not in versions
+    }
+    problems = [
+        Problem("--gone", f"{version}: its folder is there, or it is no release", first_of(gone))
+        for version in versions
+        if version not in gone
+    ]
+    for name, place in places.items():
+        if place is None:
+            what = f"{name}: the store feeds no such gold"
+            problems.append(Problem("--gone", what, allowed=first_of(others)))
+        elif _absence(place, campaign.store) is None:
+            what = f"{place}: is there, with its releases"
+            do = f"prune it by its own campaign, with --set gold={place}"
+            problems.append(Problem("--gone", what, do=do))
+    if problems:
+        raise ConfigError("only what is away can be given up", problems)
+    struck_off = gone if "" in names else versions
+    return GivenUp(tuple(struck_off), tuple(place for place in places.values() if place))
+
+
+def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenUp) -> None:
+    """Make sure that all releases can be read that the store keeps raw bytes for.
+
+    Raises
+    ------
+    StoreError
+        Gold that the store feeds is away, or a release of it.
+    """
+    own = [version for version in releases.gone() if version not in given_up.versions]
+    problems = []
+    if own:
+        do = f"restore it, or strike it off: --gone {own[0]} (--gone alone: all of them)"
+        what = f"{first_of(own)} was published, but its folder is gone"
+        problems.append(Problem(releases.gold.place(), what, do=do))
+    for place in other_gold(campaign, given_up):
+        if why := _absence(place, campaign.store):
+            do = f"mount or restore it; if it will not come back, --gone {place}"
+            problems.append(Problem(place, why, do=do))
+    if problems:
+        title = f"{campaign.store}: nothing is pruned while releases made from it are away"
+        raise StoreError(title, problems, may_pass=True)
+
+
+def other_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
+    """Return the gold that the campaign's store feeds, but its own and what is given up."""
+    own = campaign.gold_url or str(campaign.gold.resolve())
+    fed = fed_gold(campaign.store)
+    return [place for place in fed if place != own and place not in given_up.places]
+
+
+def _absence(place: str, store: Path) -> str | None:
+    """Return why the releases of a place cannot be read; None where they all can."""
+    if not is_url(place) and not os.path.isdir(place):
+        return "is away: there is no such folder"
+    try:
+        releases = Releases.at(place, store, store=store)
+        if releases.gold.pointer() is None:
+            return f"is away: {POINTER} is missing"
+        releases.refuse_rollback()
+        gone = releases.gone()
+        for version in releases.versions():
+            releases.get(version)
+    except AnnotError as error:
+        whats = [problem.what for problem in error.problems]
+        return f"cannot be read: {'; '.join([error.title, *whats])}"
+    except OSError as error:
+        return f"cannot be read: {error.strerror or error}"
+    if gone:
+        return f"{first_of(gone)} was published there, but its folder is gone"
+    return None
+
+
+def _known_place(campaign: LoadedCampaign, name: str, others: Sequence[str]) -> str | None:
+    """Return the place that a name means: a URL, or a path from here or from the campaign."""
+    if is_url(name):
+        names = [name.rstrip("/")]
+    else:
+        names = [os.path.realpath(name), os.path.realpath(campaign.folder / name)]
+    return next((place for place in names if place in others), None)

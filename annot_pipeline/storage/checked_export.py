@@ -1,0 +1,114 @@
+"""Exports are regular files within the folder that a source names.
+
+Whoever may write into the folder of exports need not be trusted with more: a link there must not
+make a build read, archive and publish the key in the store, another user's files, or what a device
+or the kernel makes up. Links that stay inside are allowed: Kubernetes mounts files that way.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from annot_pipeline.errors import InputError, Problem
+
+KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, with files as any other
+DO = "mend, rename or remove it, or mend the glob"
+KEY_FILE = "judge.key"
+KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+@dataclass(frozen=True)
+class FoundExport:
+    """A file that a glob matched.
+
+    Parameters
+    ----------
+    relative
+        Its path relative to the campaign.
+    path
+        Where it is, by that name.
+    real
+        The regular file that is read: ``path``, or what a link leads to.
+    """
+
+    relative: str
+    path: Path
+    real: Path
+
+
+def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Path]) -> FoundExport:
+    """Return a file that a glob matched, where it may be read as an export.
+
+    Parameters
+    ----------
+    fixed
+        The folder that the glob names: the file lies in it, also behind links.
+    own
+        The campaign's own folders by name: the file lies in none of them.
+
+    Raises
+    ------
+    InputError
+        It may not; opens nothing.
+    """
+    if relative != os.fsencode(relative).decode(errors="replace"):
+        raise _refused(relative, "its name is not UTF-8", DO)
+    try:
+        real = path.resolve(strict=True)
+        status = os.stat(real)
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
+        what = "a link that leads to itself"
+        if isinstance(error, OSError):
+            what = error.strerror or str(error)
+            if path.is_symlink() and isinstance(error, FileNotFoundError):
+                what = f"a link to {os.readlink(path)}, which does not exist"
+        # what a link leads to may come back
+        raise _refused(relative, what, DO, may_pass=isinstance(error, OSError)) from None
+    if not stat.S_ISREG(status.st_mode):
+        what = KINDS.get(stat.S_IFMT(status.st_mode), "neither a file nor a folder")
+        raise _refused(relative, f"{what}: exports are regular files", DO)
+    if _is_of_the_kernel(real, status):
+        raise _refused(relative, f"{real} is made up by the system: no export", DO)
+    for name, folder in own.items():
+        if real.is_relative_to(folder.resolve()) or _is_key(status, folder):
+            what = f"it lies in the {name} folder of this campaign: nothing there is an export"
+            raise _refused(relative, what, "remove the link or file, or mend the glob")
+    if not real.is_relative_to(fixed.resolve()):
+        do = "put the file itself there, or name the folder that it is in as path of a source"
+        what = f"a link that leads out of {fixed}: only files within it are exports"
+        raise _refused(relative, what, do)
+    return FoundExport(relative, path, real)
+
+
+def _is_of_the_kernel(real: Path, status: os.stat_result) -> bool:
+    if any(real.is_relative_to(place) for place in KERNEL_FOLDERS):
+        return not real.is_relative_to(SHARED_MEMORY)
+    for place in ("/proc", "/sys"):
+        with suppress(OSError):
+            if os.stat(place).st_dev == status.st_dev and os.path.ismount(place):
+                return True
+    return False
+
+
+def _is_key(status: os.stat_result, folder: Path) -> bool:
+    """Return whether a file is the key in the store, under another name."""
+    try:
+        return os.path.samestat(status, os.stat(folder / KEY_FILE))
+    except OSError:
+        return False
+
+
+def _refused(relative: str, what: str, do: str, *, may_pass: bool = False) -> InputError:
+    problem = Problem("", what, do=do)
+    return InputError(f"{relative}: cannot be read", [problem], may_pass=may_pass)

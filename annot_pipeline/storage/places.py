@@ -1,0 +1,55 @@
+"""Store, gold and spill folders of a campaign, held against each other before anything is written.
+
+A folder that lies in another would be deleted with it, or published with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.storage.marked_folder import refuse_foreign
+from annot_pipeline.storage.spill import SPILL
+from annot_pipeline.storage.store_layout import FOLDERS, STORE
+
+
+def check_places(campaign: LoadedCampaign) -> None:
+    """Refuse folders of a campaign in which a build would delete, or publish, what it must not.
+
+    Raises
+    ------
+    ConfigError
+        Store, gold or spill lie within each other, or hold files that no build wrote.
+    """
+    problems = [*_overlaps(campaign)]
+    if problems:
+        raise ConfigError(f"{campaign.file}: folders lie within each other", problems)
+    refuse_foreign(campaign.store, STORE)
+    refuse_foreign(campaign.spill, SPILL)
+
+
+def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:
+    store, spill = campaign.store.resolve(), campaign.spill.resolve()
+    if spill != store / "spill" and _is_in_store(spill, store):
+        yield _problem("resources.spill", spill, "is the store, or one of its folders")
+    if campaign.gold_url:
+        return
+    gold = campaign.gold.resolve()
+    if _is_in_store(gold, store):
+        yield _problem("gold", gold, "is the store, or one of its folders: builds delete there")
+    elif store.is_relative_to(gold):
+        what = "lies in the gold folder: whoever reads gold would get the key and raw exports"
+        yield _problem("store", store, what)
+    if spill.is_relative_to(gold) and campaign.settings.resources.spill:
+        yield _problem("resources.spill", spill, "lies in the gold folder")
+
+
+def _is_in_store(folder: Path, store: Path) -> bool:
+    """Return whether a folder is the store, or in one of the folders where builds delete."""
+    return folder == store or any(folder.is_relative_to(store / name) for name in FOLDERS)
+
+
+def _problem(setting: str, folder: Path, what: str) -> Problem:
+    return Problem(setting, f"{folder} {what}", do="name a folder of its own, beside the others")

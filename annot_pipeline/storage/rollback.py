@@ -1,0 +1,100 @@
+"""A pointer that is older than what the store has seen: somebody, or a backup, put it back.
+
+``latest.json`` carries a digest of itself but no signature: an older one is as valid as the
+newest. The store keeps a copy of the last one that it wrote or read; gold that knows less than this
+copy, or something else, was put back or replaced.
+"""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.storage.gold_folder import GoldFolder
+from annot_pipeline.storage.pointer import POINTER, Pointer, number
+
+
+def rollback(pointer: Pointer, copy: Pointer, kept: Path) -> Problem | None:
+    """Return how a pointer contradicts the store's copy of a later one; None where it does not.
+
+    Pins are not compared: whether one was added or removed last, nobody can tell.
+
+    Parameters
+    ----------
+    kept
+        Where the copy lies, for the message.
+    """
+    others = [
+        v for v, sha256 in pointer.manifests.items() if copy.manifests.get(v, sha256) != sha256
+    ]
+    if others:
+        what = (
+            f"{first_of(sorted(others, key=number))}: another release than the one that this store "
+            f"saw published (its copy of {POINTER}: {kept})"
+        )
+        do = (
+            f"restore gold from a backup; if gold is right, as after a move to another store, "
+            f"delete {kept}"
+        )
+        return Problem("", what, do=do)
+    lost: list[str] = []
+    if pointer.complete:
+        lost = sorted(copy.manifests.keys() - pointer.manifests.keys(), key=number)
+    unpruned = {*copy.pruned} - {*pointer.pruned}
+    is_older = number(pointer.version) < number(copy.version)
+    if not (lost or is_older or (unpruned and pointer.complete)):
+        return None
+    what = f"it is older than the store's copy: it names {pointer.version} as the newest release"
+    what += f", the copy {copy.version}" if is_older else ""
+    what += f"; it does not know {first_of(lost)}" if lost else ""
+    what += f"; it does not know that {first_of(sorted(unpruned))} was pruned" if unpruned else ""
+    do = (
+        f"put the newer {POINTER} back, or delete it and build again: the copy takes its place "
+        f"({kept}), and no number is given twice"
+    )
+    return Problem("", what, do=do)
+
+
+def refuse_left_behind(gold: GoldFolder) -> None:
+    """Make sure, without a store, that the pointer names the newest of the releases that lie there.
+
+    A build that was killed, or is about to point, leaves one whole release that follows the one
+    named. Two, each the child of the one before, cannot come from builds: the next build points to
+    the first before it adds another. One that is older than a day is worth a warning.
+
+    Raises
+    ------
+    StoreError
+        Several releases lie there that follow the one named.
+    """
+    pointer = gold.pointer()
+    newer = _successors(gold, pointer) if pointer else {}
+    if not pointer or not newer:
+        return
+    what = f"it names {pointer.version}; {first_of([*newer])} lie there and follow it"
+    if len(newer) > 1:
+        do = f"put the newer {POINTER} back; annot build of its campaign points to the newest too"
+        raise StoreError(f"{gold.place(POINTER)}: was put back", [Problem("", what, do=do)])
+    (created_at,) = newer.values()
+    if created_at < (datetime.now(UTC) - timedelta(days=1)).isoformat():
+        text = f"{gold.place(POINTER)}: {what}: a build was killed, or {POINTER} was put back"
+        warnings.warn(text, stacklevel=3)
+
+
+def _successors(gold: GoldFolder, pointer: Pointer) -> dict[str, str]:
+    """Return releases that follow a pointer's, each a child of the one before, and their times."""
+    found: dict[str, str] = {}
+    parent, sha256 = pointer.version, pointer.manifests[pointer.version]
+    for version in gold.versions():
+        if number(version) <= number(pointer.version):
+            continue
+        try:
+            manifest = gold.manifest(version, pointer.manifests.get(version))
+        except StoreError:
+            continue
+        if manifest["parent"] == {"version": parent, "manifest_sha256": sha256}:
+            found[version] = manifest["created_at"]
+            parent, sha256 = version, gold.manifest_sha256(version) or ""
+    return found

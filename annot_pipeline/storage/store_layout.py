@@ -1,0 +1,92 @@
+"""Names that builds give in a store: only what bears one is deleted, or makes a folder a store."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from annot_pipeline.config.gold_url import COPIES
+from annot_pipeline.storage.marked_folder import FolderKind, visible
+
+KEY = re.compile(r"[0-9a-f]{32}")
+RECORD_FILE = re.compile(r"[0-9a-f]{32}\.(parquet|json)")
+ARCHIVED = re.compile(r"[0-9a-f]{64}")
+_ANY = re.compile(r".+")
+_JSON = re.compile(r".+\.json")
+
+FILES = frozenset(
+    {
+        "catalog.duckdb",
+        "export_digests.json",
+        "gold.json",
+        "judge.key",
+        "key.json",
+        "last_build.json",
+    }
+)
+FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
+    "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
+    "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
+    "digests": (_JSON,),
+    "pointers": (re.compile(r"[0-9a-f]{16}\.json"),),
+    "records": (RECORD_FILE,),
+    COPIES: (re.compile(r"[a-z0-9-]+-[0-9a-f]{8}"),),
+    "runs": (_ANY, _JSON),
+    "settings": (_JSON,),
+    "spill": (_ANY,),
+    "stages": (re.compile(r"[a-z_]+(\.lock)?"), KEY),
+}
+"""Folders of a store, with the names that entries have on each level below."""
+
+
+def foreign_entries(store: Path) -> list[str]:
+    """Return what an unmarked folder holds that no build wrote; empty if it is a store.
+
+    Stores made before there were markers are recognized by the names in their folders. Beside
+    these folders anything may lie where the notes of a build prove that it is a store.
+    """
+    entries = visible(store)
+    inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
+    beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in FILES]
+    if inside or (beside and not _has_notes(store)):
+        return [*inside, *beside]
+    return []
+
+
+STORE = FolderKind(
+    setting="store",
+    purpose="Working state of a campaign of annot-pipeline (docs/operations.md).",
+    foreign=foreign_entries,
+)
+
+
+def _strangers(folder: Path) -> Iterator[str]:
+    """Yield entries below one of the store's folders that have no name of ours."""
+    levels = FOLDERS[folder.name]
+    if not folder.is_dir():
+        yield folder.name
+        return
+    above = [folder]
+    for depth, names in enumerate(levels):
+        entries = [entry for parent in above if parent.is_dir() for entry in visible(parent)]
+        for entry in entries:
+            is_last = depth == len(levels) - 1
+            is_folder_in_place = is_last or entry.is_dir() or entry.suffix == ".lock"
+            if not names.fullmatch(entry.name) or not is_folder_in_place:
+                yield entry.relative_to(folder.parent).as_posix()
+        above = entries
+
+
+def _has_notes(store: Path) -> bool:
+    """Return whether notes of a run name a stage result that is there."""
+    for path in sorted(store.glob("runs/*/*.json")):
+        try:
+            note = json.loads(path.read_bytes())
+            stage, key = note["stage"], note["key"]
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        if stage == path.stem and (store / "stages" / stage / str(key) / "stage.json").is_file():
+            return True
+    return False

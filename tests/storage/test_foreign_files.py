@@ -1,0 +1,163 @@
+"""Builds delete what builds wrote: never exports, sources or archives that a setting leads to."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.errors import ConfigError
+from annot_pipeline.retention import prune
+from annot_pipeline.storage.store import KEPT_RUNS, Store
+from annot_pipeline.storage.store_layout import STORE
+from annot_pipeline.validate import validate
+from tests.conftest import build_file
+from tests.storage.s3_machines import KEY, machine, objects, publish
+
+EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
+LONG_AGO = time.time() - 30 * 86_400
+
+
+def campaign(folder: Path, exports: str = "exports", **settings: Any) -> Path:
+    """Write a small campaign whose export lies in a folder."""
+    (folder / exports).mkdir(parents=True)
+    (folder / exports / "a.csv").write_text(EXPORT)
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": f"{exports}/*.csv", "format": "csv", "fields": fields}
+    document = {"campaign": "small", "sources": [source], **settings}
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    return folder
+
+
+def age(folder: Path) -> None:
+    """Let everything in a folder be a month old."""
+    for path in [*folder.rglob("*"), folder]:
+        os.utime(path, (LONG_AGO, LONG_AGO), follow_symlinks=False)
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*")}
+
+
+@pytest.mark.parametrize("exports", ["records", "runs/en", "stages/en/first", "checkpoints/en"])
+def test_a_store_with_the_users_files_is_refused_and_they_stay(tmp_path, exports):
+    folder = campaign(tmp_path / "c", exports, store=".")
+    age(folder)
+    before = files(folder)
+    for build in (build_file, lambda path: validate(load_campaign(path), lambda _: None)):
+        with pytest.raises(ConfigError, match="cannot be used as store") as error:
+            build(folder)
+        assert "set store to an empty or new folder" in str(error.value)
+    with pytest.raises(ConfigError, match="cannot be used as store"):
+        prune(load_campaign(folder, sets=["gold=elsewhere"]), 1, progress=lambda _: None)
+    assert files(folder) == before
+
+
+def test_a_store_of_an_earlier_version_is_recognized(tmp_path):
+    folder = campaign(tmp_path / "c")
+    assert build_file(folder).publication.published
+    (folder / "store" / STORE.marker).unlink()
+    assert not build_file(folder).publication.published
+    assert (folder / "store" / STORE.marker).is_file()
+
+
+def test_a_store_of_an_earlier_version_in_the_campaigns_folder_is_recognized(tmp_path):
+    folder = campaign(tmp_path / "c")
+    build_file(folder)
+    (folder / "store" / STORE.marker).unlink()
+    for path in (folder / "store").iterdir():
+        shutil.move(path, folder / path.name)
+    assert not build_file(folder, "store=.").publication.published
+    (folder / STORE.marker).unlink()
+    (folder / "records" / "notes.csv").write_text(EXPORT)
+    with pytest.raises(ConfigError, match=r"records/notes\.csv"):
+        build_file(folder, "store=.")
+
+
+def test_in_a_store_only_what_has_the_names_of_results_is_deleted(tmp_path):
+    folder = campaign(tmp_path / "c")
+    build_file(folder)
+    store = folder / "store"
+    mine = [
+        store / name
+        for name in (
+            "records/notes.csv", "records/judges.parquet", "stages/infer_labels/mine/a.csv",
+            "runs/mine/a.csv", "checkpoints/mine/model.npy", "spill/mine/a.csv",
+        )
+    ]  # fmt: skip
+    for path in mine:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    for number in range(2 * KEPT_RUNS):
+        shutil.copytree(store / "runs" / "latest", store / "runs" / f"{number:032x}")
+    age(store)
+    Store(store).clean(store / "spill")
+    assert [path for path in mine if not path.exists()] == []
+    assert len(list((store / "runs").glob("0*"))) <= KEPT_RUNS
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (["gold=store"], "is the store, or one of its folders"),
+        (["gold=store/runs/gold"], "is the store, or one of its folders"),
+        (["store=gold/store"], "lies in the gold folder"),
+        (["store=gold"], "is the store, or one of its folders"),
+        (["resources.spill=store"], "is the store, or one of its folders"),
+        (["resources.spill=store/archive"], "is the store, or one of its folders"),
+        (["resources.spill=gold/spill"], "lies in the gold folder"),
+    ],
+)
+def test_folders_within_each_other_are_refused(tmp_path, sets, says):
+    folder = campaign(tmp_path / "c")
+    with pytest.raises(ConfigError, match=says):
+        build_file(folder, *sets)
+    assert files(folder) == {"campaign.yaml", "exports", "exports/a.csv"}
+
+
+def test_a_disk_with_other_files_is_no_spill_folder(tmp_path):
+    """What builds did there: every folder annot-* went that was older than a day."""
+    folder, disk = campaign(tmp_path / "c"), tmp_path / "big"
+    for name in ("annot-archive/ab/abcd", "annot-pipeline/src/code.py"):
+        (disk / name).parent.mkdir(parents=True)
+        (disk / name).touch()
+    age(disk)
+    before = files(disk)
+    with pytest.raises(ConfigError, match=r"cannot be used as resources\.spill"):
+        build_file(folder, "resources.spill=../big")
+    assert files(disk) == before
+    build_file(folder, "resources.spill=../big/annot")
+    assert before < files(disk)
+
+
+def test_campaigns_share_a_spill_folder(tmp_path):
+    for name in ("one", "other"):
+        folder = campaign(tmp_path / name)
+        assert build_file(folder, "resources.spill=../spill").publication.published
+    assert files(tmp_path / "spill") == {".annot-spill"}
+
+
+def test_gold_in_a_folder_with_other_files_leaves_them(tmp_path):
+    folder = campaign(tmp_path / "c")
+    mine = folder / "gold" / ".tmp-notes"
+    left = folder / "gold" / ".tmp-v0001-123-0abc1234"
+    for path in (mine, left):
+        path.mkdir(parents=True)
+    build_file(folder)
+    assert mine.is_dir()
+    assert not left.exists()
+
+
+def test_folders_named_as_versions_that_no_build_uploaded_stay_in_a_bucket(s3, tmp_path):
+    s3.pipe_file(f"{KEY}/v0001/train.jsonl", b"somebody's data")
+    releases = machine(tmp_path)
+    for text in ("first", "second", "third"):
+        publish(releases, text)
+    assert "v0001/train.jsonl" in objects(s3)
+    assert releases.versions() == ["v0002", "v0003", "v0004"]
