@@ -35,9 +35,9 @@ def export_changes(old: Manifest, new: Manifest) -> dict[str, list[Document]]:
     return changes
 
 
-def _exports(manifest: Manifest) -> dict[tuple[str, str], tuple[str, int]]:
+def _exports(manifest: Manifest) -> dict[tuple[str, str], tuple[str, int | None]]:
     sources = manifest["sources"]
-    return {(s["kind"], s["name"]): (source_digest(s), s["bytes"]) for s in sources}
+    return {(s["kind"], s["name"]): (source_digest(s), s.get("bytes")) for s in sources}
 
 
 def source_digest(source: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ from annot_pipeline.status import status
 from annot_pipeline.storage.fed_gold import fed_gold, note_gold
 from annot_pipeline.storage.pointer import read_pointer
 from annot_pipeline.storage.releases import Releases
-from tests.audit.two_releases import EXPORT, KEY, MORE, build, flip, manifest_of
+from tests.audit.two_releases import EXPORT, KEY, MORE, build, flip, manifest_of, released_exports
 
 LAST = "item,judge,label\ni3,w9,a\n"
 
@@ -49,7 +49,7 @@ def archived_exports(campaign: Path) -> set[str]:
 
 
 def exports_of(campaign: Path, version: str) -> dict[str, str]:
-    return {s["name"]: s["sha256"] for s in manifest_of(campaign, version)["sources"]}
+    return released_exports(campaign, version)
 
 
 def test_the_newest_stay_and_the_rest_is_known_as_pruned(campaign):

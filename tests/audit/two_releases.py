@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.storage.files import canonical_json, file_sha256
 from annot_pipeline.storage.pointer import Pointer, read_pointer, write_pointer
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
 from tests.conftest import build_file
 
 KEY = "a key for tests, long enough to be one"
@@ -64,6 +68,7 @@ def rewrite(campaign: Path, version: str, change: Callable[[dict[str, Any]], obj
     assert pointer
     shas = {v: file_sha256(gold / v / "manifest.json") for v in pointer.manifests}
     write_pointer(gold, Pointer(pointer.version, shas, pointer.pruned))
+    shutil.rmtree(campaign / "store" / "pointers")  # the store's copy would tell
 
 
 def flip(path: Path, place: int, bit: int = 0) -> None:
@@ -71,3 +76,10 @@ def flip(path: Path, place: int, bit: int = 0) -> None:
     data = bytearray(path.read_bytes())
     data[place] ^= 1 << bit
     path.write_bytes(data)
+
+
+def released_exports(campaign: Path, version: str) -> dict[str, str]:
+    """Return SHA-256 of the exports of a release, by name, as the store knows them."""
+    digests = SourceDigests(Store(campaign / "store"), load_campaign(campaign).settings)
+    sources = manifest_of(campaign, version)["sources"]
+    return {s["name"]: digests.sha256(s["source_digest"]) or "" for s in sources}

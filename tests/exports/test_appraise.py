@@ -287,7 +287,7 @@ def test_a_first_row_with_nul_is_a_row(tmp_path):
 def test_bytes_that_are_no_text_make_a_row_unreadable(tmp_path):
     text = (cells() * 2 + cells(doc="é") + cells()).encode("latin-1")
     found = rows(opened(tmp_path / "a.csv", text))
-    assert found[3] == "not UTF-8 in column docId; see options.encoding"
+    assert found[3] == "not UTF-8 in column 8; see options.encoding"
     assert found[4]["segment"] == "d/1"
 
 

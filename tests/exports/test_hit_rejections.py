@@ -59,7 +59,7 @@ DAMAGED = {
     damaged(slots=[{"item": "a", "control": "known_answer"}]): "annot_hit is damaged: unknown",
     damaged(slots=[{"item": "a", "sytem": "x"}]): "annot_hit is damaged: unknown key 'sytem'",
     damaged(slots=[{"item": "a"}] * 10_001): "annot_hit is damaged: more than 10,000 answers",
-    json.dumps(HIT)[:-1] + ',"task":"u"}': "annot_hit is damaged: not JSON (key 'task' given twice",
+    json.dumps(HIT)[:-1] + ',"task":"u"}': "annot_hit is damaged: not JSON (key 7 of an object",
     json.dumps(HIT).replace("100", "1e999"): "annot_hit is damaged: no scale from 0 to inf",
     json.dumps(HIT).replace("100", "NaN"): "annot_hit is damaged: not JSON (NaN is not JSON)",
     json.dumps(HIT).replace('"b"', '"\\ud800"'): "annot_hit is damaged: not JSON (half of a",

@@ -32,11 +32,14 @@ def built(tmp_path_factory):
         patch.setattr(tables, "ROW_GROUP", 7)
         build_file(folder)
     build = Build(load_campaign(folder))
-    return derive(build.key, "judgment"), {
+    made = {
         name: read_table(table).to_pylist()
         for stage in STAGES
         for name, table in build.recorded(stage).result.tables.items()
     }
+    for export in made["exports"]:
+        export["published"] = build.published(export["source_sha256"])
+    return derive(build.key, "judgment"), made
 
 
 def shown(row):
@@ -79,7 +82,7 @@ def test_ids_hits_and_rankings_are_hashed_with_the_salt(built):
 
 def test_every_record_with_its_file_and_row(built):
     _, made = built
-    hashes = {e["source_file"]: e["source_sha256"] for e in made["exports"]}
+    hashes = {e["source_file"]: e["published"] for e in made["exports"]}
 
     def key(row):
         return tuple("" if cell is None else str(cell) for cell in row)

@@ -112,7 +112,7 @@ def test_exports_and_code():
         exports.append({"kind": "items", "name": "b", "sha256": "2"})  # a file can be both
         runs = [{"stage": "infer_labels", "code_version": code_version}]
         of = {"sources": exports, "code": {"sql": sql}, "packages": {"numpy": "2"}}
-        return of | {"runs": runs, "schema_version": schema}
+        return of | {"runs": runs, "schema_version": schema, "settings": {}}
 
     old, new = of({"a": "1", "b": "2"}, "s", "1"), of({"b": "3", "c": "4"}, "s", "2")
     changes = export_changes(old, new)
@@ -120,7 +120,7 @@ def test_exports_and_code():
         "added": ["c"], "removed": ["a"], "changed": ["b"]
     }  # fmt: skip
     assert changes["changed"][0] == {
-        "kind": "judgments", "name": "b", "old_sha256": "2", "new_sha256": "3"
+        "kind": "judgments", "name": "b", "old_digest": "2", "new_digest": "3"
     }  # fmt: skip
     assert code_changes(old, new) == [{"what": "stage infer_labels", "old": "1", "new": "2"}]
     assert code_changes(old, old) == []
