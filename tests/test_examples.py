@@ -304,7 +304,7 @@ def test_exports_hold_every_kind_of_damage(simulated_tables: dict[str, pa.Table]
         "label is not a declared class",
         "malformed JSON",
         "not UTF-8",
-        "not UTF-8 in column label; see options.encoding",
+        "not UTF-8 in column 3; see options.encoding",
         "ragged row",
     }
 

@@ -89,7 +89,7 @@ def test_the_format_gives_the_judgments_that_columns_named_by_hand_give(
     assert "format: appraise" in text
     (tmp_path / "campaign.yaml").write_text(text.replace("campaign: scores", "campaign: appraise"))
     built = build_file(tmp_path)
-    names = ("judgment_id", "task", "item", "fate", "reason", "source_sha256", "source_row")
+    names = ("judgment_id", "task", "item", "fate", "reason", "source_digest", "source_row")
     found, expected = (
         sorted(json.dumps([row[name] for name in names]) for row in build.rows("lineage"))
         for build in (built, by_hand)

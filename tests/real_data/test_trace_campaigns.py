@@ -129,7 +129,7 @@ def test_masc(masc, shared_data):
         files = {p["source_file"] for j in found["judgments"] for p in j["places"]}
         assert files == {f"../data/masc-wordsense/munged/{word}.tsv"}
         digest = hashlib.sha256((munged / f"{word}.tsv").read_bytes()).hexdigest()
-        assert {p["source_sha256"] for j in found["judgments"] for p in j["places"]} == {digest}
+        assert {p["source_digest"] for j in found["judgments"] for p in j["places"]} == {digest}
         shares = [r["probability"] for r in found["distribution"]]
         assert sum(shares) == pytest.approx(1)
         assert found["label"]["probability"] == max(shares)

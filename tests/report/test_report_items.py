@@ -22,7 +22,7 @@ pytestmark = pytest.mark.reports
 
 def trace(**more: Any) -> dict[str, Any]:
     """Two judges say yes, one no; the second judge decides."""
-    place = {"source_file": "a.csv", "source_row": 1234, "cell": "c1", "source_sha256": "ab" * 32,
+    place = {"source_file": "a.csv", "source_row": 1234, "cell": "c1", "source_digest": "ab" * 32,
              "fate": "used", "reason": None}  # fmt: skip
     judgment = {
         "judgment_id": "f" * 32, "judge": "j1", "fate": "used", "reason": None, "control": "none",
@@ -43,7 +43,7 @@ def trace(**more: Any) -> dict[str, Any]:
                         "evidence": None, "likelihoods": None, "control": "ask_again"},
         ],
         "other_records": [{"judge": "j9", "fate": "rejected", "reason": "label is blank", **{
-            k: place[k] for k in ("source_file", "source_row", "cell", "source_sha256")}}],
+            k: place[k] for k in ("source_file", "source_row", "cell", "source_digest")}}],
         "set_aside": [{"judge": "j1", "left_out_of": "z_scores", "reason": "no variance"}],
         "judges": [
             {"judge": "j1", "verdict": "passed", "dropped": False, "p_value": 0.01},

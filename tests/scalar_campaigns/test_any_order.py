@@ -182,8 +182,8 @@ def test_repeats_in_a_file_in_any_order(build: Any) -> None:
     assert sum(row["n_judgments"] for row in first.rows("scores")) == len(rows)
     other = build(chance.sample(rows, len(rows)))
     for name in ("lineage", "set_aside"):
-        assert without(first.rows(name), ["source_row", "source_sha256"]) == without(
-            other.rows(name), ["source_row", "source_sha256"]
+        assert without(first.rows(name), ["source_row", "source_digest"]) == without(
+            other.rows(name), ["source_row", "source_digest"]
         )
     assert {k: v for k, v in first.hashes().items() if k != "lineage"} == {
         k: v for k, v in other.hashes().items() if k != "lineage"
