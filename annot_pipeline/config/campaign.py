@@ -19,6 +19,7 @@ from annot_pipeline.config.sections import (
     ControlledHits,
     Easl,
     Engine,
+    Limits,
     NextHits,
     Privacy,
     Quality,
@@ -90,6 +91,7 @@ class Campaign(Section):
     schedule: Schedule = Schedule()
     owners: tuple[str, ...] = ()
     resources: Resources = Resources()
+    limits: Limits = Limits()
     engine: Engine = Engine()
     gates: dict[str, Threshold] = Field(default_factory=dict)
     seed: int = Field(default=17, ge=0, lt=2**63)

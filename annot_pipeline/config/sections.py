@@ -296,6 +296,19 @@ class Resources(Section):
         return self.threads or os.cpu_count() or 1
 
 
+class Limits(Section):
+    """Bounds of what an export may hold; beyond, it is refused and not read on.
+
+    None of them can move a number. ``unpacked_ratio`` counts from 64 MB on.
+    """
+
+    unpacked_bytes: int = Field(default=1 << 38, ge=1)
+    unpacked_ratio: int = Field(default=250, ge=1)
+    row_bytes: int = Field(default=64 << 20, ge=1 << 10, le=1 << 30)
+    document_bytes: int = Field(default=1 << 30, ge=1)
+    columns: int = Field(default=20_000, ge=1)
+
+
 class Engine(Section):
     """Where the parts of heavy steps are made.
 

@@ -76,7 +76,9 @@ def _open(opening: Opening) -> Results:
         "{": json_lines_results,
     }
     if start not in openers and NAME not in head.partition("\n")[0]:
-        start = "{" if re.search(r"^\s*\{", head, re.MULTILINE) else start  # the first is broken
+        start = (
+            "{" if re.search(r"^[^\S\n]*+\{", head, re.MULTILINE) else start
+        )  # the first is broken
     return openers.get(start, mturk_results)(opening)
 
 

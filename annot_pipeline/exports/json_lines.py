@@ -143,6 +143,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
             numbers.append(number)
             if not row.keys() <= seen.keys():
                 seen.update(dict.fromkeys(row))
+                opening.check_columns(len(seen))
                 export.columns[:] = seen
         else:
             problems.append((number, row))
@@ -186,13 +187,17 @@ def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
         with opening.open_bytes() as raw:
-            lines: Iterable[bytes] = raw
+            lines: Iterable[bytes] = iter(lambda: raw.readline(opening.limits.row_bytes + 1), b"")
             if opening.piece:
-                lines = _between(raw, *opening.piece)
+                lines = _between(raw, *opening.piece, opening.limits.row_bytes)
             elif not opening.is_utf8:
                 text = io.TextIOWrapper(raw, opening.encoding, newline="\n")
-                lines = (line.encode() for line in text)
+                characters = opening.limits.row_bytes + 1
+                lines = (line.encode() for line in iter(lambda: text.readline(characters), ""))
+            longest = opening.limits.row_bytes
             for line in lines:
+                if len(line) > longest:
+                    raise opening.beyond("row_bytes", f"row {number + 1} is longer than", "bytes")
                 if line.strip():
                     number += 1
                     yield number, line
@@ -203,11 +208,11 @@ def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
         ) from None
 
 
-def _between(raw: IO[bytes], start: int, end: int) -> Iterator[bytes]:
-    """Lines that start at one byte and before another."""
+def _between(raw: IO[bytes], start: int, end: int, longest: int) -> Iterator[bytes]:
+    """Lines that start at one byte and before another; of a longer one its beginning."""
     raw.seek(start)
     while raw.tell() < end:
-        yield raw.readline()
+        yield raw.readline(longest + 1)
 
 
 def _emit(

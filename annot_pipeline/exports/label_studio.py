@@ -46,8 +46,7 @@ def load_tasks(opening: Opening) -> list[dict[str, Any]]:
     InputError
         It is not JSON, or no list of tasks.
     """
-    with opening.open_bytes() as file:
-        raw = file.read()
+    raw = opening.read_document()
     try:
         text = raw.decode(opening.encoding).removeprefix("\ufeff")
     except UnicodeError:

@@ -29,11 +29,12 @@ def read_parquet(opening: Opening) -> Export:
     try:
         source = pa.OSFile(str(opening.path))
         if opening.gzipped:
-            source = pa.BufferReader(pa.CompressedInputStream(source, "gzip").read())
+            source = pa.BufferReader(opening.read_document())
         file = pq.ParquetFile(source)
         names = distinct(file.schema_arrow.names)
     except DAMAGED as error:
         raise _broken(opening, error) from None
+    opening.check_columns(len(names))
     groups = range(*opening.piece or (0, file.num_row_groups))
     n_rows = sum(file.metadata.row_group(group).num_rows for group in groups)
     return Export(_chunks(opening, file, names, groups), names, n_rows=n_rows)

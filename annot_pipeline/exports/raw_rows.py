@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import io
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TypeAlias, cast
+from typing import IO, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from annot_pipeline.config import Limits
 from annot_pipeline.errors import InputError, Problem
 
 GZIP = b"\x1f\x8b"
@@ -30,6 +32,8 @@ FOREIGN = {
 """First bytes of files that are not text in UTF-8: what they are, and what to do."""
 
 CHUNK_BYTES = 1 << 20
+RATIO_FROM = 64 << 20
+"""Unpacked bytes from which on their ratio to the packed ones counts."""
 PIECE_BYTES = 64 << 20
 """Of an export, in its own bytes or as they lie in memory, for which one job is enough."""
 
@@ -105,6 +109,8 @@ class Opening:
         As `config.ReadOptions`; ``header`` holds the columns of a file without one.
     piece
         The piece that is read, its rows numbered from 1, of a format that has pieces; None: all.
+    limits
+        What the export may hold at most.
     """
 
     path: Path
@@ -116,6 +122,7 @@ class Opening:
     header: tuple[str, ...] | None = None
     multilabel: str = "yes_no"
     piece: Piece | None = None
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def gzipped(self) -> bool:
@@ -149,7 +156,8 @@ class Opening:
                     )
                 else:
                     with gzip.open(file, "rb") as unzipped:
-                        yield cast("IO[bytes]", unzipped)
+                        bounded = Bounded(cast("IO[bytes]", unzipped), self)
+                        yield cast("IO[bytes]", io.BufferedReader(bounded, CHUNK_BYTES))
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise self.broken(
                 f"the gzip is damaged or cut short ({error})",
@@ -177,6 +185,39 @@ class Opening:
                 while file.read(CHUNK_BYTES):
                     pass
 
+    def read_document(self) -> bytes:
+        """Return all bytes of an export that is one document.
+
+        Raises
+        ------
+        InputError
+            There are more than ``limits.document_bytes``.
+        """
+        data = bytearray()
+        with self.open_bytes() as file:
+            while block := file.read(CHUNK_BYTES):
+                data += block
+                if len(data) > self.limits.document_bytes:
+                    raise self.beyond("document_bytes", "is a document of more than", "bytes")
+        return bytes(data)
+
+    def check_columns(self, n_columns: int) -> None:
+        """Refuse a table that is too wide.
+
+        Raises
+        ------
+        InputError
+            It has more than ``limits.columns``.
+        """
+        if n_columns > self.limits.columns:
+            raise self.beyond("columns", "has more than", "columns")
+
+    def beyond(self, setting: str, what: str, unit: str) -> InputError:
+        """Return the error of an export that is beyond a limit."""
+        limit = f"{what} {getattr(self.limits, setting):,} {unit}"
+        do = f"check that it is the export; if it is right, raise limits.{setting} (campaign.yaml)"
+        return self.broken(limit, do)
+
     def _check_start(self, start: bytes) -> None:
         if self.is_utf8:
             for bytes_, (what, do) in FOREIGN.items():
@@ -187,6 +228,46 @@ class Opening:
         """The error of a file that cannot be read as a whole."""
         problem = Problem("", " ".join(what.split()), do=do)
         return InputError(f"{self.name}: cannot be read", [problem], may_pass=may_pass)
+
+
+class Bounded(io.RawIOBase):
+    """Unpacked bytes, as long as there are not too many, nor too many for the packed ones."""
+
+    def __init__(self, unpacked: IO[bytes], opening: Opening) -> None:
+        self.unpacked, self.opening = unpacked, opening
+        self.packed_bytes = opening.path.stat().st_size
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return that it can be read again from its start."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place of the unpacked bytes."""
+        return self.unpacked.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Return the place in the unpacked bytes."""
+        return self.unpacked.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes.
+
+        Raises
+        ------
+        InputError
+            They are beyond the limits.
+        """
+        n = self.unpacked.readinto(buffer)  # type: ignore[attr-defined]
+        n_bytes, limits = self.unpacked.tell(), self.opening.limits
+        if n_bytes > limits.unpacked_bytes:
+            raise self.opening.beyond("unpacked_bytes", "unpacks to more than", "bytes")
+        if n_bytes > RATIO_FROM and n_bytes > limits.unpacked_ratio * self.packed_bytes:
+            raise self.opening.beyond("unpacked_ratio", "unpacks to more than", "times its size")
+        return int(n)
 
 
 Reader = Callable[[Opening], Export]

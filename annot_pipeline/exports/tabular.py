@@ -46,6 +46,7 @@ def read_csv(opening: Opening, *, left_out: Sequence[str] = ()) -> Export:
                 names = names[:short]
     except csv.Error as error:
         raise opening.broken(f"the header cannot be read ({error})", "check the file") from None
+    opening.check_columns(len(names))
     export = Export(iter(()), names)
     export.chunks = _chunks(opening, export, delimiter, n_blank)
     return export
@@ -177,7 +178,7 @@ class _NotUtf8Error(Exception):
 
 def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> Iterator[RawRows]:
     """The rows; starts again with a larger block when a row does not fit into one."""
-    block, done, bytewise = FIRST_BLOCK, {True: 0, False: 0}, False
+    block, done, bytewise = min(FIRST_BLOCK, opening.limits.row_bytes), {True: 0, False: 0}, False
     while True:
         try:
             for readable, chunk in _blocks(opening, export, delimiter, n_blank, block, bytewise):
@@ -191,9 +192,10 @@ def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> I
         except pa.ArrowInvalid as error:
             if "straddling" not in str(error):
                 raise opening.broken(str(error), "check that the file is the export") from None
-            if block >= LAST_BLOCK:
-                raise _unclosed(opening, f"a row longer than {LAST_BLOCK:,} bytes") from None
-            block *= 4
+            longest = opening.limits.row_bytes
+            if block >= longest:
+                raise _too_long(opening, longest) from None
+            block = min(4 * block, longest)
         except UnicodeError:
             raise opening.broken(
                 f"is not text in {opening.encoding}{_first_undecodable(opening)}",
@@ -323,6 +325,14 @@ def _unclosed(opening: Opening, where: str) -> InputError:
     return opening.broken(
         f"{where} opens a quote that is never closed; it swallows the rest of the file",
         'close the quote, or set options.quote: "" where quotes are ordinary characters',
+    )
+
+
+def _too_long(opening: Opening, longest: int) -> InputError:
+    return opening.broken(
+        f"a row is longer than {longest:,} bytes, or opens a quote that is never closed",
+        'close the quote, or set options.quote: "" where quotes are ordinary characters; if such '
+        "rows are right, raise limits.row_bytes (campaign.yaml)",
     )
 
 

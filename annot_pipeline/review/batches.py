@@ -83,7 +83,7 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
             raise StoreError(f"{name}: not as it was archived", [problem])
         options = mapped[name][0].options
         reading = options.delimiter, options.quote, options.encoding
-        opening = Opening(kept, name, frozenset(), *reading)
+        opening = Opening(kept, name, frozenset(), *reading, limits=settings.limits)
         batches.append(Batch(opening, row["rows"], _judge_column(mapped[name]), target))
     return batches
 

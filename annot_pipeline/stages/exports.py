@@ -15,6 +15,7 @@ from annot_pipeline.config import (
     Expression,
     ItemSource,
     JoinExpression,
+    Limits,
     Source,
 )
 from annot_pipeline.contracts import INT, TEXT
@@ -77,7 +78,9 @@ def archive_exports(context: StageContext) -> Made:
             if folders:
                 context.progress(f"folders are not read: {first_of(folders)}")
             for file_order, export in enumerate(found):
-                sha256, size = archive_file(export.real, context.store.archive, _whole(export))
+                sha256, size = archive_file(
+                    export.real, context.store.archive, _whole(export, settings.limits)
+                )
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
     table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
     total = sum(row[5] for row in rows)
@@ -89,9 +92,9 @@ def archive_exports(context: StageContext) -> Made:
     return Made({"exports": table}, facts)
 
 
-def _whole(export: FoundExport) -> Callable[[Path], None]:
-    """Refuses a gzip that is cut short: later, the bytes could not be fetched again."""
-    return lambda copied: Opening(copied, export.relative).check_whole()
+def _whole(export: FoundExport, limits: Limits) -> Callable[[Path], None]:
+    """Refuse a gzip that is cut short (later, the bytes could not be fetched again), or a bomb."""
+    return lambda copied: Opening(copied, export.relative, limits=limits).check_whole()
 
 
 def read_exports(context: StageContext) -> Made:
@@ -104,7 +107,8 @@ def read_exports(context: StageContext) -> Made:
         if export["kind"] == "items":
             name, place = export["source_file"], export["source_order"]
             kept = archived(context.store.archive, export["source_sha256"])
-            rows = item_rows(settings.items[place], kept, name, f"items.{place}.fields")
+            fields = f"items.{place}.fields"
+            rows = item_rows(settings.items[place], kept, name, fields, settings.limits)
             unread += [f"{name} row {r['row']}: {r['reason']}" for r in rows if r["reason"]]
             items += [row for row in rows if not row["reason"]]
     judged = [export for export in exports if export["kind"] == "judgments"]

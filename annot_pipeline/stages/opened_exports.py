@@ -9,22 +9,29 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from annot_pipeline.config import ItemSource, Source
+from annot_pipeline.config import ItemSource, Limits, Source
 from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.steps.read_records import columns_by_field, columns_of
 
 NO_TEXT = "the export has no such column; its header is not text, and not shown"
 CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
+BLANK = "\t\r\n\f\v"
 ODD_SHARE = 5
 """With more than one in so many characters of a header that no text holds, it is none."""
 
 
 def open_export(
-    source: Source | ItemSource, path: Path, name: str, piece: Piece | None = None
+    source: Source | ItemSource,
+    path: Path,
+    name: str,
+    piece: Piece | None = None,
+    *,
+    limits: Limits,
 ) -> Export:
     """Open an export, or a piece of it, with the reader of its format."""
-    return READERS[source.format](replace(_opening(source, path, name), piece=piece))
+    opening = replace(_opening(source, path, name), piece=piece, limits=limits)
+    return READERS[source.format](opening)
 
 
 def pieces_of(source: Source, path: Path, name: str) -> list[Piece]:
@@ -97,9 +104,11 @@ def _names_judges(source: Source) -> bool:
 
 
 def _is_text(header: str) -> bool:
-    """Return whether a header is text: no control characters, few that were not decoded."""
-    controls = any(unicodedata.category(c) == "Cc" and not c.isspace() for c in header)
-    return not controls and ODD_SHARE * header.count("\ufffd") <= len(header)
+    """Return whether a header is text: few control characters, and few that were not decoded."""
+    odd = [
+        c for c in header if c == "\ufffd" or (unicodedata.category(c) == "Cc" and c not in BLANK)
+    ]
+    return ODD_SHARE * len(odd) <= len(header)
 
 
 def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.config import CANONICAL_FIELDS, Source
+from annot_pipeline.config import CANONICAL_FIELDS, Limits, Source
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import counted
 from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
@@ -85,6 +85,8 @@ class Parsing:
         Its archived bytes.
     target
         Where its records lie.
+    limits
+        What it may hold at most.
     """
 
     source: Source
@@ -92,6 +94,7 @@ class Parsing:
     name: str
     kept: Path
     target: Path
+    limits: Limits
 
     @classmethod
     def of(cls, context: StageContext, export: dict[str, Any]) -> Parsing:
@@ -110,7 +113,7 @@ class Parsing:
         )[:32]
         kept = archived(context.store.archive, export["source_sha256"])
         target = context.store.records / f"{key}.parquet"
-        return cls(source, export["source_order"], name, kept, target)
+        return cls(source, export["source_order"], name, kept, target, settings.limits)
 
     @property
     def note(self) -> Path:
@@ -142,7 +145,7 @@ class Parsing:
 
     def read(self, campaign: str, target: Path, piece: Piece | None = None) -> Parsed:
         """Write the records of the export, or of a piece of it, somewhere; raises as `parse`."""
-        export = open_export(self.source, self.kept, self.name, piece)
+        export = open_export(self.source, self.kept, self.name, piece, limits=self.limits)
         if export.has_header:
             where = f"sources.{self.place}.fields"
             check_columns(self.source, export.columns, self.name, where)

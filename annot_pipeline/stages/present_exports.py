@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.config import ItemSource, LoadedCampaign, Source
+from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.stages.opened_exports import check_columns, open_export
@@ -44,7 +44,8 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
     for number, source in enumerate(campaign.settings.items):
         where = f"items.{number}"
         for found in exports_of(campaign, source, f"{where}.path"):
-            read = item_rows(source, found.real, found.relative, f"{where}.fields")
+            fields, limits = f"{where}.fields", campaign.settings.limits
+            read = item_rows(source, found.real, found.relative, fields, limits)
             rows += [row for row in read if not row["reason"]]
             unread += [
                 f"{found.relative} row {r['row']}: {r['reason']}" for r in read if r["reason"]
@@ -129,9 +130,11 @@ def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int,
         yield from ((number, export) for export in exports)
 
 
-def item_rows(source: ItemSource, kept: Path, name: str, where: str) -> list[dict[str, Any]]:
+def item_rows(
+    source: ItemSource, kept: Path, name: str, where: str, limits: Limits
+) -> list[dict[str, Any]]:
     """Rows of an item table in their order, with the reason where one cannot be read."""
-    export = open_export(source, kept, name)
+    export = open_export(source, kept, name, limits=limits)
     if export.has_header:
         check_columns(source, export.columns, name, where)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]

@@ -15,12 +15,14 @@ from annot_pipeline.contracts import INT, REAL, TEXT
 from annot_pipeline.errors import shorten
 
 AMOUNT = re.compile(
-    r"\s*(?P<before>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$)?\s*"
+    r"\s*+(?:(?P<before>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$)\s*+)?"
     r"(?P<number>\d{1,9}(?:\.\d{1,6})?|\d{1,9},\d{1,2}|\.\d{1,6})"
-    r"\s*(?P<after>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$)?\s*",
+    r"(?:\s*+(?P<after>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$))?\s*+",
     re.ASCII,
 )
-"""0.05, $0.05, 0.05 USD, €1,20. A comma before three digits could mean two things: no amount."""
+"""Takes time in proportion to the text, whatever it holds: blanks are not split in two ways.
+
+0.05, $0.05, 0.05 USD, €1,20. A comma before three digits could mean two things: no amount."""
 
 REWARDS = pa.schema([("reward", TEXT), ("amount", pa.decimal128(15, 6)), ("currency", TEXT)])
 

@@ -79,7 +79,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
         what = KINDS.get(stat.S_IFMT(status.st_mode), "neither a file nor a folder")
         raise _refused(relative, f"{what}: exports are regular files", DO)
     if _is_of_the_kernel(real, status):
-        raise _refused(relative, f"{real} is made up by the system: no export", DO)
+        raise _refused(relative, "it is made up by the system, as all in /proc: no export", DO)
     for name, folder in own.items():
         if real.is_relative_to(folder.resolve()) or _is_key(status, folder):
             what = f"it lies in the {name} folder of this campaign: nothing there is an export"

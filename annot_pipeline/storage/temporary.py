@@ -54,7 +54,9 @@ def temporary_store(
         except OSError as error:
             raise _cannot_write(place, str(error.strerror), shared=shared) from error
         own = {"store": folder} if goes_on else {"store": folder, "gold": f"{folder}/gold"}
-        here = {name: getattr(campaign.settings, name) for name in ("engine", "resources")}
+        here = {
+            name: getattr(campaign.settings, name) for name in ("engine", "resources", "limits")
+        }
         try:
             yield dataclasses.replace(campaign, settings=settings.model_copy(update=own | here))
         except StoreError as error:

@@ -16,6 +16,7 @@ from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import canonical_json
+from annot_pipeline.storage.locks import LOCK
 from annot_pipeline.storage.pointer import read_pointer
 from tests.audit.two_releases import flip, released_exports, rewrite
 
@@ -38,7 +39,7 @@ def test_what_was_published_is_as_published(campaign):
     document = found(campaign)
     assert document["ok"]
     assert document["findings"] == []
-    gold = [p for p in (campaign / "gold").rglob("*") if p.is_file() and p.name != ".annot-lock"]
+    gold = [p for p in (campaign / "gold").rglob("*") if p.is_file() and p.name != LOCK]
     archive = [p for p in (campaign / "store" / "archive").rglob("*") if p.is_file()]
     assert document["files"] == len(gold) + len(archive)
     assert document["bytes"] == sum(p.stat().st_size for p in [*gold, *archive])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,7 +58,7 @@ def manifest_of(campaign: Path, version: str) -> dict[str, Any]:
 
 
 def rewrite(campaign: Path, version: str, change: Callable[[dict[str, Any]], object]) -> None:
-    """Edit a manifest, and make the pointer agree, as a forger would."""
+    """Edit a manifest, and make the pointer agree, as a forger would who has the store, too."""
     gold = campaign / "gold"
     manifest = manifest_of(campaign, version)
     change(manifest)
@@ -68,9 +67,8 @@ def rewrite(campaign: Path, version: str, change: Callable[[dict[str, Any]], obj
     assert pointer
     shas = {v: file_sha256(gold / v / "manifest.json") for v in pointer.manifests}
     write_pointer(gold, Pointer(pointer.version, shas, pointer.pruned))
-    shutil.rmtree(
-        campaign / "store" / "pointers", ignore_errors=True
-    )  # the store's copy would tell
+    for copy in (campaign / "store" / "pointers").glob("*.json"):
+        copy.unlink()
 
 
 def flip(path: Path, place: int, bit: int = 0) -> None:
