@@ -78,7 +78,7 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     assert "Without the judgments of <strong>j2</strong> the answer is another." in html
     assert "a.csv row 1,234, c1</span><br>" in html
     assert "a.csv row 7 (duplicate)" in html
-    assert f'title="SHA-256 {"ab" * 32}"' in html
+    assert f'title="digest {"ab" * 32}"' in html
     assert '<td class="number" data-v="1.25">1.250</td>' in html
     assert "judge failed (ask_again): p = 0.4" in html
     assert "2024-05-01 10:00:00" in html
