@@ -24,6 +24,7 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.pipeline import STAGES, Build
 from annot_pipeline.publish import Publication, publish
 from annot_pipeline.storage import files
+from annot_pipeline.storage.locks import LOCK
 from annot_pipeline.storage.releases import Releases
 from tests.cases_checked import CHECK
 from tests.cases_counted import check_accounting, check_rows
@@ -175,7 +176,8 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
 
 def contents(folder: Path) -> dict[str, int]:
     """Every file, and when it was last written."""
-    return {str(path): path.lstat().st_mtime_ns for path in folder.rglob("*") if not path.is_dir()}
+    paths = [path for path in folder.rglob("*") if not path.is_dir() and path.name != LOCK]
+    return {str(path): path.lstat().st_mtime_ns for path in paths}
 
 
 WRITTEN = ("archive", "records", "stages", "runs", ".tmp-v0001", ".tmp-latest.json")
