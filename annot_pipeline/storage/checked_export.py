@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from annot_pipeline.errors import InputError, Problem
+from annot_pipeline.storage.pointer import POINTER, VERSION
+from annot_pipeline.storage.store_layout import FILES, FOLDERS
 
 KERNEL_FOLDERS = ("/proc", "/sys", "/dev")
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - a file system in memory, with files as any other
@@ -81,7 +83,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
     if _is_of_the_kernel(real, status):
         raise _refused(relative, "it is made up by the system, as all in /proc: no export", DO)
     for name, folder in own.items():
-        if real.is_relative_to(folder.resolve()) or _is_key(status, folder):
+        if _is_written_by_builds(real, folder.resolve()) or _is_key(status, folder):
             what = f"it lies in the {name} folder of this campaign: nothing there is an export"
             raise _refused(relative, what, "remove the link or file, or mend the glob")
     if not real.is_relative_to(fixed.resolve()):
@@ -99,6 +101,15 @@ def _is_of_the_kernel(real: Path, status: os.stat_result) -> bool:
             if os.stat(place).st_dev == status.st_dev and os.path.ismount(place):
                 return True
     return False
+
+
+def _is_written_by_builds(real: Path, folder: Path) -> bool:
+    """Return whether a file is of a store or gold; exports may lie beside, as in ``store: .``"""
+    if not real.is_relative_to(folder):
+        return False
+    name = real.relative_to(folder).parts[0]
+    of_store = name in FOLDERS or name in FILES
+    return of_store or name == POINTER or name.startswith(".") or bool(VERSION.fullmatch(name))
 
 
 def _is_key(status: os.stat_result, folder: Path) -> bool:

@@ -65,7 +65,8 @@ def rewrite(campaign: Path, version: str, change: Callable[[dict[str, Any]], obj
     (gold / version / "manifest.json").write_bytes(canonical_json(manifest))
     pointer = read_pointer(gold)
     assert pointer
-    shas = {v: file_sha256(gold / v / "manifest.json") for v in pointer.manifests}
+    there = [v for v in pointer.manifests if (gold / v).is_dir()]
+    shas = {**pointer.manifests, **{v: file_sha256(gold / v / "manifest.json") for v in there}}
     write_pointer(gold, Pointer(pointer.version, shas, pointer.pruned))
     for copy in (campaign / "store" / "pointers").glob("*.json"):
         copy.unlink()
