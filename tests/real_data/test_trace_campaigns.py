@@ -31,9 +31,14 @@ def raw_rows(path: Path) -> list[Row]:
     ]
 
 
-def public(judge: str) -> str:
-    digest = hmac.new(KEY.encode(), f"judge:{judge}".encode(), hashlib.sha256)
-    return "j" + digest.hexdigest()[:20]
+def keyed(campaign: str, text: str) -> str:
+    """HMAC-SHA256 with the key that docs/gold.md derives from the secret and the campaign."""
+    key = hmac.digest(KEY.encode(), f"annot campaign:{campaign}".encode(), "sha256")
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def public(campaign: str, judge: str) -> str:
+    return "j" + keyed(campaign, f"judge:{judge}")[:20]
 
 
 def build(campaign: Path, folder: Path, *sets: str) -> Release:
@@ -79,7 +84,7 @@ def test_rte(rte, shared_data, item):
     assert len(mine) == 10
     (found,) = trace(rte, item)
     assert said(found) == Counter(
-        (public(r["!amt_worker_ids"]), r["response"], r["row"], "used") for r in mine
+        (public("rte", r["!amt_worker_ids"]), r["response"], r["row"], "used") for r in mine
     )
     assert {found["truth"]} == {row["gold"] for row in mine}
     votes = Counter(row["response"] for row in mine)
@@ -117,7 +122,7 @@ def test_masc(masc, shared_data):
     ):
         mine = [row for row in raw[f"{word}.tsv"] if row["item"] == item]
         kept = [r for r in mine if word != "fair-j" or r["rating"] not in ("10", "11")]
-        judges = {r["annotator"]: public(f"{word}:{r['annotator']}") for r in mine}
+        judges = {r["annotator"]: public("masc", f"{word}:{r['annotator']}") for r in mine}
         used = [(judges[r["annotator"]], r["rating"], r["row"], "used") for r in kept]
         rejected = [
             (judges[r["annotator"]], None, r["row"], "rejected") for r in mine if r not in kept
@@ -129,7 +134,9 @@ def test_masc(masc, shared_data):
         files = {p["source_file"] for j in found["judgments"] for p in j["places"]}
         assert files == {f"../data/masc-wordsense/munged/{word}.tsv"}
         digest = hashlib.sha256((munged / f"{word}.tsv").read_bytes()).hexdigest()
-        assert {p["source_digest"] for j in found["judgments"] for p in j["places"]} == {digest}
+        assert {p["source_digest"] for j in found["judgments"] for p in j["places"]} == {
+            keyed("masc", f"digest:{digest}")
+        }
         shares = [r["probability"] for r in found["distribution"]]
         assert sum(shares) == pytest.approx(1)
         assert found["label"]["probability"] == max(shares)
@@ -163,7 +170,8 @@ def test_wmt22(shared_campaigns, shared_data, tmp_path):
             for j in found["judgments"]
             for p in j["places"]
         ) == Counter(
-            (public(r["WorkerId"]), float(r["raw_score"]), kinds[r["type"]], r["row"]) for r in mine
+            (public("wmt22", r["WorkerId"]), float(r["raw_score"]), kinds[r["type"]], r["row"])
+            for r in mine
         )
         assert found["other_records"] == []
         used = [r for r in mine if r["type"] in ("SYSTEM", "REPEAT")]
@@ -179,5 +187,9 @@ def test_wmt22(shared_campaigns, shared_data, tmp_path):
             expected = (float(row["raw_score"]) - fmean(scores)) / stdev(scores)
             assert z[row["row"]] == pytest.approx(expected, rel=1e-9)
         for left in found["without_judge"]:
-            others = [float(r["raw_score"]) for r in used if public(r["WorkerId"]) != left["judge"]]
+            others = [
+                float(r["raw_score"])
+                for r in used
+                if public("wmt22", r["WorkerId"]) != left["judge"]
+            ]
             assert left["raw_mean"] == (pytest.approx(fmean(others)) if others else None)
