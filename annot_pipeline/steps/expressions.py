@@ -1,7 +1,7 @@
 """The expression grammar of campaign.yaml, evaluated on columns of text.
 
-Each distinct value of a column is worked out once, in Python, with Python's regexes; so the
-cost follows the number of distinct values, not of rows.
+Each distinct value of a column is worked out once, in Python, with regexes as Python's in bounded
+time; so the cost follows the number of distinct values, not of rows.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from annot_pipeline.config import (
     JoinExpression,
     Source,
 )
-from annot_pipeline.errors import ConfigError, Problem, shorten
+from annot_pipeline.errors import shorten
+from annot_pipeline.steps.patterns import Pattern, compile_pattern
 
 Bindings = Mapping[str, str]
 """``{i}`` and ``{i.index}`` of one ``each`` combination to what stands for them."""
@@ -152,7 +153,7 @@ def _fill(text: str, bindings: Bindings) -> str:
 def _capture(
     expression: CaptureExpression, n_rows: int, bindings: Bindings, path: str, field: str
 ) -> Values:
-    match = re.search(_fill(expression.capture, bindings), path)
+    match = compile_pattern(_fill(expression.capture, bindings)).search(path)
     if match is None or match.groupdict().get(field) is None:
         reason = f"{field} is not in the path: {shorten(path)}"
         return Values(pa.nulls(n_rows, pa.string()), pa.repeat(reason, n_rows))
@@ -211,13 +212,14 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
 def _lookup_step(
     expression: ColumnExpression, bindings: Bindings, field: str
 ) -> Callable[[str | None], str | None]:
-    regex = _compiled(expression.match, bindings) if expression.match is not None else None
+    match_pattern = expression.match
+    pattern = None if match_pattern is None else compile_pattern(_fill(match_pattern, bindings))
     exact: dict[str, str] = {}
-    patterns: list[tuple[re.Pattern[str], str]] = []
+    patterns: list[tuple[Pattern, str]] = []
     for key, result in (expression.map or {}).items():
         key, result = _fill(key, bindings), _fill(result, bindings)
         if key.startswith("~"):
-            patterns.append((_compiled(key[1:], {}), result))
+            patterns.append((compile_pattern(key[1:]), result))
         else:
             exact[key] = result
     otherwise = expression.otherwise
@@ -231,9 +233,9 @@ def _lookup_step(
     def step(value: str | None) -> str | None:
         if value is None:
             return missed(value)
-        if regex is not None:
-            match = regex.search(value)
-            found = match and (match.group(1) if regex.groups else match.group(0))
+        if pattern is not None:
+            match = pattern.search(value)
+            found = match and match.group(1 if pattern.compiled.groups else 0)
             if found is None:
                 return missed(value)
             value = found
@@ -241,23 +243,12 @@ def _lookup_step(
             return value
         if value in exact:
             return exact[value]
-        for pattern, result in patterns:
-            if pattern.search(value):
+        for key_pattern, result in patterns:
+            if key_pattern.search(value):
                 return result
         return missed(value)
 
     return step
-
-
-def _compiled(pattern: str, bindings: Bindings) -> re.Pattern[str]:
-    filled = _fill(pattern, bindings)
-    try:
-        return re.compile(filled)
-    except re.error as error:
-        raise ConfigError(
-            "campaign.yaml: not a regular expression once `each` is filled in",
-            [Problem("", f"{shorten(filled)}: {error}", do="escape what each puts there")],
-        ) from None
 
 
 def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
