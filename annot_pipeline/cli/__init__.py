@@ -12,10 +12,11 @@ import contextlib
 import io
 import json
 import os
+import re
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Iterator, Sequence
+from typing import Any, NoReturn, TextIO
 
 from annot_pipeline.cli import (
     build,
@@ -33,7 +34,7 @@ from annot_pipeline.cli import (
     validate,
     verify,
 )
-from annot_pipeline.errors import AnnotError, Problem, StoreError
+from annot_pipeline.errors import AnnotError, Problem, StoreError, printable
 from annot_pipeline.version import __version__
 
 COMMANDS = (
@@ -60,7 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # a terminal that is not UTF-8 shows escapes
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        status: int = arguments.run(arguments)
+        with _printed(as_json=getattr(arguments, "json", False)):
+            status: int = arguments.run(arguments)
         return status
     except AnnotError as error:
         return _failed(arguments, error)
@@ -79,6 +81,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("annot: stopped; the last release stands", file=sys.stderr)
         return 1
+
+
+@contextlib.contextmanager
+def _printed(*, as_json: bool) -> Iterator[None]:
+    """Keep what moves a terminal's cursor out of all that is printed; JSON escapes it itself.
+
+    Texts come from exports, and from manifests that somebody else may have written.
+    """
+    with contextlib.ExitStack() as redirected:
+        if not as_json:
+            redirected.enter_context(contextlib.redirect_stdout(PrintableStream(sys.stdout)))
+        redirected.enter_context(contextlib.redirect_stderr(PrintableStream(sys.stderr)))
+        yield
+
+
+class PrintableStream(io.TextIOBase):
+    """Writes lines of text to another stream as `printable` shows them."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write text; line ends and tabs stay."""
+        parts = re.split(r"([\n\t])", text)
+        self.stream.write("".join(p if p in ("\n", "\t") else printable(p) for p in parts))
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the other stream."""
+        self.stream.flush()
+
+    def isatty(self) -> bool:
+        """Return whether the other stream is a terminal."""
+        return self.stream.isatty()
+
+    def fileno(self) -> int:
+        """Return the descriptor of the other stream."""
+        return self.stream.fileno()
 
 
 def console() -> NoReturn:
