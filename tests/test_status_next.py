@@ -25,7 +25,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
     return {
         "campaign": "c", "release": release, "unpointed": [], "arrived": {}, "unread": [],
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
-        "unended_build": None, "build_due": False, "failing": [],
+        "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
     } | more  # fmt: skip
 
 

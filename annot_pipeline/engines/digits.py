@@ -42,7 +42,7 @@ def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
     import numpy as np
 
     whole, above, _ = _grids()
-    of_whole: tuple[np.ufunc, ...] = (np.exp, np.expm1, np.sin, np.cos)
+    of_whole: tuple[np.ufunc, ...] = (np.exp, np.exp2, np.expm1, np.sin, np.cos)
     of_above: tuple[np.ufunc, ...] = (np.log, np.log1p, np.log2, np.log10)
     for of in of_whole:
         yield of.__name__, partial(of, whole)
@@ -71,6 +71,12 @@ def _of_scipy() -> Iterator[tuple[str, Callable[[], Any]]]:
     some = chances[::8]
     yield "bdtrc", lambda: special.bdtrc((some * 19).round(), 20, some)
     yield "betaincinv", lambda: special.betaincinv(2.5, 3.5, some)
+    yield "binom", lambda: special.binom(60.0, (some * 60).round())
+    yield "chdtri", lambda: special.chdtri(4.0, some)
+    yield "nctdtr", lambda: special.nctdtr(9.0, 1.5, whole[::8] / 10)
+    yield "ndtri", lambda: special.ndtri(chances)
+    yield "owens_t", lambda: special.owens_t(whole / 10, 0.7)
+    yield "stdtrit", lambda: special.stdtrit(7.0, some)
     yield "rel_entr", lambda: special.rel_entr(chances, chances[::-1])
     yield "xlogy", lambda: special.xlogy(chances, chances)
 
