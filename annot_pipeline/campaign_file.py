@@ -112,9 +112,9 @@ def _refuse_many(data: Any, name: str) -> None:
     ConfigError
         There are too many.
     """
-    n_values, left = 0, [(data, 0)]
-    while left:
-        value, depth = left.pop()
+    n_values, pending = 0, [(data, 0)]
+    while pending:
+        value, depth = pending.pop()
         inner = [*value.values()] if isinstance(value, dict) else value
         if not isinstance(inner, list) or depth > DEEPEST:
             continue
@@ -123,7 +123,7 @@ def _refuse_many(data: Any, name: str) -> None:
             what = f"more than {MOST_VALUES:,} values, those counted that aliases (*name) repeat"
             do = "write fewer; a long mapping of values can be a table that is joined before"
             raise ConfigError(f"{name}: too large", [Problem("", what, do=do)])
-        left += [(of, depth + 1) for of in inner if isinstance(of, dict | list)]
+        pending += [(child, depth + 1) for child in inner if isinstance(child, dict | list)]
 
 
 def _text(file: Path) -> str:

@@ -124,8 +124,8 @@ def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
-        place = next(n for n, key in enumerate(keys, start=1) if key in keys[: n - 1])
-        raise ValueError(f"key {place} of an object repeats an earlier key")
+        number = next(n for n, key in enumerate(keys, start=1) if key in keys[: n - 1])
+        raise ValueError(f"key {number} of an object repeats an earlier key")
     return found
 
 

@@ -26,13 +26,13 @@ def total(counts: Mapping[str, int]) -> int:
 
 def published_names(facts: Facts) -> Finding:
     """Return how many judges a release names, where, and how many names were not looked for."""
-    found = facts["published_names"]
-    unchecked = found["unchecked"]
+    published = facts["published_names"]
+    unchecked = published["unchecked"]
     details = [
-        first_of(found["places"]),
+        first_of(published["places"]),
         f"{unchecked:,} names not checked: short, numbers, or common words" * bool(unchecked),
     ]
-    return Finding(found["names"], "; ".join(filter(None, details)))
+    return Finding(published["names"], "; ".join(filter(None, details)))
 
 
 REJECTED_ASSIGNMENT = "assignment was rejected"

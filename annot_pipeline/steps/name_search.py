@@ -44,7 +44,8 @@ class NameSearch:
     def without(self, names: Iterable[str]) -> NameSearch:
         """Return the search for the other names."""
         left_out = set(names)
-        return self.of_names(n for of in self.by_word.values() for n in of if n not in left_out)
+        names_left = (name for group in self.by_word.values() for name in group)
+        return self.of_names(name for name in names_left if name not in left_out)
 
     def in_text(self, text: str) -> set[str]:
         """Return the names that a text holds."""
@@ -56,8 +57,8 @@ class NameSearch:
             return set()
         values = pc.unique(column.cast(pa.string())).drop_null()
         words = pc.split_pattern_regex(values, r"[^\pL\pN]+")
-        known = pc.is_in(words.flatten(), pa.array(self.by_word, pa.string()))
-        rows = pc.unique(pc.list_parent_indices(words).filter(known))
+        is_first_word = pc.is_in(words.flatten(), pa.array(self.by_word, pa.string()))
+        rows = pc.unique(pc.list_parent_indices(words).filter(is_first_word))
         names: set[str] = set()
         for text in values.take(rows).to_pylist():
             names |= self.in_text(text)
