@@ -11,6 +11,7 @@ from annot_pipeline.gates.measures import (
     few_judgments,
     judges_below_chance,
     judges_failed,
+    many_classes,
     named,
     named_by_task,
     of_judges_in_control,
@@ -132,6 +133,13 @@ GATES: tuple[Gate, ...] = (
         "number of rows of item tables that cannot be read",
         "mend the item table; the items are there all the same, without what these rows say",
         lambda f: named(f["unread_items"]), warn=0,
+    ),
+    Gate(
+        "too_many_classes", "settle_judgments", "settled",
+        "largest number of classes of a task that declares none",
+        "map label to a column of classes, not of free text; if these are classes, list them under "
+        "tasks.labels (memory grows with judges times classes squared)",
+        many_classes, warn=50, error=200,
     ),
     Gate(
         "published_names", RELEASE, "release",

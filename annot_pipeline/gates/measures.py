@@ -35,6 +35,14 @@ def published_names(facts: Facts) -> Finding:
     return Finding(published["names"], "; ".join(filter(None, details)))
 
 
+def many_classes(facts: Facts) -> Finding:
+    """Return the most classes of a task that declares none, and the tasks with most."""
+    counts = facts["undeclared_classes"]
+    in_order = sorted(counts, key=lambda task: (-counts[task], task))
+    details = [f"{task}: {counts[task]:,}" for task in in_order]
+    return Finding(max(counts.values(), default=0), first_of(details, between="; "))
+
+
 REJECTED_ASSIGNMENT = "assignment was rejected"
 """Rows that whoever paid for them rejected are no defect of an export or a mapping."""
 

@@ -50,6 +50,8 @@ from annot_pipeline.storage.tables import (
 ACCOUNT = "account"
 AUDIT = "audit"
 """The fact of a part that tells what people want to know of it."""
+CLASSES = "classes"
+"""The entry of that fact that tells how many labels tasks have."""
 SLICES = "slices"
 """The fact that tells where large tasks are cut, by what they are made of."""
 
@@ -111,6 +113,7 @@ def settle_judgments(context: StageContext) -> Made:
         ],
         "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
         "look_alikes": alike,
+        "undeclared_classes": _undeclared_classes(audits, tasks),
         "superseded_by_order": _superseded_by_order(audits),
         "experts_disagree": [
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
@@ -251,7 +254,8 @@ def _settle(
     named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
     names = write_part(folder, "names", key, partial(iter, [names_of(named)]))
-    return {"settled": settled, "names": names}, {AUDIT: _audit(queries, settled, ordered)}
+    audit = _audit(queries, settled, ordered) | {CLASSES: _n_classes(named)}
+    return {"settled": settled, "names": names}, {AUDIT: audit}
 
 
 def _reasons_masked(rows: pa.RecordBatchReader, judges: Path) -> pa.RecordBatchReader:
@@ -265,6 +269,28 @@ def _reasons_masked(rows: pa.RecordBatchReader, judges: Path) -> pa.RecordBatchR
         )
 
     return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
+
+
+def _n_classes(named: pa.Table) -> dict[str, int]:
+    """Return how many different labels each task of some records has."""
+    labelled = named.select(["task", "label"]).filter(pc.is_valid(named["label"]))
+    counts = labelled.group_by("task").aggregate([("label", "count_distinct")]).to_pylist()
+    return {row["task"]: row["label_count_distinct"] for row in counts}
+
+
+def _undeclared_classes(audits: Sequence[Facts], tasks: pa.Table) -> dict[str, int]:
+    """Return the number of classes of tasks that declare none; of a cut task that of its slices."""
+    open_tasks = {
+        row["task"]
+        for row in tasks.to_pylist()
+        if row["kind"] == "categorical" and row["labels"] is None
+    }
+    most: dict[str, int] = {}
+    for audit in audits:
+        for task, n in audit[CLASSES].items():
+            if task in open_tasks:
+                most[task] = max(n, most.get(task, 0))
+    return most
 
 
 def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Facts:

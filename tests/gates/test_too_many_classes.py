@@ -1,0 +1,32 @@
+"""Free texts in the place of labels stop a build before a model of that many classes is fitted."""
+
+from __future__ import annotations
+
+import pytest
+
+from annot_pipeline.errors import GateError
+
+
+def rows(n_classes: int) -> str:
+    lines = [f"i{n},j{judge},text {n}" for n in range(n_classes) for judge in range(2)]
+    return "\n".join(["item,judge,label", *lines]) + "\n"
+
+
+def level(built) -> str:
+    gates = {gate.name: gate for gate in built.runs["settle_judgments"].gates}
+    assert gates["too_many_classes"].detail.startswith("small: ")
+    return gates["too_many_classes"].level
+
+
+def test_levels(build_campaign):
+    assert level(build_campaign({"a.csv": rows(50)})) == "pass"
+    assert level(build_campaign({"a.csv": rows(51)})) == "warn"
+    with pytest.raises(GateError, match=r"(?s)too_many_classes.*small: 201.*tasks.labels"):
+        build_campaign({"a.csv": rows(201)})
+
+
+def test_classes_that_are_declared_are_meant(build_campaign):
+    labels = [f"text {n}" for n in range(60)]
+    built = build_campaign({"a.csv": rows(60)}, tasks=[{"name": "*", "labels": labels}])
+    gates = {gate.name: gate for gate in built.runs["settle_judgments"].gates}
+    assert (gates["too_many_classes"].level, gates["too_many_classes"].value) == ("pass", 0)
