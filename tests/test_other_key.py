@@ -52,7 +52,9 @@ def released(request, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         document = yaml.safe_load(path.read_text())
         document |= {"ranking": {"bootstrap": 20}, "agreement": {"bootstrap": 20}}
         path.write_text(yaml.safe_dump(document))
-        folders.append(build_file(path).publication.release.folder)
+        with pytest.MonkeyPatch.context() as patched:  # fixtures of other modules may set it
+            patched.setenv("ANNOT_KEY", f"the key of {name}, long enough to be one")
+            folders.append(build_file(path).publication.release.folder)
     return folders
 
 

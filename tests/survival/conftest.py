@@ -1,5 +1,4 @@
 import os
-from collections.abc import Iterator
 
 import pytest
 
@@ -7,10 +6,10 @@ from tests.survival.nights import Night, prepare_night
 
 
 @pytest.fixture(scope="session")
-def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    with pytest.MonkeyPatch.context() as patched:
+def night(tmp_path_factory: pytest.TempPathFactory) -> Night:
+    with pytest.MonkeyPatch.context() as patched:  # not longer: other modules have their own key
         patched.setenv("ANNOT_KEY", "a key for tests, long enough to be one")
-        yield prepare_night(tmp_path_factory.mktemp("night"))
+        return prepare_night(tmp_path_factory.mktemp("night"))
 
 
 @pytest.fixture(scope="session")
