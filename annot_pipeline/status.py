@@ -16,6 +16,7 @@ from annot_pipeline.stages.unread_exports import unread_exports
 from annot_pipeline.storage.keys import (
     derivation_of,
     derive,
+    key_derivation,
     no_key,
     present_key,
     refuse_other_key,
@@ -108,7 +109,7 @@ def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list
     """Published settings for which a build would publish, by dotted path, without their values."""
     if release is None:
         return []
-    derivation = derivation_of(release.manifest)
+    derivation = derivation_of(release.manifest) or key_derivation(campaign.store)
     key = present_key(campaign.settings, campaign.store, derivation)
     if key is None:
         return []

@@ -29,7 +29,7 @@ EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j
 def level(value: float, **thresholds: float | None) -> str:
     facts = {
         "converged": {"settled": True} | {f"t{n}": False for n in range(int(value))},
-        "misnamed_classes": {}, "calibrations": {}, "judges_below_chance": {},
+        "misnamed_classes": {}, "not_fitted": {}, "calibrations": {}, "judges_below_chance": {},
         "judges": {"settled": 1}, "items_by_judgments": {},
         "decided_not_judged": {}, "decided_new_classes": {},
         "contracts": {"labels": {"broken": [], "doubtful": [], "unchecked": []}},

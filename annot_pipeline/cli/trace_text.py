@@ -87,6 +87,8 @@ def _headline(trace: Row) -> str:
         if label["adjudicated"]:
             return f"{found}, decided by an expert"
         probability, _ = certainty(label)
+        if probability is None:
+            return f"{found}, by majority vote: the task has too many classes for Dawid-Skene"
         return f"{found}, probability {share(probability)}"
     if score:
         return f"score {number(score['raw_mean'])}"
@@ -117,7 +119,8 @@ def _answer(trace: Row) -> Iterator[str]:
         why = " ".join((label["adjudication_reason"] or "").split())  # of many lines, maybe
         yield f"  by {label['adjudicator']}{when}{why and f': {why}'}"
         model, p = label["model_label"], share(label["model_probability"])
-        yield f"  the model says {short(model)}, {p}" if model else "  no judge labelled it"
+        no_model = "no model was fitted" if label["n_judgments"] else "no judge labelled it"
+        yield f"  the model says {short(model)}, {p}" if model else f"  {no_model}"
     if label and trace["truth"] not in (None, label["label"]):
         yield f"  the truth is another: {short(trace['truth'])}"
     if label and label["n_judgments"]:
@@ -125,8 +128,12 @@ def _answer(trace: Row) -> Iterator[str]:
             f"  {counted(label['n_judgments'], 'judgment')} of "
             f"{counted(label['n_judges'], 'judge')}; "
             f"{label['support']:.0%} gave the label, most ({label['majority_share']:.0%}) "
-            f"{short(label['majority_label'])}; "
-            f"Dawid-Skene's entropy {number(label['entropy'])} nats"
+            f"{short(label['majority_label'])}"
+            + (
+                f"; Dawid-Skene's entropy {number(label['entropy'])} nats"
+                if label["entropy"] is not None
+                else ""
+            )
         )
     if label and not label["adjudicated"] and label.get(CALIBRATED) is not None:
         own = share(label["probability"])
@@ -144,7 +151,12 @@ def _answer(trace: Row) -> Iterator[str]:
 
 def _distribution(trace: Row) -> Iterable[str]:
     rows = trace["distribution"]
-    kinds = [k for k in ("calibrated_probability", "probability") if rows and k in rows[0]]
+    kinds = [k for k in PROBABILITIES if rows and rows[0].get(k) is not None]
+    if rows and not kinds:
+        yield from columns(
+            [("label", "votes"), *((short(r["label"]), str(r["votes"])) for r in rows)]
+        )
+        return
     shown = [row for row in rows if row["votes"] or max(row[k] for k in kinds) >= 5e-5]
     yield from columns(
         [("label", *(PROBABILITIES[kind] for kind in kinds), "votes")] * bool(shown)

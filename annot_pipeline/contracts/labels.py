@@ -21,11 +21,14 @@ LABELS = Table(
     (
         TASK,
         ITEM,
-        text("label", "The expert's decision where adjudicated, else model_label"),
+        text(
+            "label",
+            "The expert's decision where adjudicated, else model_label, else majority_label",
+        ),
         share(
             "probability",
             "Posterior probability of the label under Dawid-Skene, of a decision too; null "
-            "where only an expert judged",
+            "where only an expert judged, or where the task has too many classes for the model",
             nullable=True,
         ),
         Column("certain", FLAG, "Whether probability >= 0.99"),
@@ -38,7 +41,8 @@ LABELS = Table(
         Column("adjudicated", FLAG, "Whether an expert's decision overrides the model"),
         text(
             "model_label",
-            "Most probable class; ties broken by class order; null where only an expert judged",
+            "Most probable class; ties broken by class order; null where only an expert judged, "
+            "or where the task has too many classes for the model",
             nullable=True,
         ),
         share("model_probability", "Posterior probability of model_label", nullable=True),
@@ -67,9 +71,20 @@ LABEL_DISTRIBUTIONS = Table(
     (
         TASK,
         ITEM,
-        text("label", "A class of the task"),
-        share("probability", "Posterior probability of the class under Dawid-Skene"),
-        share("calibrated_probability", "The same of pooled, tempered Dawid-Skene"),
+        text(
+            "label",
+            "A class of the task; where the task has too many for the model, one with votes",
+        ),
+        share(
+            "probability",
+            "Posterior probability of the class under Dawid-Skene; null where it was not fitted",
+            nullable=True,
+        ),
+        share(
+            "calibrated_probability",
+            "The same of pooled, tempered Dawid-Skene",
+            nullable=True,
+        ),
         count("votes", "Judgments used that gave this label"),
     ),
 )

@@ -20,6 +20,7 @@ from annot_pipeline.gates.measures import (
     rejected_in_worst,
     segments_in_parts,
     superseded_by_order,
+    tasks_without_model,
     thin_systems,
     total,
     unpaired_controls,
@@ -338,6 +339,14 @@ GATES: tuple[Gate, ...] = (
         "task is mapped anew; if they were withdrawn, raise gates.vanished_items.error for this "
         "build",
         since_release(vanished_items), warn=0.05, error=0.5, minimum=20,
+    ),
+    Gate(
+        "tasks_without_model", "infer_labels", "labels",
+        "number of tasks with too many classes and judges for Dawid-Skene: majority votes are "
+        "published, without probabilities",
+        "map label to a column of classes, merge classes, or raise dawid_skene.max_parameters "
+        "(10 million take 2 GB of memory)",
+        tasks_without_model, warn=0,
     ),
     Gate(
         "convergence", "infer_labels", "labels",

@@ -43,6 +43,15 @@ def many_classes(facts: Facts) -> Finding:
     return Finding(max(counts.values(), default=0), first_of(details, between="; "))
 
 
+def tasks_without_model(facts: Facts) -> Finding:
+    """Return the number of tasks that Dawid-Skene was not fitted to, and their sizes."""
+    details = [
+        f"{task}: {classes:,} classes, {judges:,} judges"
+        for task, (judges, classes) in sorted(facts["not_fitted"].items())
+    ]
+    return Finding(len(details), first_of(details, between="; "))
+
+
 REJECTED_ASSIGNMENT = "assignment was rejected"
 """Rows that whoever paid for them rejected are no defect of an export or a mapping."""
 

@@ -62,6 +62,9 @@ class DawidSkeneParams:
         Stop when the absolute relative change of the objective falls below it; >= 0.
     max_iterations
         >= 1.
+    max_parameters
+        Largest number of confusion probabilities, judges times classes squared, that is fitted;
+        >= 1. Ten million take about 2 GB of memory.
     """
 
     start: Literal["diagonal", "votes"] = "diagonal"
@@ -69,6 +72,7 @@ class DawidSkeneParams:
     stop_on: Literal["posterior", "likelihood"] = "posterior"
     tolerance: float = 1e-10
     max_iterations: int = 5000
+    max_parameters: int = 10_000_000
 
     def __post_init__(self) -> None:
         if self.start not in ("diagonal", "votes"):
@@ -81,6 +85,12 @@ class DawidSkeneParams:
             raise ValueError(f"tolerance must be in [0, 1), not {self.tolerance}")
         if self.max_iterations < 1:
             raise ValueError(f"max_iterations must be >= 1, not {self.max_iterations}")
+        if self.max_parameters < 1:
+            raise ValueError(f"max_parameters must be >= 1, not {self.max_parameters}")
+
+    def can_fit(self, n_judges: int, n_labels: int) -> bool:
+        """Whether a task of this size has at most ``max_parameters`` confusion probabilities."""
+        return n_judges * n_labels**2 <= self.max_parameters
 
 
 @dataclass(frozen=True)
@@ -144,7 +154,8 @@ def dawid_skene(
     Raises
     ------
     ValueError
-        A code outside its range, arrays of different lengths, an invalid setting.
+        A code outside its range, arrays of different lengths, an invalid setting, or more
+        confusion probabilities than ``params.max_parameters``.
     """
     task = LabelCodes(
         np.asarray(items, dtype=np.int64),
@@ -184,6 +195,12 @@ def dawid_skene_batch(
         In the order of ``tasks``.
     """
     params = params or DawidSkeneParams()
+    for task in tasks:
+        if not params.can_fit(task.n_judges, task.n_labels):
+            raise ValueError(
+                f"{task.n_judges:,} judges times {task.n_labels:,} classes squared is more than "
+                f"max_parameters, {params.max_parameters:,}: merge classes, or raise it"
+            )
     results: dict[int, DawidSkeneResult] = {}
     for size in sorted({task.n_labels for task in tasks}):
         members = [t for t, task in enumerate(tasks) if task.n_labels == size]

@@ -81,7 +81,7 @@ class GoldTask:
 
 
 def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
-    """Gold of every task that has labels.
+    """Gold of every task that has labels with probabilities.
 
     Parameters
     ----------
@@ -107,8 +107,14 @@ def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
     found = {}
     for task, rows in _by_task(labels):
         shares, order = distributions.get(task), prevalence.get(task)
+        if shares is not None and shares[column].null_count:
+            continue  # labelled by votes alone: there are no probabilities to score against
         classes = _classes(rows, shares, order)
         found[task] = _task(task, rows, shares, classes, column)
+    if not found:
+        what = "no task has probabilities: all were too large for Dawid-Skene"
+        do = "raise dawid_skene.max_parameters, or join predictions with labels by item"
+        raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
     return found
 
 

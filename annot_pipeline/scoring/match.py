@@ -58,7 +58,9 @@ def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, 
         likely = difflib.get_close_matches(wanted, list(gold), 1)
         do = f"did you mean {likely[0]}?" if likely else ""
         allowed = _listed(gold)
-        problem = Problem("--task", "no task with labels", allowed, do, values=(wanted,))
+        problem = Problem(
+            "--task", "no task that has labels with probabilities", allowed, do, values=(wanted,)
+        )
         raise ConfigError("an unknown task", [problem])
     return {wanted: gold[wanted]}
 

@@ -45,7 +45,7 @@ def infer_label_tables(context: StageContext) -> Made:
         n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
         context.progress(
             f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
-            f"{max(facts['iterations'].values())} iterations at most"
+            f"{max(facts['iterations'].values(), default=0)} iterations at most"
         )
     adjudications = facts["adjudications"].values()
     if adjudications:

@@ -26,6 +26,7 @@ from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 if TYPE_CHECKING:
     from annot_pipeline.methods.calibration_choice import Choice
+    from annot_pipeline.methods.dawid_skene import DawidSkeneParams
     from annot_pipeline.methods.held_out_labels import HeldOutLabels
     from annot_pipeline.steps.label_tasks import LabelTask
 
@@ -87,16 +88,21 @@ def _sizes_by_file(
         if told.num_rows
     }
     new = [key for key in asked if key not in known]
-    jobs = [partial(_sizes, asked[key]) for key in new]
+    model = context.campaign.settings.dawid_skene_params
+    jobs = [partial(_sizes, asked[key], model) for key in new]
     found = {**known, **dict(zip(new, context.run(jobs), strict=True))}
     return {key: found[key] for key in asked}
 
 
-def _sizes(labels: Labels) -> dict[str, int]:
-    """Predictable labels of the tasks of a file."""
+def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
+    """Predictable labels of the tasks of a file; tasks that get no model have no part in it."""
     from annot_pipeline.methods.held_out_labels import n_predictable
 
-    return {task.name: n_predictable(task.codes) for task in _read(labels)}
+    return {
+        task.name: n_predictable(task.codes)
+        for task in _read(labels)
+        if model.can_fit(len(task.judges), len(task.classes))
+    }
 
 
 def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:

@@ -192,7 +192,7 @@ STAGES: tuple[Stage, ...] = (
             "label_fits", "label_evidence",
         ),
         settings=("dawid_skene", "seed"),
-        code_version="12",  # certain_share by the calibrated probability
+        code_version="13",  # tasks too large for the model have labels by votes
         work=by_task.infer_label_tables,
         kinds=frozenset({"parquet", "numpy"}),
     ),

@@ -68,6 +68,7 @@ from annot_pipeline.steps.label_items import (
 )
 from annot_pipeline.steps.label_models import FACTS, LabelModel, model_facts, model_tables
 from annot_pipeline.steps.label_tasks import LabelTask, label_tasks
+from annot_pipeline.steps.vote_labels import vote_facts, vote_tables
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 
 T = TypeVar("T")
@@ -98,9 +99,9 @@ def labels_in_blocks(
     """
     blocks, columns = of.slices("controlled"), context.columns["controlled"]
     folder.mkdir(parents=True)
-    is_fitted = _fit(context, folder, blocks, tasks, choice)
+    _fit(context, folder, blocks, tasks, choice)
     return [
-        partial(_make, folder, is_fitted, n, block.files["controlled"], columns)
+        partial(_make, folder, n, block.files["controlled"], columns)
         for n, block in enumerate(blocks)
     ]
 
@@ -117,10 +118,13 @@ class _Given:
     ----------
     judges
         By the names that records have for them, their public names.
+    is_fitted
+        Whether the model is fitted; else items are labelled by votes (vote_labels).
     """
 
     task: pa.Table
     judges: Mapping[str, str]
+    is_fitted: bool
 
     @property
     def classes(self) -> list[str]:
@@ -152,8 +156,8 @@ def _fit(
     blocks: Sequence[InputPart],
     tasks: pa.Table,
     together: Choice | None,
-) -> bool:
-    """Fit the models of a task to its blocks, unless no label counts.
+) -> None:
+    """Fit the models of a task to its blocks, unless no label counts or it is too large a model.
 
     What comes of it lies in files that jobs read: judges, and how each confuses classes, may be
     more than each job can be given.
@@ -169,9 +173,10 @@ def _fit(
         tasks.schema.get_field_index("labels"), "labels", pa.array([classes], pa.list_(pa.string()))
     )
     given = folder / GIVEN
-    dump(given, _Given(tasks, judges))
-    if not labels:
-        return False
+    is_fitted = bool(labels) and model.can_fit(len(judges), len(classes))
+    dump(given, _Given(tasks, judges, is_fitted))
+    if not is_fitted:
+        return
     coded = [Block(folder, n) for n in range(len(blocks))]
     codings = [partial(_code, *of, given) for of in zip(tables, coded, strict=True)]
     n_items = sum(context.run(codings))
@@ -197,7 +202,6 @@ def _fit(
     told = LabelModel(name, classes, list(judges.values()), fit, borrowed, choice, evidence, sums)
     evidence_rows = calibration_table([{"task": name, **row} for row in rows])
     dump(folder / TOLD, _Told(told, evidence_rows))
-    return True
 
 
 def _names(
@@ -270,7 +274,6 @@ def _labelled(task: LabelTask, matrix: LabelMatrix, fits: _Fits) -> LabelledItem
 
 def _make(
     task_folder: Path,
-    is_fitted: bool,
     n: int,
     table: StoredTable,
     columns: Sequence[str],
@@ -280,11 +283,17 @@ def _make(
     """Rows of a block; with the first one what is told of the whole task."""
     rows = read_unharmed(table, columns)
     tables = {name: schema.empty_table() for name, schema in ALL_SCHEMAS.items()}
-    facts: Facts = {name: {} for name in FACTS}
+    facts: Facts = {name: {} for name in (*FACTS, "not_fitted")}
     given: _Given = load(task_folder / GIVEN)
     classes: dict[str, Sequence[str]] = {}
-    if is_fitted:
-        task = _labels_of(rows, given)
+    task = _labels_of(rows, given)
+    if given.judges and not given.is_fitted:
+        classes = {task.name: given.classes}
+        tables |= vote_tables(task)
+        facts |= {name: {task.name: of} for name, of in vote_facts(tables).items()}
+        if n == 0:
+            facts["not_fitted"] = {task.name: [len(given.judges), len(given.classes)]}
+    elif given.is_fitted:
         of = _labelled(task, LabelMatrix.of([0], [task.codes]), load(task_folder / FITS))
         tables |= {"labels": label_rows(of), "label_distributions": distribution_rows(of)}
         classes = {task.name: given.classes}
@@ -292,7 +301,7 @@ def _make(
             told: _Told = load(task_folder / TOLD)
             tables |= model_tables(told.model) | {"label_evidence": told.evidence}
             of_model = model_facts(told.model, tables["judge_figures"])
-            facts = {name: {told.model.name: of_model[name]} for name in FACTS}
+            facts |= {name: {told.model.name: of_model[name]} for name in FACTS}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], rows, classes
     )

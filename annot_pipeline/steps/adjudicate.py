@@ -88,13 +88,15 @@ def _override(
         pc.fill_null(distributions[name].combine_chunks().take(at), 0).take(decision)
         for name in ("probability", "calibrated_probability", "votes")
     )
+    has_model = pc.is_valid(labels["model_label"])
+    probability, calibrated = (pc.if_else(has_model, of, None) for of in (probability, calibrated))
     is_decided = pc.is_valid(decision)
     chosen = {
         "label": decisions["label"].cast(TEXT).take(decision),
         "probability": probability,
-        "certain": pc.greater_equal(probability, CERTAIN),
+        "certain": pc.fill_null(pc.greater_equal(probability, CERTAIN), False),
         "calibrated_probability": calibrated,
-        "calibrated_certain": pc.greater_equal(calibrated, CERTAIN),
+        "calibrated_certain": pc.fill_null(pc.greater_equal(calibrated, CERTAIN), False),
         "support": pc.divide(votes.cast(pa.float64()), labels["n_judgments"].cast(pa.float64())),
     }
     for name, values in chosen.items():

@@ -1,6 +1,7 @@
 """Judgments of categorical tasks become labels: votes and Dawid-Skene, all tasks in one batch.
 
 What experts decided takes no part in the model; it is put in the place of labels (adjudicate). A
+task with more classes and judges than `max_parameters` allows is labelled by votes (vote_labels). A
 task too large for one machine is done in blocks of items (stages.label_blocks).
 """
 
@@ -32,6 +33,7 @@ from annot_pipeline.steps.label_models import (
     model_tables,
 )
 from annot_pipeline.steps.label_tasks import label_tasks
+from annot_pipeline.steps.vote_labels import vote_facts, vote_tables
 
 SCHEMAS = {
     "labels": LABELS.schema,
@@ -78,7 +80,9 @@ def infer_labels(
         ``judge_figures``, ``label_fits``, ``label_evidence``; and what gates and people want to
         know, each by task.
     """
-    found = label_tasks(judgments, tasks)
+    every = label_tasks(judgments, tasks)
+    found = [t for t in every if params.can_fit(len(t.judges), len(t.classes))]
+    voted = [t for t in every if not params.can_fit(len(t.judges), len(t.classes))]
 
     def told(finished: int, iteration: int) -> None:
         if progress:
@@ -106,6 +110,11 @@ def infer_labels(
     tables = {
         name: _stack(schema, [rows[name] for rows in by_task]) for name, schema in SCHEMAS.items()
     }
+    by_vote = [vote_tables(task) for task in voted]
+    if by_vote:
+        for name in ("labels", "label_distributions"):
+            whole = pa.concat_tables([tables[name], *(of[name] for of in by_vote)])
+            tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
     tables["label_evidence"] = calibration_table([
         {"task": name, **row}
         for name, task, fit, of in zip(names, codes, fits, calibrated, strict=True)
@@ -119,8 +128,11 @@ def infer_labels(
     ]
     facts = {
         name: {task: of[name] for task, of in zip(names, facts_of, strict=True)} for name in FACTS
-    }
-    classes = {t.name: t.classes for t in found}
+    } | {"not_fitted": {}}
+    for task, of in zip(voted, by_vote, strict=True):
+        facts["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
+        facts |= {name: facts[name] | {task.name: n} for name, n in vote_facts(of).items()}
+    classes = {t.name: t.classes for t in every}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
     )

@@ -117,9 +117,11 @@ def record_derivation(store: Path, derivation: int) -> None:
         write_json(path, {"derivation": derivation})
 
 
-def derivation_of(manifest: Mapping[str, Any]) -> int:
-    """Return how the key of a release was derived."""
+def derivation_of(manifest: Mapping[str, Any]) -> int | None:
+    """Return how the key of a release was derived; None where it has no pseudonyms to derive."""
     privacy = manifest["settings"].get("privacy", {})
+    if not privacy.get("pseudonymize", True):
+        return None
     return int(privacy.get("key_derivation", OF_SECRET))
 
 
@@ -127,8 +129,11 @@ def follow_derivation(privacy: Privacy, store: Path, manifest: Mapping[str, Any]
     """Let builds derive the key as the newest release did; a new key is the campaign's own."""
     if privacy.new_key:
         record_derivation(store, OF_CAMPAIGN)
-    elif privacy.pseudonymize and "key_fingerprint" in manifest["settings"].get("privacy", {}):
-        record_derivation(store, derivation_of(manifest))
+        return
+    derivation = derivation_of(manifest)
+    known = "key_fingerprint" in manifest["settings"].get("privacy", {})
+    if privacy.pseudonymize and known and derivation is not None:
+        record_derivation(store, derivation)
 
 
 def exposed_secrets(privacy: Privacy, store: Path) -> list[str]:

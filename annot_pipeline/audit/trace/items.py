@@ -195,4 +195,9 @@ def _with_times(label: Row) -> Row:
 
 def _in_class_order(own: Rows) -> list[Row]:
     order = {row["label"]: row["label_order"] for row in own.get("prevalence", [])}
-    return sorted(own.get("label_distributions", []), key=lambda row: order[row["label"]])
+    last = len(order)  # where no model was fitted, classes have no rows of prevalence
+
+    def place(row: Row) -> tuple[int, str]:
+        return order.get(row["label"], last), row["label"]
+
+    return sorted(own.get("label_distributions", []), key=place)

@@ -111,11 +111,8 @@ def _log_odds(prior: Mapping[str, float], label: str, other: str) -> float | Non
 
 def answered_by_model(label: Row) -> str | None:
     """The model's own label of a row of ``labels``; schema 1 has a label alone."""
-    if label.get("model_label") is not None or label["adjudicated"]:
-        found: str | None = label.get("model_label")
-    else:
-        found = label["label"]
-    return found
+    answer: str | None = label["model_label"] if "model_label" in label else label["label"]
+    return answer
 
 
 def _without(
