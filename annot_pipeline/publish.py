@@ -101,7 +101,7 @@ def publish(build: Build) -> Publication:
         releases = Releases.of(build.campaign)
         try:
             with (
-                build.store.in_use(),  # nobody cleans what is published
+                build.store.in_use(build.say_waiting),  # nobody cleans what is published
                 releases.publishing(lambda: build.progress("another build publishes; waiting")),
             ):
                 left = releases.finish_interrupted()

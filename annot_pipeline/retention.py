@@ -86,7 +86,9 @@ def prune(
         return document | {"dry_run": True}
     try:
         with (
-            store.alone(lambda: progress("a build or a verification reads the store; waiting")),
+            store.alone(
+                lambda: progress(f"a build or a check uses the store; waiting{store.users()}")
+            ),
             releases.publishing(lambda: progress(WAITING)),
         ):
             document, unneeded = _plan(campaign, releases, keep, given_up, progress)
