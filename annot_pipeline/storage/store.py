@@ -9,7 +9,6 @@ will be made again.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -38,6 +37,7 @@ from annot_pipeline.storage.files import (
 from annot_pipeline.storage.locks import holders, open_lock, take
 from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreign
 from annot_pipeline.storage.queries import clear_spill
+from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
 from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed, read_table
 
@@ -396,24 +396,6 @@ def _opened(lock: Path) -> int:
         return open_lock(lock)
     except OSError:
         return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY)
-
-
-def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
-    """The error of a folder that is read-only or full."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    first = "free space" if full else f"let this user write to {folder}"
-    return StoreError(
-        f"{folder}: cannot write {what}",
-        [
-            Problem(
-                "",
-                error.strerror or str(error),
-                do=f"{first}, or name another folder with --set {what}=FOLDER; "
-                "the last release is untouched",
-            )
-        ],
-        may_pass=True,
-    )
 
 
 def _named_files(record_files: Path) -> set[str]:
