@@ -33,7 +33,8 @@ from annot_pipeline.storage.keys import (
 )
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
-from annot_pipeline.storage.store import StageBasis, StageResult, Store, cannot_write
+from annot_pipeline.storage.shortages import cannot_write, running
+from annot_pipeline.storage.store import StageBasis, StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -119,7 +120,7 @@ class Build:
                 check_places(self.campaign)
                 self.store.prepare()
                 record_derivation(self.store.root, key_derivation(self.store.root))
-                with self.store.in_use():
+                with self.store.in_use(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
             except OSError as error:
                 raise cannot_write(self.store.root, error, "store") from error
@@ -127,6 +128,10 @@ class Build:
         if error_:
             self.store.note_outcome(self.run, str(error_))
         return run
+
+    def say_waiting(self) -> None:
+        """Tell that another process has the store for itself."""
+        self.progress(f"annot prune has the store for itself; waiting{self.store.users()}")
 
     def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
         """Tables whose files the engine gives, in a folder that all its machines reach."""

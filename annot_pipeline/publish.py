@@ -47,8 +47,8 @@ from annot_pipeline.storage.manifest import stored_table, written_in
 from annot_pipeline.storage.manifest_changes import export_changes, source_digest
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.shortages import cannot_write, running
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.store import cannot_write
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -101,7 +101,8 @@ def publish(build: Build) -> Publication:
         releases = Releases.of(build.campaign)
         try:
             with (
-                build.store.in_use(),  # nobody cleans what is published
+                running("publishing"),
+                build.store.in_use(build.say_waiting),  # nobody cleans what is published
                 releases.publishing(lambda: build.progress("another build publishes; waiting")),
             ):
                 left = releases.finish_interrupted()
@@ -111,11 +112,19 @@ def publish(build: Build) -> Publication:
                 if not releases.copied:
                     build.progress(f"{releases.kept}: cannot be written; the next build writes it")
         except OSError as cause:
+            if _is_within(cause, build.store.root):
+                raise cannot_write(build.store.root, cause, "store") from cause
             raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
     news = "published" if publication.published else "nothing new:"
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
     build.store.clean(build.campaign.spill)
     return publication
+
+
+def _is_within(error: OSError, folder: Path) -> bool:
+    """Return whether a file that could not be written lies in a folder."""
+    path = error.filename2 or error.filename  # of a copy, the source and the target
+    return isinstance(path, str) and Path(path).is_relative_to(folder)
 
 
 def _recorded(build: Build) -> dict[str, StageRun]:

@@ -33,8 +33,8 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
                 "created_at": manifest["created_at"],
                 "parent": manifest["parent"] and manifest["parent"]["version"],
                 "records": manifest["facts"]["records"],
-                "labels": tables["labels"],
-                "scores": tables["scores"],
+                "labels": tables.get("labels", 0),
+                "scores": tables.get("scores", 0),
                 "tables": tables,
                 "changes": manifest["changes"] or {},
                 "settings_changed": _has_other_settings(manifest, before),
@@ -48,7 +48,7 @@ def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None)
     """Whether settings are not those of the parent; None where only the parent could tell."""
     if manifest["parent"] is None:
         return False
-    told: bool | None = manifest["changes"].get("settings_changed")
+    told: bool | None = (manifest["changes"] or {}).get("settings_changed")
     if told is None and before and before["version"] == manifest["parent"]["version"]:
         told = before["settings_hash"] != manifest["settings_hash"]
     return told

@@ -27,8 +27,9 @@ from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.pins import pin, read_pins, unpin
 from annot_pipeline.storage.pointer import SHA256
 from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.source_digests import SourceDigests
-from annot_pipeline.storage.store import Store, cannot_write
+from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.tables import read_unharmed
 
 WAITING = "a build publishes; waiting"
@@ -86,7 +87,9 @@ def prune(
         return document | {"dry_run": True}
     try:
         with (
-            store.alone(lambda: progress("a build or a verification reads the store; waiting")),
+            store.alone(
+                lambda: progress(f"a build or a check uses the store; waiting{store.users()}")
+            ),
             releases.publishing(lambda: progress(WAITING)),
         ):
             document, unneeded = _plan(campaign, releases, keep, given_up, progress)

@@ -68,6 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(arguments, error)
     except BrokenPipeError:
         return 0
+    except MemoryError:
+        do = "end other programs, or take a machine with more memory; the last release stands"
+        return _failed(
+            arguments, StoreError("not enough memory", [Problem("", "it ran out", do=do)])
+        )
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         problem = Problem("", f"{where}{error.strerror or error}", do="free space, or mend access")

@@ -100,7 +100,7 @@ class Campaign(Section):
     @classmethod
     def _owners_are_teams_or_addresses(cls, owners: tuple[str, ...]) -> tuple[str, ...]:
         for owner in owners:
-            if not re.fullmatch(r"team:\S+|[^@\s]+@[^@\s]+\.[^@\s]+", owner):
+            if not re.fullmatch(r"team:\S+|[^@\s]+@[^@\s][^@\s.]*\.[^@\s]+", owner):
                 raise ValueError(f"{owner!r} is neither team:NAME nor an e-mail address")
         return owners
 

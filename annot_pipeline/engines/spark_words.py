@@ -50,7 +50,7 @@ def in_words(what: str, do: str = LOG) -> Iterator[None]:
 
 def _cause(text: str) -> str:
     """The line of a long trace that says what happened."""
-    lines = [re.sub(r"^\s*(: |Caused by: )?|\s+$", "", line) for line in text.splitlines()]
+    lines = [re.sub(r"^(: |Caused by: )", "", line.lstrip()).rstrip() for line in text.splitlines()]
     lines = list(filter(None, lines))
     said = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]
     said = [line for line in said if NO_PYTHON.search(line)] or said

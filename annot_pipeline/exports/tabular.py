@@ -11,6 +11,7 @@ import contextlib
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
@@ -20,11 +21,21 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
 from annot_pipeline.errors import InputError
-from annot_pipeline.exports.raw_rows import Export, Opening, RawRows, distinct, unreadable
+from annot_pipeline.exports.raw_rows import (
+    CHUNK_BYTES,
+    Export,
+    Opening,
+    RawRows,
+    distinct,
+    unreadable,
+)
 
 DELIMITERS = ",\t;|"
 FIRST_BLOCK = 4 << 20
 LAST_BLOCK = 1 << 30
+UNDECODABLE = re.compile("[\udc80-\udcff]")
+"""Bytes that an encoding does not know, as surrogates stand for them."""
+NEW_LINE = "\n"
 END = "end-of-export-8a1f6c0e"
 """Starts the row that is put after the last one: see `_Ended`."""
 
@@ -337,13 +348,15 @@ def _too_long(opening: Opening, longest: int) -> InputError:
 
 
 def _first_undecodable(opening: Opening) -> str:
-    """The first line with bytes that the encoding does not know."""
+    """Return the first line with bytes that the encoding does not know; a line may be long."""
+    number = 1
     with (
         opening.open_bytes() as raw,
-        io.TextIOWrapper(raw, opening.encoding, errors="surrogateescape") as lines,
+        io.TextIOWrapper(raw, opening.encoding, errors="surrogateescape") as text,
         contextlib.suppress(UnicodeError),
     ):
-        for number, line in enumerate(lines, start=1):
-            if any("\udc80" <= c <= "\udcff" for c in line):
-                return f", line {number}"
+        while characters := text.read(CHUNK_BYTES):
+            if found := UNDECODABLE.search(characters):
+                return f", line {number + characters.count(NEW_LINE, 0, found.start())}"
+            number += characters.count(NEW_LINE)
     return ""

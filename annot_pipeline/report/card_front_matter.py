@@ -16,7 +16,7 @@ MAIN = ("labels", "scores", "system_rankings", "segment_ranks", "lineage")
 SIZES = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"),
          (10**7, "1M<n<10M"))  # fmt: skip
 LARGEST = "10M<n<100M"
-LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]+)*\+?")
+LICENSE_ID = re.compile(r"[A-Za-z0-9]+([.+-][A-Za-z0-9.]++)*+\+?")
 
 
 def main_table(manifest: Mapping[str, Any]) -> str:

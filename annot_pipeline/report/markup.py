@@ -27,7 +27,7 @@ MANY_ROWS = 50
 """From which a table scrolls in a box of its own, downwards too."""
 CLAMPED = 240
 """Characters from which a cell shows its first lines, and all of them when it has the focus."""
-TAG = re.compile(r"<[^>]*>")
+TAG = re.compile(r"<[^<>]*+>")
 
 Kind = Literal["text", "count", "real", "share", "p"]
 

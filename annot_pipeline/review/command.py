@@ -15,6 +15,7 @@ from annot_pipeline.review.assignments import DOUBT, Assignment
 from annot_pipeline.review.batch_file import long_cells
 from annot_pipeline.review.batches import batches_of, check_sources
 from annot_pipeline.review.folder import (
+    SHEET,
     WRITTEN,
     holds_decisions,
     is_edited,
@@ -22,7 +23,7 @@ from annot_pipeline.review.folder import (
     read_written,
 )
 from annot_pipeline.review.found_rows import by_row, found_rows, matching
-from annot_pipeline.review.sheet import FIGURES, SHEET, write_sheet
+from annot_pipeline.review.sheet import FIGURES, write_sheet
 from annot_pipeline.review.upload import Judges, Upload
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, replacing, write_json
 from annot_pipeline.storage.tables import StoredTable, read_unharmed

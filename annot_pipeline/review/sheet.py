@@ -10,8 +10,6 @@ from typing import Any
 from annot_pipeline.review.assignments import Assignment
 from annot_pipeline.review.folder import private
 
-SHEET = "review.csv"
-
 FORMULA = re.compile(r"(^|[;|\t\r\n])(?=[\s\"]{0,99}[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r])")
 """Where a cell, split where some locales split cells, would start as a formula does."""
 

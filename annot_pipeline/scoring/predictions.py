@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.certainty import CALIBRATED
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
@@ -24,6 +26,8 @@ ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl",
     ".json": "jsonl", ".parquet": "parquet",
 }  # fmt: skip
+LIMIT = re.compile(r"limits\.[a-z_]+")
+"""A setting that an error names."""
 FORMS = ("labels", "columns", "long", "object")
 TASK, ITEM, LABEL, PROBABILITY, PROBABILITIES = (
     "task", "item", "label", "probability", "probabilities"
@@ -105,8 +109,15 @@ class Form:
         }[self.name]
 
 
-def read_predictions(path: Path) -> Predictions:
+def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     """Read all columns of a file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    limits
+        What it may hold at most, as an export of the campaign; None: the defaults.
 
     Raises
     ------
@@ -124,7 +135,7 @@ def read_predictions(path: Path) -> Predictions:
         problem = Problem("", "its name does not tell the format", f"{known}; each also .gz")
         raise ConfigError(f"{path}: cannot be read", [problem])
     try:
-        export = READERS[format_](Opening(path, path.name))
+        export = READERS[format_](Opening(path, path.name, limits=limits or Limits()))
         chunks = list(export.chunks)
     except InputError as error:
         raise InputError(error.title, list(map(_without_options, error.problems))) from error
@@ -151,10 +162,16 @@ def read_predictions(path: Path) -> Predictions:
 
 
 def _without_options(problem: Problem) -> Problem:
-    """Readers name options of campaign.yaml, which predictions do not have."""
-    if "options." not in problem.do:
-        return problem
-    return replace(problem, do="write it in UTF-8 with one header line, or as JSON Lines")
+    """Return a problem without options of campaign.yaml, which predictions do not have.
+
+    Limits they have.
+    """
+    limit = LIMIT.search(problem.do)
+    told = f"--set {limit[0]}=N allows more, for this command alone" if limit else ""
+    if "options." in problem.do:
+        mended = "write it in UTF-8 with one header line, or as JSON Lines"
+        return replace(problem, do="; ".join(filter(None, (mended, told))))
+    return replace(problem, do=f"check the file; {told}") if told else problem
 
 
 def recognise(

@@ -34,6 +34,7 @@ from annot_pipeline.storage.archive import (
 )
 from annot_pipeline.storage.checked_export import FoundExport
 from annot_pipeline.storage.keys import exposed_secrets
+from annot_pipeline.storage.shortages import reading_export
 from annot_pipeline.storage.tables import read_table
 
 EXPORTS = pa.schema(
@@ -78,9 +79,10 @@ def archive_exports(context: StageContext) -> Made:
             if folders:
                 context.progress(f"folders are not read: {first_of(folders)}")
             for file_order, export in enumerate(found):
-                sha256, size = archive_file(
-                    export.real, context.store.archive, _whole(export, settings.limits)
-                )
+                with reading_export(export.relative, context.store.root):
+                    sha256, size = archive_file(
+                        export.real, context.store.archive, _whole(export, settings.limits)
+                    )
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
     table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
     total = sum(row[5] for row in rows)
@@ -108,7 +110,8 @@ def read_exports(context: StageContext) -> Made:
             name, place = export["source_file"], export["source_order"]
             kept = archived(context.store.archive, export["source_sha256"])
             fields = f"items.{place}.fields"
-            rows = item_rows(settings.items[place], kept, name, fields, settings.limits)
+            with reading_export(name, context.store.root):
+                rows = item_rows(settings.items[place], kept, name, fields, settings.limits)
             unread += [f"{name} row {r['row']}: {r['reason']}" for r in rows if r["reason"]]
             items += [row for row in rows if not row["reason"]]
     judged = [export for export in exports if export["kind"] == "judgments"]

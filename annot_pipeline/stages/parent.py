@@ -8,7 +8,8 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.keys import follow_derivation, refuse_other_key
 from annot_pipeline.storage.releases import Release, Releases
-from annot_pipeline.storage.store import StageResult, cannot_write
+from annot_pipeline.storage.shortages import cannot_write
+from annot_pipeline.storage.store import StageResult
 
 
 def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str | None:

@@ -28,6 +28,7 @@ from annot_pipeline.steps.read_records import CODE_VERSION as RECORDS_VERSION
 from annot_pipeline.steps.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
+from annot_pipeline.storage.shortages import reading_export
 from annot_pipeline.storage.store import digest_of
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -145,6 +146,10 @@ class Parsing:
 
     def read(self, campaign: str, target: Path, piece: Piece | None = None) -> Parsed:
         """Write the records of the export, or of a piece of it, somewhere; raises as `parse`."""
+        with reading_export(self.name, self.target.parent):
+            return self._read(campaign, target, piece)
+
+    def _read(self, campaign: str, target: Path, piece: Piece | None) -> Parsed:
         export = open_export(self.source, self.kept, self.name, piece, limits=self.limits)
         if export.has_header:
             where = f"sources.{self.place}.fields"
@@ -168,6 +173,10 @@ class Parsing:
 
     def join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
         """Write the records of all pieces, the same as of `parse`, then the note."""
+        with reading_export(self.name, self.target.parent):
+            return self._join(campaign, pieces)
+
+    def _join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
         columns = [parsed.columns for _, parsed in pieces]
         met = None if None in columns else [*dict.fromkeys(chain(*filter(None, columns)))]
         if met == []:  # no row can be read: the reader says so, who now sees all of them

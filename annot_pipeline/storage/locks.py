@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.errors import Problem, StoreError, first_of
 
 LOCK = ".annot-lock"
 LONGEST_WAIT = 1800.0
-"""Seconds after which a lock that somebody holds is an error."""
+"""Seconds after which a lock that is held for a moment or for a publication is an error."""
+LONGEST_STAGE = 86_400.0
+"""Seconds after which a lock that is held while a stage runs is an error; stages may take hours."""
+SAID_AGAIN = 60.0
+"""Seconds after which somebody who waits is told again that he does, and for whom."""
 PAUSE = 0.2
+PROC_LOCKS = Path("/proc/locks")
 
 
 def open_lock(path: Path) -> int:
@@ -38,7 +44,7 @@ def open_lock(path: Path) -> int:
 
 @contextmanager
 def exclusive_lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold a lock of a file; ``waiting`` is called if another process has it.
+    """Hold a lock of a file; ``waiting`` is called each minute while another process has it.
 
     Raises
     ------
@@ -47,29 +53,79 @@ def exclusive_lock(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
     """
     descriptor = open_lock(path)
     try:
-        if not _locked(descriptor):
-            waiting()
-            _wait(descriptor, path)
+        take(descriptor, fcntl.LOCK_EX, path, waiting, LONGEST_WAIT)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait(descriptor: int, path: Path) -> None:
-    end = time.monotonic() + LONGEST_WAIT
-    while not _locked(descriptor):
-        if time.monotonic() > end:
-            what = f"another process has held its lock for {LONGEST_WAIT / 60:.0f} minutes"
-            do = f"see which one does (lsof {path}), end it or let it end, then build again"
-            title = f"{path.parent}: cannot be written now"
-            raise StoreError(title, [Problem("", what, do=do)], may_pass=True)
+def take(
+    descriptor: int, kind: int, path: Path, waiting: Callable[[], None], longest: float
+) -> None:
+    """Take a lock of an open file, shared or exclusive, and wait for those who hold it.
+
+    Parameters
+    ----------
+    descriptor, path
+        The file; its place, for messages.
+    waiting
+        Called at first and each minute while another process holds the lock.
+    longest
+        Seconds to wait.
+
+    Raises
+    ------
+    StoreError
+        Another process has held it for longer, with those of this machine that do.
+    BlockingIOError
+        It is held, and ``kind`` says not to wait.
+    """
+    if kind & fcntl.LOCK_NB:
+        fcntl.flock(descriptor, kind)
+        return
+    end, said = time.monotonic() + longest, -SAID_AGAIN
+    while not _taken(descriptor, kind):
+        now = time.monotonic()
+        if now - said >= SAID_AGAIN:
+            waiting()
+            said = now
+        if now >= end:
+            raise _held_too_long(descriptor, path, longest)
         time.sleep(PAUSE)
 
 
-def _locked(descriptor: int) -> bool:
-    """Take the lock if nobody has it; return whether it was taken."""
+def _taken(descriptor: int, kind: int) -> bool:
+    """Take the lock if nobody prevents it; return whether it was taken."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
+
+
+def _held_too_long(descriptor: int, path: Path, longest: float) -> StoreError:
+    minutes = longest / 60
+    duration = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.0f} hours"
+    what = f"another process has held its lock for {duration}{holders(os.fstat(descriptor))}"
+    do = f"see which one does (lsof {path}), end it or let it end, then build again"
+    title = f"{path.parent}: cannot be written now"
+    return StoreError(title, [Problem("", what, do=do)], may_pass=True)
+
+
+def holders(file: os.stat_result) -> str:
+    """Return the processes of this machine that hold a lock of a file, as messages add them.
+
+    The kernel lists them. It knows none of another machine that shares the folder, nor those of
+    another container.
+    """
+    place = f"{os.major(file.st_dev):02x}:{os.minor(file.st_dev):02x}:{file.st_ino}"
+    try:
+        lines = PROC_LOCKS.read_text().splitlines()
+    except OSError:
+        return ""
+    found = [line.split() for line in lines if "->" not in line]  # those who wait
+    processes = {fields[4] for fields in found if len(fields) > 5 and fields[5] == place}
+    known = sorted((name for name in processes if name.isdecimal() and name != "0"), key=int)
+    if not known:
+        return ""
+    return f" (process {first_of(known)} on {socket.gethostname()})"

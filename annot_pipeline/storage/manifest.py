@@ -9,124 +9,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError
 
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import Problem, StoreError, shorten
 from annot_pipeline.storage.files import read_regular
-from annot_pipeline.storage.pointer import SHA256, VERSION
+from annot_pipeline.storage.manifest_model import ManifestModel, unusable_value
 from annot_pipeline.storage.tables import StoredTable, TableFile
 
 MANIFEST = "manifest.json"
 COPY_AGAIN = "copy the whole folder again, or restore a backup"
-
-
-def _plain(name: str) -> str:
-    if not name or name in (".", "..") or any(c in name for c in "/\\\0"):
-        raise ValueError("no plain file name: a release names files of its own folder alone")
-    return name
-
-
-def _of_release(name: str) -> str:
-    folder, slash, file = name.partition("/")
-    return f"{_plain(folder)}/{_plain(file)}" if slash else _plain(name)
-
-
-PlainName = Annotated[str, AfterValidator(_plain)]
-FileName = Annotated[str, AfterValidator(_of_release)]
-"""A file of a release, or one in the folder of a table that lies in several."""
-Digest = Annotated[str, Field(pattern=f"^{SHA256.pattern}$")]
-Version = Annotated[str, Field(pattern=f"^{VERSION.pattern}$")]
-Count = Annotated[int, Field(ge=0)]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, extra="allow")
-
-
-class _Parent(_Part):
-    version: Version
-    manifest_sha256: Digest
-
-
-class _Export(_Part):
-    kind: str
-    name: str
-    sha256: Digest | None = None  # of schema 3 and before
-    source_digest: Digest | None = None
-    bytes: Count
-
-    @model_validator(mode="after")
-    def _has_a_digest(self) -> Self:
-        if not (self.sha256 or self.source_digest):
-            raise ValueError("source_digest is missing")
-        return self
-
-
-class _Column(_Part):
-    name: str
-    type: str
-    nullable: bool
-    description: str
-
-
-class _File(_Part):
-    file: FileName
-    sha256: Digest
-    bytes: Count
-    rows: Count
-
-
-class _Table(_Part):
-    name: PlainName
-    file: PlainName
-    files: list[_File] = Field(default_factory=list)
-    sha256: Digest
-    rows: Count
-    columns: list[_Column]
-
-    @model_validator(mode="after")
-    def _files_are_in_its_folder(self) -> Self:
-        for of in self.files:
-            if of.file.partition("/")[0] != self.file:
-                raise ValueError(f"a table in several files has them in its folder, {self.file}")
-        if self.files and sum(of.rows for of in self.files) != self.rows:
-            raise ValueError("its files hold other rows in all than the table")
-        if self.files and stored_table(Path(), self.model_dump()).sha256 != self.sha256:
-            raise ValueError("its checksum is not that of its files")
-        return self
-
-
-class _Manifest(_Part):
-    """What every schema has had; more is allowed."""
-
-    campaign: str
-    version: Version
-    parent: _Parent | None
-    created_at: str
-    content_sha256: Digest
-    code: dict[str, str]
-    packages: dict[str, str]
-    settings: dict[str, Any]
-    settings_hash: str
-    signature: str
-    sources: list[_Export]
-    tables: list[_Table]
-    files: dict[FileName, Digest]
-    checks: list[dict[str, Any]]
-    runs: list[dict[str, Any]]
-    facts: dict[str, Any]
-    changes: dict[str, Any] | None
-
-    @model_validator(mode="after")
-    def _folders_are_of_tables(self) -> Self:
-        listed = {of.file for table in self.tables for of in table.files}
-        for name in {*self.files, *listed}:
-            if "/" in name and name not in listed:
-                raise ValueError(f"{shorten(name)} is in the folder of no table")
-        return self
 
 
 def read_manifest(folder: Path, sha256: str | None = None) -> dict[str, Any]:
@@ -184,7 +78,7 @@ def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
     try:
         manifest = json.loads(data)
         schema = manifest["schema_version"]
-        if not isinstance(schema, int):
+        if not isinstance(schema, int) or isinstance(schema, bool):
             raise TypeError(schema)
     except (ValueError, KeyError, TypeError, RecursionError):
         problem = Problem("", "it is not the JSON of a manifest", do=do)
@@ -193,8 +87,10 @@ def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
         what = f"it has schema {schema}; this one reads up to {SCHEMA_VERSION}"
         problem = Problem("", what, do="upgrade: pip install --upgrade annot-pipeline")
         raise StoreError(f"{path}: written by a newer annot-pipeline", [problem])
+    if unusable := unusable_value(manifest):
+        raise StoreError(damaged, [Problem(*unusable, do=do)])
     try:
-        _Manifest.model_validate(manifest)
+        ManifestModel.model_validate(manifest)
     except ValidationError as error:
         problems = [
             Problem(".".join(map(str, found["loc"])), _words(found), do=do)

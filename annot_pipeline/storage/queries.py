@@ -16,7 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from annot_pipeline.config import Resources
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage.shortages import querying
 from annot_pipeline.storage.spill import clean_spill, open_spill
 from annot_pipeline.storage.tables import Source, StoredTable
 
@@ -61,16 +61,6 @@ def sql_digest() -> str:
     """SHA-256 over all queries, which count as code."""
     texts = [path.read_bytes() for path in sorted(_folder().rglob("*.sql"))]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
-
-
-@contextmanager
-def _in_words(name: str) -> Iterator[None]:
-    try:
-        yield
-    except duckdb.OutOfMemoryException as error:
-        do = "raise resources.memory_limit, or set fewer resources.threads"
-        problem = Problem("", str(error).split("\n")[0], do=do)
-        raise StoreError(f"not enough memory for {name}", [problem]) from None
 
 
 Files: TypeAlias = Source | Sequence[Path]
@@ -192,7 +182,7 @@ class Queries:
         tasks, of
             The tasks that some of the files are read for; all.
         """
-        with self._connection() as connection, _in_words(name):
+        with self._connection() as connection, querying(name, self.spill):
             for view, source in inputs.items():
                 if isinstance(source, pa.Table):
                     connection.register(view, source)

@@ -66,6 +66,8 @@ class Release:
             raise self._changed(f"{self.place}/{file}")
         try:
             return parse_table(data)
+        except pa.ArrowMemoryError:
+            raise
         except (pa.ArrowException, OSError) as error:
             problem = Problem("", str(error).split("\n")[0], do=COPY_AGAIN)
             raise StoreError(f"{self.place}/{file}: cannot be read as Parquet", [problem]) from None

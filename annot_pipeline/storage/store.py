@@ -9,7 +9,6 @@ will be made again.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -25,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.storage import locks
 from annot_pipeline.storage.files import (
     appearing,
     beside,
@@ -34,12 +34,14 @@ from annot_pipeline.storage.files import (
     replacing,
     write_json,
 )
-from annot_pipeline.storage.locks import open_lock
+from annot_pipeline.storage.locks import holders, open_lock, take
 from annot_pipeline.storage.marked_folder import claim, is_marked, refuse_foreign
 from annot_pipeline.storage.queries import clear_spill
+from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
 from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed, read_table
 
+LOCK = ".lock"
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
 """Seconds after which a stage result that no kept run names is deleted."""
@@ -280,35 +282,55 @@ class Store:
         return self.root / "last_build.json"
 
     @contextlib.contextmanager
-    def in_use(self) -> Iterator[None]:
-        """While a stage runs, nobody cleans; many stages may run at once."""
-        with self._lock(fcntl.LOCK_SH):
+    def in_use(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """While a stage runs, nobody cleans; many stages may run at once.
+
+        ``waiting`` is called each minute while a process has the store alone.
+
+        Raises
+        ------
+        StoreError
+            It has had it for too long.
+        """
+        with self._lock(fcntl.LOCK_SH, waiting=waiting):
             yield
 
     @contextlib.contextmanager
     def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Wait until no stage runs, and let none start; ``waiting`` is called if one does."""
+        """Wait until no stage runs, and let none start; ``waiting`` is called each minute.
+
+        Raises
+        ------
+        StoreError
+            A stage has run for too long.
+        """
         if not self.root.is_dir():
             yield
             return
-        with contextlib.ExitStack() as held:
-            try:
-                held.enter_context(self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB))
-            except BlockingIOError:
-                waiting()
-                held.enter_context(self._lock(fcntl.LOCK_EX))
+        with self._lock(fcntl.LOCK_EX, waiting=waiting):
             yield
 
+    def users(self) -> str:
+        """Return the processes of this machine that use the store, as messages add them."""
+        try:
+            return holders(os.stat(self.root / LOCK))
+        except OSError:
+            return ""
+
     @contextlib.contextmanager
-    def _lock(self, kind: int, path: Path | None = None) -> Iterator[None]:
+    def _lock(
+        self, kind: int, path: Path | None = None, waiting: Callable[[], None] = lambda: None
+    ) -> Iterator[None]:
         """Hold a lock, that of the whole store or of a file.
 
         The file stays: who waits for one that is deleted would hold nothing. The kernel gives back
         what a process held that died.
         """
-        descriptor = _opened(path or self.root / ".lock")
+        longest = locks.LONGEST_WAIT if path else locks.LONGEST_STAGE
+        path = path or self.root / LOCK
+        descriptor = _opened(path)
         try:
-            fcntl.flock(descriptor, kind)
+            take(descriptor, kind, path, waiting, longest)
             yield
         finally:
             os.close(descriptor)
@@ -374,24 +396,6 @@ def _opened(lock: Path) -> int:
         return open_lock(lock)
     except OSError:
         return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY)
-
-
-def cannot_write(folder: Path, error: OSError, what: str) -> StoreError:
-    """The error of a folder that is read-only or full."""
-    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-    first = "free space" if full else f"let this user write to {folder}"
-    return StoreError(
-        f"{folder}: cannot write {what}",
-        [
-            Problem(
-                "",
-                error.strerror or str(error),
-                do=f"{first}, or name another folder with --set {what}=FOLDER; "
-                "the last release is untouched",
-            )
-        ],
-        may_pass=True,
-    )
 
 
 def _named_files(record_files: Path) -> set[str]:

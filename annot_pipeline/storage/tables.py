@@ -225,6 +225,8 @@ def tasks_in(file: TableFile) -> list[str]:
     """
     try:
         named = read_table(file.path, ["task"])["task"]
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OSError):
         raise damaged(file) from None
     return sorted(name for name in pc.unique(named).to_pylist() if name is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from annot_pipeline.exports import Export
 from annot_pipeline.publish import publish
 from annot_pipeline.read_back import _fits
 from annot_pipeline.review import review
+from annot_pipeline.storage.files import file_sha256
 from tests.conftest import build_file
 from tests.review.batches import CAREFUL, HEAD, batch, refused, reviewed, upload, work
 
@@ -201,6 +203,60 @@ def test_what_a_killed_review_left_is_removed(plain):
     assert sorted(p.name for p in (plain / "review").iterdir()) == [
         ".written.json", "mine.txt", "review.csv", "upload-b.csv",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("written", "what"),
+    [
+        ({"../campaign.yaml": []}, "'../campaign.yaml', which is no file of this folder"),
+        ({"/etc/passwd": []}, "which is no file of this folder"),
+        ({"upload-../../x.csv": []}, "which is no file of this folder"),
+        ({"mine.txt": []}, "which is no file of this folder"),
+        ({"..": []}, "which is no file of this folder"),
+        ({"upload-b.csv": 3}, "no checksums of 'upload-b.csv'"),
+        ({"upload-b.csv": [3]}, "no checksums of 'upload-b.csv'"),
+        ([], "holds no names of files"),
+        ("not JSON", "cannot be read"),
+    ],
+)
+def test_a_list_of_written_files_that_names_others_is_refused(plain, written, what):
+    """It may come with a folder from somebody else: nothing that it names is deleted."""
+    reviewed(plain)
+    other = plain / "other.csv"
+    other.write_text("mine")
+    known = plain / "review" / ".written.json"
+    if isinstance(written, dict):  # as if annot review had written them
+        found = [plain / "review" / name for name in written]
+        hashes = {p.name: [file_sha256(p)] for p in found if p.is_file()}
+        written = {name: hashes.get(Path(name).name, value) if value == [] else value
+                   for name, value in written.items()}  # fmt: skip
+    known.write_text(written if isinstance(written, str) else json.dumps(written))
+    before = {p: p.read_bytes() for p in plain.rglob("*") if p.is_file() and p.name != ".lock"}
+    for force in (False, True):
+        with pytest.raises(ConfigError, match="not as annot review wrote it") as error:
+            reviewed(plain, force=force)
+        assert what in str(error.value)
+        assert "nothing was written or deleted" in str(error.value)
+    after = {p: p.read_bytes() for p in plain.rglob("*") if p.is_file() and p.name != ".lock"}
+    assert after == before
+
+
+def test_a_link_in_the_place_of_a_written_file_is_refused(plain, tmp_path):
+    reviewed(plain)
+    upload_ = plain / "review" / "upload-b.csv"
+    upload_.rename(tmp_path / "kept.csv")
+    upload_.symlink_to(tmp_path / "kept.csv")
+    with pytest.raises(ConfigError, match="which is a link"):
+        reviewed(plain)
+    assert (tmp_path / "kept.csv").is_file()
+
+
+def test_odd_names_of_exports_are_reviewed_again(make):
+    rows = batch(work("careful", CAREFUL))
+    folder = make({"a\\b.csv": rows, "c\u00a0d.csv": rows, "..e.csv": rows})
+    reviewed(folder)
+    reviewed(folder)
+    assert len([*(folder / "review").glob("upload-*.csv")]) == 3
 
 
 def test_the_owner_alone_reads_names(plain):

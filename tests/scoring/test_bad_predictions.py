@@ -211,3 +211,23 @@ def test_no_option_of_a_campaign_is_named(publish, scored, name):
     assert "write it in UTF-8" in found["error"]["problems"][0]["do"]
     status, _, err = scored(name, text.replace("yes", "caf\xe9").encode("latin-1"))
     assert (status, "options." in err) == (1, False), err
+
+
+def test_limits_are_those_of_the_campaign(publish, scored):
+    publish(ONE)
+    wide = ",".join(["item", "label", *(f"c{n}" for n in range(30))])
+    text = f"{wide}\n" + ",".join(["a", "yes", *"0" * 30]) + "\n"
+    assert scored("m.csv", text)[0] == 0
+    status, _, err = scored("m.csv", text, "--set", "limits.columns=20")
+    assert status == 1
+    assert "has more than 20 columns" in err
+    assert "--set limits.columns=N allows more" in err
+
+
+def test_a_limit_on_rows_is_named_where_options_are_not(publish, scored):
+    publish(ONE)
+    text = "item,label\na,yes\n" + f"b,{'x' * (6 << 20)}\n"
+    status, _, err = scored("m.csv", text, "--set", "limits.row_bytes=1024")
+    assert status == 1
+    assert "--set limits.row_bytes=N allows more" in err
+    assert "options." not in err

@@ -39,9 +39,10 @@ def publish(releases: Releases, text: str = "x") -> str:
 
 def least_manifest(version: str) -> dict[str, Any]:
     """A manifest of a release without tables."""
-    empty: dict[str, Any] = {"code": {}, "packages": {}, "settings": {}, "files": {}, "facts": {}}
+    empty: dict[str, Any] = {"code": {}, "packages": {}, "settings": {}, "files": {}}
+    facts = {"records": 0, "fates": {}, "rejections": []}
     lists: dict[str, Any] = {"sources": [], "tables": [], "checks": [], "runs": []}
-    return empty | lists | {
+    return empty | lists | {"facts": facts} | {
         "campaign": "small", "version": version, "parent": None, "changes": None,
         "created_at": "2030-01-31T00:00:00+00:00", "schema_version": 1,
         "content_sha256": "0" * 64, "settings_hash": "0" * 64, "signature": "",

@@ -9,7 +9,8 @@ import pytest
 
 from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.store import Store, cannot_write
+from annot_pipeline.storage.shortages import cannot_write
+from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.temporary import temporary_store
 
 CAMPAIGN = """\

@@ -73,7 +73,7 @@ def weigh_scores(settings: Mapping[str, Any], task: str, judgments: Sequence[Row
 
 def _declared(settings: Mapping[str, Any], task: str) -> Mapping[str, Any]:
     """Settings of a task: of the first pattern that its name matches."""
-    found = (s for s in settings["tasks"] if fnmatch.fnmatchcase(task, s["name"]))
+    found = (s for s in settings.get("tasks", ()) if fnmatch.fnmatchcase(task, s["name"]))
     return next(found, {})
 
 

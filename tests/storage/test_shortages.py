@@ -1,0 +1,194 @@
+"""Memory and disks that do not suffice: errors name export or stage, folder and setting."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import subprocess
+import sys
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from annot_pipeline import publish as publishing
+from annot_pipeline.cli import main
+from annot_pipeline.config import Resources
+from annot_pipeline.errors import InputError, StoreError
+from annot_pipeline.exports.raw_rows import Opening
+from annot_pipeline.storage import archive
+from annot_pipeline.storage.queries import Queries, clear_spill
+from annot_pipeline.storage.shortages import cannot_write, querying
+from tests.audit.two_releases import EXPORT
+
+MEMORY = [MemoryError(), pa.ArrowMemoryError("malloc of size 99 failed")]
+FULL = [errno.ENOSPC, errno.EDQUOT, errno.EFBIG]
+ITEMS = {"path": "items.csv", "format": "csv", "fields": {"item": "item", "text": "text"}}
+
+
+def failing(error: BaseException):
+    def fails(*_: object, **__: object) -> None:
+        raise error
+
+    return fails
+
+
+@pytest.mark.parametrize("error", MEMORY, ids=["Python", "Arrow"])
+@pytest.mark.parametrize("what", ["open_bytes", "check_whole"])
+def test_memory_for_an_export(build_campaign, monkeypatch, error, what):
+    monkeypatch.setattr(Opening, what, failing(error))
+    with pytest.raises(InputError, match=r"exports/a\.csv: cannot be read") as raised:
+        build_campaign({"a.csv": EXPORT})
+    said = str(raised.value)
+    assert "not enough memory" in said
+    assert "limits.document_bytes" in said
+    assert "resources.threads" in said
+
+
+def test_memory_for_an_item_table(build_campaign, tmp_path, monkeypatch):
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / "items.csv").write_text("item,text\ni0,x\n")
+    monkeypatch.setattr("annot_pipeline.stages.exports.item_rows", failing(MemoryError()))
+    with pytest.raises(InputError, match=r"items\.csv: cannot be read"):
+        build_campaign({"a.csv": EXPORT}, items=[ITEMS])
+
+
+@pytest.mark.parametrize("error", MEMORY, ids=["Python", "Arrow"])
+def test_memory_for_a_stage(build_campaign, monkeypatch, error):
+    monkeypatch.setattr("annot_pipeline.pipeline.check_table", failing(error))
+    with pytest.raises(StoreError, match="not enough memory for stage") as raised:
+        build_campaign({"a.csv": EXPORT})
+    assert "resources.memory_limit" in str(raised.value)
+    assert raised.value.may_pass
+
+
+def test_memory_for_publishing(build_campaign, monkeypatch):
+    monkeypatch.setattr(publishing, "_place", failing(MemoryError()))
+    with pytest.raises(StoreError, match="not enough memory for publishing"):
+        build_campaign({"a.csv": EXPORT})
+
+
+@pytest.mark.parametrize("number", FULL, ids=errno.errorcode.get)
+def test_a_full_store_names_the_export(build_campaign, tmp_path, monkeypatch, number):
+    error = OSError(number, os.strerror(number))
+    for place in (f"{archive.__name__}._copy", "annot_pipeline.stages.parsed_exports.write_table"):
+        with monkeypatch.context() as patched:
+            patched.setattr(place, failing(error))
+            with pytest.raises(StoreError) as raised:
+                build_campaign({"a.csv": EXPORT})
+        said = str(raised.value)
+        assert str(tmp_path / "campaign" / "store") in raised.value.title
+        assert "reading exports/a.csv" in said
+        assert os.strerror(number) in said
+        assert "--set store=FOLDER" in said
+        assert "let this user write" not in said
+
+
+def test_a_full_store_is_not_taken_for_full_gold(build_campaign, tmp_path, monkeypatch):
+    store = tmp_path / "campaign" / "store"
+    error = OSError(
+        errno.ENOSPC, os.strerror(errno.ENOSPC), str(store / ".tmp-1" / "labels.parquet")
+    )
+    monkeypatch.setattr(publishing, "_place", failing(error))
+    with pytest.raises(StoreError, match="cannot write store"):
+        build_campaign({"a.csv": EXPORT})
+
+
+def test_a_file_that_may_not_be_so_large_is_no_matter_of_rights(tmp_path):
+    said = str(cannot_write(tmp_path, OSError(errno.EFBIG, os.strerror(errno.EFBIG)), "store"))
+    assert "ulimit -f" in said
+    assert "let this user write" not in said
+
+
+SORT = "SELECT range AS a, md5(range::varchar) AS b FROM range({n}) ORDER BY b"
+
+
+@pytest.fixture
+def queries(tmp_path, monkeypatch):
+    """Queries with little memory, over a spill folder."""
+
+    def over(sql: str) -> Queries:
+        monkeypatch.setattr("annot_pipeline.storage.queries.sql_text", lambda _: sql)
+        return Queries(Resources(memory_limit="60MB", threads=2), tmp_path / "spill")
+
+    yield over
+    clear_spill(tmp_path / "spill")
+
+
+def test_a_spill_folder_without_room_is_named(queries, tmp_path):
+    ignored = signal.getsignal(signal.SIGXFSZ)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10 << 20, limits[1]))
+    try:
+        with (
+            pytest.raises(StoreError) as raised,
+            queries(SORT.format(n=3_000_000)).run("a/query", {}) as rows,
+        ):
+            for _ in rows:
+                pass
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert str(tmp_path / "spill") in raised.value.title
+    assert "a/query" in raised.value.title
+    assert "resources.spill" in raised.value.problems[0].do
+
+
+def test_room_on_the_disk_is_not_told_as_memory(tmp_path):
+    """DuckDB, whose folder is full, says that it is out of memory."""
+    said = "Out of Memory Error: failed to offload data block of size 256.0 KiB\nmore"
+    with (
+        pytest.raises(StoreError, match="no room for what a/query puts aside") as raised,
+        querying("a/query", tmp_path),
+    ):
+        raise duckdb.OutOfMemoryException(said)
+    assert str(tmp_path) in raised.value.problems[0].do
+
+
+def test_memory_of_duckdb_names_its_setting(queries):
+    with pytest.raises(StoreError, match="not enough memory for a/query") as raised:
+        queries("SELECT list(md5(range::varchar)) FROM range(6000000)").table("a/query", {})
+    assert "resources.memory_limit" in raised.value.problems[0].do
+
+
+def test_memory_for_any_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("annot_pipeline.campaign_file.load_campaign", failing(MemoryError()))
+    assert main(["status", str(tmp_path)]) == 1
+    said = capsys.readouterr().err
+    assert "not enough memory" in said
+    assert "a defect of annot" not in said
+
+
+BUILD = """
+import resource, sys
+from annot_pipeline.cli import main
+import pyarrow, duckdb, numpy
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (700 << 20),) * 2)
+sys.exit(main(["validate", sys.argv[1]]))
+"""
+
+
+def test_a_document_that_does_not_fit_is_an_error_with_its_name(tmp_path):
+    """A JSON document of 300 MB within all limits, and 700 MB of memory."""
+    (tmp_path / "exports").mkdir()
+    with (tmp_path / "exports" / "big.json").open("w") as file:
+        file.write("[" + ",".join(["[1]"] * 1000))
+        for _ in range(300):
+            file.write("," + ",".join(["[[],[],[]]"] * 90_000))
+        file.write("]")
+    (tmp_path / "campaign.yaml").write_text(
+        "campaign: a\nsources: [{path: exports/*.json, format: label_studio, fields: {item: a, "
+        "judge: b, label: c}}]\n"
+    )
+    command = [sys.executable, "-c", BUILD, str(tmp_path)]
+    ended = subprocess.run(
+        command, capture_output=True, text=True, env=os.environ | {"ANNOT_KEY": ""}
+    )
+    assert ended.returncode == 1
+    assert "exports/big.json: cannot be read" in ended.stderr
+    assert "not enough memory" in ended.stderr
+    assert "Traceback" not in ended.stderr
