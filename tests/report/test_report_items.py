@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -95,6 +96,12 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     tested = html[html.index("<caption>Judges of this item") :]
     dropped, kept = (tested.index(f'<th scope="row">{judge}</th>') for judge in ("j3", "j1"))
     assert dropped < kept, "judges who were dropped come first"
+
+
+def test_of_many_judges_who_flip_an_item_some_are_named():
+    html = contested(contents(trace(flipped_by=[f"flipper{n}" for n in range(20_000)])))
+    assert "(20 of 20,000 such judges shown)" in html
+    assert len(set(re.findall(r"flipper\d+", html))) == 20
 
 
 def test_a_build_finds_the_lines_of_rows(build_campaign):

@@ -27,7 +27,7 @@ from annot_pipeline.report.sections.judges import why
 
 MOST_TEXT = 4000
 """Characters of what the judges saw."""
-MOST_ROWS, MOST_CLASSES = 100, 20
+MOST_ROWS, MOST_CLASSES, MOST_NAMES = 100, 20, 20
 ROWS = "Rows are counted without the header, lines with it: the first row below it is 1"
 HASH = 12
 """Characters of a data version that are shown."""
@@ -225,7 +225,9 @@ def _flips(trace: Document) -> str:
     flipping = trace.get("flipped_by") or ()
     if not flipping:
         return ""
-    names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping)
+    names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping[:MOST_NAMES])
+    if len(flipping) > MOST_NAMES:
+        names += f" ({MOST_NAMES} of {len(flipping):,} such judges shown)"
     alone = " (each taken alone)" if len(flipping) > 1 else ""
     return paragraph(f"Without the judgments of {names}{alone} the answer is another.")
 
