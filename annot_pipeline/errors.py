@@ -138,6 +138,14 @@ def counted(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'s' * (n != 1)}"
 
 
+def row_and_line(row: int, line: int | None) -> str:
+    """Return a row number of an export for people, with the line number where the file has lines.
+
+    The header is no row: row 333 of a csv file starts on line 334 or later.
+    """
+    return f"row {row:,}" if line is None else f"row {row:,} (line {line:,})"
+
+
 def shorten(text: object, limit: int = 60) -> str:
     """A value as it may stand in a message: quoted, on one line, never megabytes."""
     shown = repr(text if isinstance(text, str) else str(text))

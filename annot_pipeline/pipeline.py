@@ -20,6 +20,7 @@ from annot_pipeline.contracts import GOLD
 from annot_pipeline.engines import engine_of
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
 from annot_pipeline.gates import GateResult, can_measure, check_gate_names, is_checked, run_gates
+from annot_pipeline.name_mask import NameMask
 from annot_pipeline.signature import digest, settings_document
 from annot_pipeline.stages.check_tables import check_table
 from annot_pipeline.stages.context import Made, StageContext
@@ -89,15 +90,24 @@ class Build:
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     progress: Progress = lambda _: None
     instead: Mapping[str, Work] = field(default_factory=dict)
+    mask: NameMask | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         check_gate_names(self.campaign.settings.gates)
         self.store = Store(self.campaign.store)
+        if self.campaign.settings.privacy.pseudonymize:
+            self.mask = NameMask(self.store, self.run)
+            told = self.progress
+            self.progress = lambda text: told(self.masked(text))
 
     @cached_property
     def key(self) -> bytes:
         """The key of the judges' pseudonyms."""
         return judge_key(self.campaign.settings, self.campaign.store)
+
+    def masked(self, text: str) -> str:
+        """Return a text without raw names of judges who have pseudonyms."""
+        return self.mask(text) if self.mask else text
 
     def published(self, sha256: str) -> str:
         """Return the digest of bytes that hold raw names, as it may be published."""
@@ -147,12 +157,18 @@ class Build:
         try:
             yield
         except AnnotError as error:
+            self._mask_error(error)
             self.store.note_outcome(self.run, str(error))
             raise
         except Exception as error:  # its words may hold anything: a name, a row
             defect = f"a defect of annot stopped it: {type(error).__name__}"
             self.store.note_outcome(self.run, defect)
+            self._mask_error(error)
             raise
+
+    def _mask_error(self, error: Exception) -> None:
+        if self.mask:
+            self.mask.error(error)
 
     def _run_stage(self, stage: Stage) -> StageRun:
         inputs = {
@@ -197,7 +213,11 @@ class Build:
                 f"{stage.name} was made by other code",
                 [Problem("", "a gate finds nothing to look at", do="annot build makes it again")],
             )
-        return run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
+        gates = run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
+        return [
+            replace(gate, detail=self.masked(gate.detail), unchecked=self.masked(gate.unchecked))
+            for gate in gates
+        ]
 
     def basis(self, stage: Stage, inputs: Mapping[str, str]) -> StageBasis:
         """All that can move the stage's bytes, given the hashes of its input tables."""

@@ -156,12 +156,14 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
 
     def fill(folder: Path) -> dict[str, Any]:
         from annot_pipeline.release_pages import write_pages
+        from annot_pipeline.stages.archived_lines import MOST_BYTES, released_lines
 
         tables = _place(build, made, folder)
         document = _manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = _changes(build, folder, document, parent)
         queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-        write_pages(folder, document, made, parent, queries)
+        lines = released_lines(build.campaign, document, MOST_BYTES)
+        write_pages(folder, document, made, parent, queries, lines)
         checks.extend(_check_names(build, made, tables, folder, document))
         document["checks"] = list(checks)
         document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}

@@ -59,7 +59,7 @@ def published_names(
         are too short, numbers, or words of the pages themselves, so that a text may hold them by
         chance.
     """
-    checked = [name for name in judges if can_be_checked(name) and name not in _own_words()]
+    checked = [name for name in judges if can_be_checked(name) and name not in own_words()]
     search = NameSearch.of_names(checked)
     by_place: dict[str, set[str]] = defaultdict(set)
     content: set[str] = set()
@@ -105,7 +105,7 @@ SQL_REASONS = ("ingest/key_records", "ingest/settle_judgments")
 
 
 @cache
-def _own_words() -> frozenset[str]:
+def own_words() -> frozenset[str]:
     """Return words of our own texts: a judge called ``expert`` is not named by "an expert"."""
     package = Path(str(files("annot_pipeline")))
     pages = (path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py")))

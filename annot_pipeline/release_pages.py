@@ -27,6 +27,7 @@ from annot_pipeline.report.report import (
     report_html,
 )
 from annot_pipeline.report.report import TABLES as REPORTED
+from annot_pipeline.stages.archived_lines import FindLines
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.queries import Queries
@@ -45,6 +46,7 @@ def write_pages(
     made: Mapping[str, StoredTable],
     parent: Release | None,
     queries: Queries,
+    lines: FindLines,
 ) -> None:
     """Write them into the folder of a release in the making, whose tables are there.
 
@@ -58,6 +60,8 @@ def write_pages(
         The release before.
     queries
         Those that run here.
+    lines
+        Finds the line numbers of rows of exports.
     """
     there = {table["name"]: stored_table(folder, table) for table in document["tables"]}
     gold = reported_tables(there, queries)
@@ -69,7 +73,7 @@ def write_pages(
             document,
             gold,
             drawn_tables(made, gold, queries),
-            trace_items(folder, document, items, queries),
+            trace_items(folder, document, items, queries, lines),
             _before(parent, there, document, queries),
             parent.manifest if parent else None,
         ),

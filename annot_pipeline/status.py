@@ -67,7 +67,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "unpointed": lying,
         "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived,
-        "unread": unread_exports(campaign),
+        "unread": [build.masked(text) for text in unread_exports(campaign)],
         "settings_changed": changed,
         "changed_settings": settings,
         "not_compared": missing and {"what": missing.what, "do": missing.do},

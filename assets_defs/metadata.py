@@ -95,7 +95,7 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
     if table == "controlled":
         metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
     elif table == "settled":
-        metadata["rejected"] = dg.MetadataValue.md(_rejections(facts["rejections"]))
+        metadata["rejected"] = dg.MetadataValue.md(build.masked(_rejections(facts["rejections"])))
     elif table == "labels" and made.rows:
         metadata["certain_share"] = _certain_share(made)
     elif table == "label_fits" and made.rows:

@@ -34,6 +34,7 @@ def add(diff: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Say what changed between two releases, and why."""
     from annot_pipeline.audit.diff.file import diff_paths, write_diff
+    from annot_pipeline.audit.diff.lines import add_lines
     from annot_pipeline.audit.diff.releases import diff_releases
     from annot_pipeline.cli.diff_text import diff_text
 
@@ -48,6 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         progress=say,
     )
     document = diff.document(max(0, arguments.rows))
+    add_lines(campaign, (diff.old, diff.new), document["judgments"])
     if paths:
         write_diff(diff, paths)
         document |= dict(zip(("path", "judgments_path"), map(str, paths), strict=False))

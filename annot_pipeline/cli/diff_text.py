@@ -7,7 +7,7 @@ from typing import Any
 
 from annot_pipeline.cli.columns import number, short
 from annot_pipeline.cli.common import Document
-from annot_pipeline.errors import first_of, printable
+from annot_pipeline.errors import first_of, printable, row_and_line
 from annot_pipeline.storage.manifest_changes import setting_in_words
 
 KEYS = ("task", "item", "segment", "system", "method", "judge")
@@ -91,7 +91,7 @@ def _judgments_text(document: Document) -> Iterator[str]:
     for row in rows:
         what = f"{row['change']} decision" if row["is_adjudication"] else row["change"]
         places = [
-            f"{row[f'{age}_file']} row {row[f'{age}_row']}"
+            f"{row[f'{age}_file']} {row_and_line(row[f'{age}_row'], row.get(f'{age}_line'))}"
             for age in ("old", "new")
             if f"{age}_file" in row
         ]

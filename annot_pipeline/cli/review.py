@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, add_output, load, say, show
-from annot_pipeline.errors import first_of, printable
+from annot_pipeline.errors import first_of, printable, row_and_line
 
 
 def add(review: argparse.ArgumentParser) -> None:
@@ -41,7 +41,8 @@ def _review_text(document: Document) -> str:
             counts += f"; {upload[kind]:,} {text}" * bool(upload[kind])
         lines.append(f"{upload['path']}: {counts}")
         if upload["ragged"]:
-            rows = first_of([f"{row:,}" for row in upload["ragged"]])
+            numbers = zip(upload["ragged"], upload["ragged_lines"], strict=True)
+            rows = first_of([row_and_line(*number) for number in numbers])
             lines.append(f"  rows that do not fit the header, to mend or delete first: {rows}")
             lines.append("  (rows are counted without the header: row 1 is the one below it)")
     lines.append("nothing was sent to MTurk")

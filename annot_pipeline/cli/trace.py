@@ -22,10 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Say why an item is what it is in gold."""
     from annot_pipeline.audit.trace.items import trace
     from annot_pipeline.cli.trace_text import traces_text
+    from annot_pipeline.stages.archived_lines import released_lines
     from annot_pipeline.storage.releases import Releases
 
-    release = Releases.of(load(arguments)).get(arguments.release)
-    documents = trace(release, arguments.item, arguments.task)
+    campaign = load(arguments)
+    release = Releases.of(campaign).get(arguments.release)
+    lines = released_lines(campaign, release.manifest)
+    documents = trace(release, arguments.item, arguments.task, lines)
     document = {
         "campaign": release.manifest["campaign"],
         "release": release.version,

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from annot_pipeline.cli.columns import columns, first_rows, number, share, short, signed
+from annot_pipeline.errors import row_and_line
 
 Row = dict[str, Any]
 
@@ -21,7 +22,9 @@ def judgments_title(trace: Row) -> str:
     title += f" and {decisions} decision{'s' * (decisions != 1)})" if decisions else ")"
     file = _only_file(trace)
     if file is not None:
-        title += f", rows of {file} (the header is row 0)"
+        places = [p for row in trace["judgments"] for p in row["places"]]
+        some_without = any(p.get("line") is None for p in places)
+        title += f", rows of {file}" + " (the header is row 0)" * some_without
     if trace["runner_up"] is not None:
         model = trace["label"].get("model_label") or trace["label"]["label"]
         runner_up = short(trace["runner_up"])
@@ -190,4 +193,5 @@ def _place(row: Row) -> str:
 
 
 def _row(row: Row) -> str:
-    return f"row {row['source_row']}" + (f" ({row['cell']})" if row["cell"] else "")
+    cell = f", {row['cell']}" if row["cell"] else ""
+    return row_and_line(row["source_row"], row.get("line")) + cell

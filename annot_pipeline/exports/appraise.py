@@ -98,6 +98,11 @@ FirstRows = Sequence[Sequence[str | None] | None]
 """The first rows as cells; None for those of another number of fields."""
 
 
+def has_header(opening: Opening) -> bool:
+    """Return whether the first row of an export names its columns."""
+    return not opening.header and _missing_header(opening) is None
+
+
 def _missing_header(opening: Opening) -> tuple[str, ...] | None:
     """The columns of a file without a header; None if it has one, or nothing at all."""
     first: list[str] = []

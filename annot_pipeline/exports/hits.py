@@ -69,17 +69,26 @@ def read_hits(opening: Opening) -> Export:
 
 def _open(opening: Opening) -> Results:
     """The results, opened as what their first characters say they are."""
+    return OPENERS[results_format(opening)](opening)
+
+
+OPENERS: dict[str, Callable[[Opening], Results]] = {
+    "label_studio": label_studio_results,
+    "jsonl": json_lines_results,
+    "mturk": mturk_results,
+}
+
+
+def results_format(opening: Opening) -> str:
+    """Return the format of results by their first characters: a key of `OPENERS`."""
     head = _head(opening)
+    formats = {"[": "label_studio", "{": "jsonl"}
     start = head[:1]
-    openers: dict[str, Callable[[Opening], Results]] = {
-        "[": label_studio_results,
-        "{": json_lines_results,
-    }
-    if start not in openers and NAME not in head.partition("\n")[0]:
+    if start not in formats and NAME not in head.partition("\n")[0]:
         start = (
             "{" if re.search(r"^[^\S\n]*+\{", head, re.MULTILINE) else start
         )  # the first is broken
-    return openers.get(start, mturk_results)(opening)
+    return formats.get(start, "mturk")
 
 
 def _head(opening: Opening) -> str:

@@ -136,7 +136,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
     seen: dict[str, None] = {}
     first_problem, number = "", 0
     starts = opening.piece is None or opening.piece[0] == 0
-    for number, line in _lines(opening):
+    for number, _, line in numbered_lines(opening):
         row = _row(opening, line, "utf-8-sig" if starts and number == 1 else "utf-8")
         if isinstance(row, dict):
             rows.append(row)
@@ -182,8 +182,14 @@ def _what(parsed: Any) -> str:
     return kinds.get(type(parsed), "a number")
 
 
-def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
-    """Lines that are not blank, in UTF-8, numbered from 1."""
+def numbered_lines(opening: Opening) -> Iterator[tuple[int, int, bytes]]:
+    """Yield row number, line number and bytes (UTF-8) of the lines that are not blank, from 1.
+
+    Raises
+    ------
+    InputError
+        A line is too long, or is not in the encoding.
+    """
     number = 0
     try:
         with opening.open_bytes() as raw:
@@ -195,12 +201,12 @@ def _lines(opening: Opening) -> Iterator[tuple[int, bytes]]:
                 characters = opening.limits.row_bytes + 1
                 lines = (line.encode() for line in iter(lambda: text.readline(characters), ""))
             longest = opening.limits.row_bytes
-            for line in lines:
+            for line_number, line in enumerate(lines, start=1):
                 if len(line) > longest:
                     raise opening.beyond("row_bytes", f"row {number + 1} is longer than", "bytes")
                 if line.strip():
                     number += 1
-                    yield number, line
+                    yield number, line_number, line
     except UnicodeError:
         raise opening.broken(
             f"is not text in {opening.encoding}, after row {number}",

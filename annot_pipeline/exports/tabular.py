@@ -77,6 +77,12 @@ def _head(opening: Opening) -> tuple[str, int]:
     return "", n_blank
 
 
+def csv_delimiter(opening: Opening) -> str | None:
+    """Return the delimiter of an export; None of one that is empty."""
+    head, _ = _head(opening)
+    return (opening.delimiter or _likely_delimiter(opening, head)) if head else None
+
+
 def _fields(
     opening: Opening, head: str, delimiter: str, *, skip: int = 0, strict: bool = False
 ) -> list[str]:

@@ -38,6 +38,7 @@ class Assignment:
 
     export: str
     row: int
+    line: int
     worker: str
     hit: str
     native_id: str

@@ -14,7 +14,8 @@ FORMULA = re.compile(r"(^|[;|\t\r\n])(?=[\s\"]{0,99}[=+\-@\uff1d\uff0b\uff0d\uff
 """Where a cell, split where some locales split cells, would start as a formula does."""
 
 COLUMNS = (
-    "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict", "reason",
+    "export", "row", "line", "worker", "hit", "native_id", "status", "recommendation", "verdict",
+    "reason",
 )  # fmt: skip
 FIGURES = (
     "p_value", "effect", "effect_low", "effect_high", "required_effect", "power", "n_pairs",
@@ -30,7 +31,7 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
         sheet = csv.writer(file, lineterminator="\n")
         sheet.writerow((*COLUMNS, *FIGURES, "n_judgments", "n_rejected_records"))
         for a in sorted(assignments, key=lambda a: a.doubt):
-            who = [a.export, a.row, a.worker, a.hit, a.native_id, a.status]
+            who = [a.export, a.row, a.line, a.worker, a.hit, a.native_id, a.status]
             what = [a.recommendation, ", ".join(a.verdicts), a.reason]
             figures = [a.judge.get(name) for name in FIGURES]
             sheet.writerow(map(_safe, [*who, *what, *figures, a.n_judgments, a.n_rejected]))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from annot_pipeline.config import Quality
-from annot_pipeline.errors import StoreError
+from annot_pipeline.errors import StoreError, row_and_line
 from annot_pipeline.exports.mturk import REQUESTERS_COLUMNS
 from annot_pipeline.review.assignments import DOUBT, SEVERITY, Assignment, recommend
 from annot_pipeline.review.batch_file import BatchFile
@@ -38,7 +38,10 @@ class Upload:
         self.batch, self.found, self.judges, self.quality = batch, found, judges, quality
         self.file = BatchFile(batch.opening)
         self.n_rows = 0
+        self.line, self.n_lines = 0, 0
+        """Where the row starts, and how many lines were read."""
         self.ragged: list[int] = []
+        self.ragged_lines: list[int] = []
         self.tally: Counter[str] = Counter()
 
     def counts(self) -> dict[str, Any]:
@@ -49,6 +52,7 @@ class Upload:
             "rows": self.n_rows,
             **{kind: self.tally[kind] for kind in kinds},
             "ragged": self.ragged,
+            "ragged_lines": self.ragged_lines,
         }
 
     def write(self, target: IO[str]) -> Iterator[Assignment]:
@@ -64,6 +68,7 @@ class Upload:
                 if line.strip("\ufeff\r\n \t"):
                     yield from self._copy(itertools.chain([line], lines), target)
                 else:
+                    self._count(line)
                     target.write(line)
         if self.n_rows != self.batch.rows:
             rows = f"{self.n_rows:,} rows"
@@ -72,8 +77,10 @@ class Upload:
     def _copy(self, lines: Iterator[str], target: IO[str]) -> Iterator[Assignment]:
         rows = self.file.rows(lines)
         text, header = next(rows)
+        self._count(text)
         target.write(self.file.extended(text, header, self.file.read_header(header)))
         for text, cells in rows:
+            self._count(text)
             if not cells:  # blank lines are no rows
                 target.write(text)
                 continue
@@ -81,10 +88,17 @@ class Upload:
             assignment = self._assignment(cells)
             if self.file.is_ragged(cells):
                 self.ragged.append(self.n_rows)
+                self.ragged_lines.append(self.line)
             decision = self._decision(assignment)
             target.write(self.file.filled(text, cells, decision))
             if not assignment.elsewhere:
                 yield assignment
+
+    def _count(self, text: str) -> None:
+        """Count the lines of a row, as editors do."""
+        lines = text.replace("\r\n", "\n").replace("\r", "\n")
+        self.line = self.n_lines + 1
+        self.n_lines += lines.count("\n") + (not lines.endswith("\n"))
 
     def _assignment(self, cells: Sequence[str]) -> Assignment:
         found, cell = self._found(cells), self.file.cell
@@ -97,6 +111,7 @@ class Upload:
         return Assignment(
             export=self.batch.opening.name,
             row=self.n_rows,
+            line=self.line,
             worker=cell(cells, "WorkerId") or _first(found, "judge"),
             hit=_first(found, "hit") or cell(cells, "HITId"),
             native_id=_first(found, "native_id") or cell(cells, "AssignmentId"),
@@ -122,7 +137,7 @@ class Upload:
         return found
 
     def _mismatch(self, where: str, read: str) -> StoreError:
-        return self.file.mismatch(f"row {self.n_rows}{where}", read)
+        return self.file.mismatch(f"{row_and_line(self.n_rows, self.line)}{where}", read)
 
     def _undecided(self, status: str, cells: Sequence[str]) -> bool:
         """Whether neither MTurk nor a person has approved or rejected the row."""

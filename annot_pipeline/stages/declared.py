@@ -92,7 +92,7 @@ STAGES: tuple[Stage, ...] = (
         inputs={"record_files": ()},
         outputs=("settled", "tasks", "names"),
         settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-        code_version="11",  # parsed exports are verified; records carry the published digest
+        code_version="12",  # examples of rejected rows name their lines
         work=judgments.settle_judgments,
         kinds=frozenset({"parquet", "duckdb"}),
     ),

@@ -26,7 +26,12 @@ from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.opened_exports import check_columns
 from annot_pipeline.stages.parent import check_parent
 from annot_pipeline.stages.parsed_exports import parse_all
-from annot_pipeline.stages.present_exports import ITEM_ROWS, exports_of, item_rows
+from annot_pipeline.stages.present_exports import (
+    ITEM_ROWS,
+    exports_of,
+    item_rows,
+    unread_rows,
+)
 from annot_pipeline.storage.archive import (
     archive_file,
     archived,
@@ -112,7 +117,7 @@ def read_exports(context: StageContext) -> Made:
             fields = f"items.{place}.fields"
             with reading_export(name, context.store.root):
                 rows = item_rows(settings.items[place], kept, name, fields, settings.limits)
-            unread += [f"{name} row {r['row']}: {r['reason']}" for r in rows if r["reason"]]
+            unread += unread_rows(settings.items[place], kept, name, rows, settings.limits)
             items += [row for row in rows if not row["reason"]]
     judged = [export for export in exports if export["kind"] == "judgments"]
     parsed, n_new = parse_all(context, judged)

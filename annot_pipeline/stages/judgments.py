@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
-from annot_pipeline.errors import counted, first_of, shorten
+from annot_pipeline.errors import counted, first_of, row_and_line, shorten
 from annot_pipeline.signature import digest
+from annot_pipeline.stages.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.context import Made, StageContext
 from annot_pipeline.stages.parsed_exports import ANY_RECORD
 from annot_pipeline.stages.parts import (
@@ -35,6 +36,7 @@ from annot_pipeline.steps.indexing import is_any
 from annot_pipeline.steps.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.steps.name_search import NameSearch, masked_reasons
 from annot_pipeline.steps.resolve_tasks import resolve_tasks, unused_settings
+from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.keys import pseudonym, published_digest
 from annot_pipeline.storage.queries import Items, Queries, Tasks
@@ -102,7 +104,11 @@ def settle_judgments(context: StageContext) -> Made:
         "fates": fates,
         "files": accounting,
         "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": _rejections(audits, tables["settled"], accounting),
+        "rejections": _with_lines(
+            context,
+            _rejections(audits, tables["settled"], accounting),
+            record_files.to_pylist(),
+        ),
         "ambiguous_tasks": ambiguous,
         "unused_task_settings": unused_settings(tasks, settings.tasks),
         "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
@@ -356,9 +362,37 @@ def _rejections(
             "kind": kind,
             "records": sum(row["records"] for row in of),
             "reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; ")))),
-            "example": f"{first['source_file']} row {first['source_row']}",
+            "source_order": first["source_order"],
+            "source_file": first["source_file"],
+            "source_row": first["source_row"],
         })  # fmt: skip
     return sorted(found, key=lambda row: (-row["records"], row["kind"]))
+
+
+def _with_lines(
+    context: StageContext,
+    rejections: Sequence[Mapping[str, Any]],
+    files: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return kinds of rejected records, the row of the example with its line number."""
+    settings = context.campaign.settings
+    exports = {(file["source_order"], file["source_file"]): file for file in files}
+    rows: dict[tuple[int, str], set[int]] = {}
+    for kind in rejections:
+        place = kind["source_order"], kind["source_file"]
+        rows.setdefault(place, set()).add(kind["source_row"])
+    lines: dict[tuple[int, str], dict[int, int]] = {}
+    for place, wanted in rows.items():
+        kept = archived(context.store.archive, exports[place]["source_sha256"])
+        source = settings.sources[place[0]]
+        lines[place] = export_lines(kept, place[1], source, settings.limits, wanted, MOST_BYTES)
+    found = []
+    for kind in rejections:
+        name, row = kind["source_file"], kind["source_row"]
+        line = lines[kind["source_order"], name].get(row)
+        shown = {key: value for key, value in kind.items() if key != "source_order"}
+        found.append(shown | {"line": line, "example": f"{name} {row_and_line(row, line)}"})
+    return found
 
 
 def _all_look_alikes(names: StoredTable) -> list[str]:

@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
 from annot_pipeline.contracts import INT, TEXT
-from annot_pipeline.errors import ConfigError
+from annot_pipeline.errors import ConfigError, row_and_line
+from annot_pipeline.stages.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.opened_exports import check_columns, open_export
 from annot_pipeline.steps.read_records import read_items
 from annot_pipeline.storage.archive import (
@@ -47,9 +48,7 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
             fields, limits = f"{where}.fields", campaign.settings.limits
             read = item_rows(source, found.real, found.relative, fields, limits)
             rows += [row for row in read if not row["reason"]]
-            unread += [
-                f"{found.relative} row {r['row']}: {r['reason']}" for r in read if r["reason"]
-            ]
+            unread += unread_rows(source, found.real, found.relative, read, limits)
     table = pa.Table.from_pylist(
         [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS
     )
@@ -141,3 +140,16 @@ def item_rows(
     check_columns(source, export.columns, name, where)
     rows = [row for table in tables for row in table.to_pylist()]
     return sorted(rows, key=lambda row: row["row"])
+
+
+def unread_rows(
+    source: ItemSource, kept: Path, name: str, rows: list[dict[str, Any]], limits: Limits
+) -> list[str]:
+    """Return the place and the reason of each row of an item table that cannot be read."""
+    unread = [row for row in rows if row["reason"]]
+    numbers = [row["row"] for row in unread]
+    lines = export_lines(kept, name, source, limits, numbers, MOST_BYTES)
+    return [
+        f"{name} {row_and_line(row['row'], lines.get(row['row']))}: {row['reason']}"
+        for row in unread
+    ]

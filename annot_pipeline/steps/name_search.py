@@ -64,6 +64,17 @@ class NameSearch:
             names |= self.in_text(text)
         return names
 
+    def masked(self, text: str, names: set[str]) -> str:
+        """Return a text with `NOT_SHOWN` in the place of some names that it holds."""
+        for name in sorted(names, key=lambda name: (-len(name), name)):
+            parts, end = [], 0
+            for match in re.finditer(re.escape(name), text):
+                if _is_whole(text, *match.span()):
+                    parts.append(text[end : match.start()])
+                    end = match.end()
+            text = NOT_SHOWN.join([*parts, text[end:]])
+        return text
+
     def _matches(self, text: str) -> Iterator[str]:
         for word in WORD.finditer(text):
             for name in self.by_word.get(word[0], ()):

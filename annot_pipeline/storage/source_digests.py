@@ -41,7 +41,9 @@ class SourceDigests:
 
     def record(self, digests: Mapping[str, str]) -> None:
         """Keep the SHA-256 of exports by published digest; in a file that the owner alone opens."""
-        new = {d: sha256 for d, sha256 in digests.items() if self._recorded.get(d) != sha256}
+        new = {
+            d: sha256 for d, sha256 in sorted(digests.items()) if self._recorded.get(d) != sha256
+        }
         if not new:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -56,7 +58,7 @@ class SourceDigests:
         for path in sorted(self._folder.glob("*.json")):
             try:
                 entries = json.loads(path.read_bytes())
-                whole = digest(entries) == path.stem
+                whole = digest(entries) == path.stem  # canonical JSON: keys in order
             except (OSError, ValueError, TypeError):
                 continue  # damaged: what it told follows from the archive
             if whole:

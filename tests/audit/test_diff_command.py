@@ -64,7 +64,7 @@ def test_text_says_what_changed_and_why(capsys, campaign):
     assert "labels.label: 1 added: new judgments 1" in out
     assert "(new judgments" in out
     assert "  corrected: small, i5, " in out
-    assert ": y to x, used (exports/a.csv row 21)" in out
+    assert ": y to x, used (exports/a.csv row 21 (line 22))" in out
     assert out.count("  new: small, ") == 4
     assert "\x1b" not in out
     assert "recomputing v0001 with new judgments of v0002, verdicts held" in err

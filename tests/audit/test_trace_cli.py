@@ -46,8 +46,8 @@ def test_a_label_with_a_decision(run):
     assert lines[at] == f"label {LABELS[2]}, decided by an expert"
     assert lines[at + 1].endswith('at 2024-06-01T00:00:00+00:00: said: "so"')
     assert lines[at + 2].startswith(f"  the model says {LABELS[0]}, ")
-    assert "judgments (4 and 1 decision), rows of exports/moods.csv (the header is row 0); " in out
-    assert "row 33" in out
+    assert "judgments (4 and 1 decision), rows of exports/moods.csv; " in out
+    assert "row 33 (line 34)" in out
     assert any(line.split()[0] == "prevalence" for line in lines if line.strip())
     assert "without one judge: " in out
     assert "infer_labels" in out
@@ -194,4 +194,51 @@ def test_bars_are_those_of_the_probabilities_not_of_the_votes():
 
 def test_places_do_not_look_like_line_numbers():
     """file:333 is how editors name a line; this is row 333, the header not counted."""
-    assert _place({"source_file": "a.csv", "source_row": 333, "cell": None}) == "a.csv row 333"
+    row = {"source_file": "a.csv", "source_row": 333, "cell": None}
+    assert _place(row) == "a.csv row 333"
+    assert _place(row | {"line": 334}) == "a.csv row 333 (line 334)"
+    assert _place(row | {"line": 334, "cell": "i=1"}) == "a.csv row 333 (line 334), i=1"
+
+
+LINES = 'item,judge,label\ni1,"A\nB",x\ni2,c,x\ni1,c,x\n\ni1,d,\n'
+
+
+def test_lines_are_those_of_the_archived_bytes(build_campaign, capsys, tmp_path):
+    """Cells over several lines, blank lines; of an older release too; none without its bytes."""
+    settings = {"gates": {"rejected_share": {"error": 1}}, "privacy": {"pseudonymize": False}}
+    build_campaign({"a.csv": LINES}, **settings)
+    build_campaign({"a.csv": LINES.replace("A\nB", "A B")}, **settings)
+    campaign = tmp_path / "campaign"
+
+    def traced(*options: str) -> tuple[list[tuple[int, int | None]], str]:
+        assert main(["trace", str(campaign), "i1", "--json", *options]) == 0
+        (found,) = json.loads(capsys.readouterr().out)["traces"]
+        assert main(["trace", str(campaign), "i1", *options]) == 0
+        places = [place for row in found["judgments"] for place in row["places"]]
+        rows = [*places, *found["other_records"]]
+        numbers = sorted((row["source_row"], row["line"]) for row in rows)
+        return numbers, capsys.readouterr().out
+
+    numbers, out = traced("--release", "v0001")
+    assert numbers == [(1, 2), (3, 5), (4, 7)]
+    assert "row 3 (line 5)" in out
+    assert "exports/a.csv row 4 (line 7)" in out
+    assert "the header is row 0" not in out
+    assert traced()[0] == [(1, 2), (3, 4), (4, 6)]
+    shutil.rmtree(campaign / "store" / "archive")
+    numbers, out = traced()
+    assert numbers == [(1, None), (3, None), (4, None)]
+    assert "rows of exports/a.csv (the header is row 0)" in out
+    assert "(line" not in out
+
+
+def test_two_sources_that_read_an_export_in_two_ways_have_no_lines(
+    build_campaign, capsys, tmp_path
+):
+    fields = {"item": "item", "judge": "judge", "label": "label"}
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    other = source | {"options": {"quote": ""}, "fields": fields | {"task": {"value": "b"}}}
+    build_campaign({"a.csv": "item,judge,label\ni1,a,x\n"}, sources=[source, other])
+    assert main(["trace", str(tmp_path / "campaign"), "i1", "--json", "--task", "b"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["traces"]
+    assert [place["line"] for row in found["judgments"] for place in row["places"]] == [None]

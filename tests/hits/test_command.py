@@ -227,7 +227,7 @@ def test_item_rows_that_cannot_be_read_are_said_in_the_first_round(folder, capsy
     status, out, err = run(capsys, "hits", folder)
     assert status == 0
     assert out.startswith("16 HITs, 80 slots")
-    assert "left out, for it cannot be read: items.csv row 81: item is blank" in err
+    assert "left out, for it cannot be read: items.csv row 81 (line 82): item is blank" in err
 
 
 def test_the_loop_closes(folder, capsys):

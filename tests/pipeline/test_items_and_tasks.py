@@ -70,7 +70,7 @@ def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
     assert (texts["i0"], texts["i1"], texts["i2"]) == ("Zero", "One", None)
     gate = next(g for g in built.runs["read_records"].gates if g.name == "unread_items")
     assert (gate.level, gate.value) == ("warn", 2)
-    assert "items.csv row 2: item is blank" in gate.detail
+    assert "items.csv row 2 (line 3): item is blank" in gate.detail
 
 
 def test_a_blank_truth_is_no_truth(build_campaign):

@@ -19,6 +19,7 @@ from annot_pipeline.report.figures import (
 )
 from annot_pipeline.report.figures.agreement_intervals import agreement_svg
 from annot_pipeline.report.figures.certainty_bands import certainty_svg
+from annot_pipeline.report.figures.judge_control import MOST_JUDGES, _shown
 from annot_pipeline.report.figures.names import px_of
 from tests.report.figure_reader import SVG, Figure, fits, trace
 
@@ -112,10 +113,25 @@ def test_many_judges_are_sampled():
             np.linspace(1, 9, n), np.linspace(0, 1, n), ["passed"] * n, 0.05, judges=range(n)
         )
     )
-    assert len(figure.points("passed")) == 5000
-    assert figure.words("note") == ["5,000 of 12,000 judges drawn, evenly spread over the list."]
-    assert figure.words("key") == ["passed 5,000"]
+    assert len(figure.points("passed")) == MOST_JUDGES
+    assert figure.words("note")[0].startswith("2,000 of 12,000 judges shown: those who failed")
+    assert figure.words("key") == ["passed 2,000"]
     assert figure.tips() == []
+
+
+@pytest.mark.parametrize(("n_failed", "n_shown"), [(1, 1), (1_500, 1_500), (15_000, MOST_JUDGES)])
+def test_of_many_judges_those_who_failed_are_shown(n_failed, n_shown):
+    n = 20_000
+    verdicts = ["failed" if 7 * k % n < n_failed else "passed" for k in range(n)]
+    p = np.where(np.array(verdicts) == "failed", np.linspace(0.05, 1, n), 0.01)
+    svg = p_against_seconds_svg(np.linspace(1, 9, n), p, verdicts, 0.05, judges=range(n))
+    figure = Figure(svg)
+    assert len(figure.points("failed")) == n_shown
+    assert len(figure.points("passed")) == MOST_JUDGES - n_shown
+    assert len(svg) < 500_000
+    chosen = _shown(p, np.array(verdicts) == "failed")
+    of_failed = np.sort(p[np.array(verdicts) == "failed"])[-n_shown:]
+    assert np.array_equal(np.sort(p[chosen][p[chosen] > 0.01]), of_failed), "the worst of them"
 
 
 def test_differences_of_one_judge():

@@ -14,6 +14,7 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.contents import Contents
+from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.markup import Column, Markup, label_text, number, table, text
 from annot_pipeline.report.report import SECTIONS, report_html
 from annot_pipeline.report.sections.changes import _tables, changed
@@ -191,7 +192,35 @@ def test_judges_are_capped_and_those_who_matter_come_first(small):
     found = re.findall(r'<th scope="row">(j\d+)</th>', shown)
     assert found[:3] == ["j00003", "j00002", f"j{MOST_ROWS + 499:05}"]
     assert len(found) == MOST_ROWS
-    assert "1,000 of 1,500 rows are shown" in shown
+    assert "1,000 of 1,500 judges shown: first those who were dropped" in shown
+
+
+def test_twenty_thousand_judges_make_no_large_page(small):
+    """The page, its figures too, and the data card; what is shown of them is said."""
+    contents = contents_of(small)
+    row = contents.judges[0]
+    verdicts = ("passed", "failed", "undetermined")
+    many = [
+        row | {"judge": f"j{n:05}", "n_judgments": n, "verdict": verdicts[n % 3], "dropped": False,
+               "p_value": n / 20_000, "n_pairs": n, "seconds_per_judgment": 1.0 + n % 97}
+        for n in range(20_000)
+    ]  # fmt: skip
+    confusion = contents.tables["judge_confusion"].to_pylist()
+    of_one = [r for r in confusion if r["judge"] == confusion[0]["judge"]]
+    table = pa.Table.from_pylist(many, GOLD["judges"].schema)
+    crowd = contents.tables | {
+        "judges": table,
+        "judge_confusion": pa.Table.from_pylist(
+            [r | {"judge": f"j{n:05}"} for n in range(20_000) for r in of_one],
+            contents.tables["judge_confusion"].schema,
+        ),
+    }
+    html = report_html(contents.manifest, crowd, contents.internal)
+    assert len(html) < 3_000_000
+    assert "1,000 of 20,000 judges shown" in html
+    assert "2,000 of 20,000 judges shown: those who failed, with the largest p first" in html
+    assert len(set(re.findall(r"j\d{5}", html))) < 1_100
+    assert len(data_card(contents.manifest, crowd)) < 100_000
 
 
 def test_cost_stands_where_exports_carry_rewards(small):

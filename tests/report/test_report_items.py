@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -22,13 +23,17 @@ pytestmark = pytest.mark.reports
 
 def trace(**more: Any) -> dict[str, Any]:
     """Two judges say yes, one no; the second judge decides."""
-    place = {"source_file": "a.csv", "source_row": 1234, "cell": "c1", "source_digest": "ab" * 32,
-             "fate": "used", "reason": None}  # fmt: skip
+    place = {
+        "source_file": "a.csv", "source_row": 1234, "line": 1236, "cell": "c1",
+        "source_digest": "ab" * 32, "fate": "used", "reason": None,
+    }  # fmt: skip
     judgment = {
         "judgment_id": "f" * 32, "judge": "j1", "fate": "used", "reason": None, "control": "none",
         "answer": "yes", "evidence": 1.25, "submitted_at": "2024-05-01T10:00:00+00:00",
         "likelihoods": [{"label": "yes", "probability": 0.9}, {"label": "no", "probability": 0.2}],
-        "places": [place, place | {"source_row": 7, "cell": None, "fate": "duplicate"}],
+        "places": [
+            place, place | {"source_row": 7, "line": None, "cell": None, "fate": "duplicate"},
+        ],
     }  # fmt: skip
     return {
         "campaign": "c", "release": "v0002", "task": "good", "item": "item 1",
@@ -76,7 +81,7 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     assert f'id="{anchor}"' in html
     assert "1 judge could flip it alone" in html
     assert "Without the judgments of <strong>j2</strong> the answer is another." in html
-    assert "a.csv row 1,234, c1</span><br>" in html
+    assert "a.csv row 1,234 (line 1,236), c1</span><br>" in html
     assert "a.csv row 7 (duplicate)" in html
     assert f'title="digest {"ab" * 32}"' in html
     assert '<td class="number" data-v="1.25">1.250</td>' in html
@@ -91,6 +96,20 @@ def test_a_page_says_who_said_what_and_where_it_stands():
     tested = html[html.index("<caption>Judges of this item") :]
     dropped, kept = (tested.index(f'<th scope="row">{judge}</th>') for judge in ("j3", "j1"))
     assert dropped < kept, "judges who were dropped come first"
+
+
+def test_of_many_judges_who_flip_an_item_some_are_named():
+    html = contested(contents(trace(flipped_by=[f"flipper{n}" for n in range(20_000)])))
+    assert "(20 of 20,000 such judges shown)" in html
+    assert len(set(re.findall(r"flipper\d+", html))) == 20
+
+
+def test_a_build_finds_the_lines_of_rows(build_campaign):
+    rows = 'item,judge,label\ni1,"A\nB",x\ni1,c,y\ni2,c,x\n'
+    folder = build_campaign({"a.csv": rows}).publication.release.folder
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "exports/a.csv row 1 (line 2)" in html
+    assert "exports/a.csv row 2 (line 4)" in html
 
 
 def test_a_decision_of_an_expert_stands_with_the_answer_of_the_model():

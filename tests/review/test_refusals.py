@@ -114,13 +114,13 @@ def test_rows_that_do_not_match(plain, monkeypatch):
         return iter([first, *rows[::-1]])
 
     monkeypatch.setattr(module.BatchFile, "split", moved)
-    assert "row 1, WorkerId: the last build read it otherwise" in refused(plain)
+    assert "row 1 (line 2), WorkerId: the last build read it otherwise" in refused(plain)
     monkeypatch.setattr(module.BatchFile, "split", lambda s, ls: iter([*whole(s, ls)][:-1]))
     assert "1 rows: the last build read it otherwise: 2 were read" in refused(plain)
     monkeypatch.setattr(
         module.BatchFile, "split", lambda s, ls: iter([*(w := [*whole(s, ls)]), w[-1]])
     )
-    assert "row 3: the last build" in refused(plain)
+    assert "row 3 (line 4): the last build" in refused(plain)
     monkeypatch.setattr(module, "READERS", {"mturk": lambda _: Export(iter(()), ["HIT"])})
     assert "the header: the last build read it otherwise: columns HIT were read" in refused(plain)
     assert sorted(p.name for p in (plain / "review").iterdir()) == []

@@ -39,9 +39,9 @@ def test_the_sheet(make):
     reviewed(folder)
     found = sheet(folder)
     assert list(found[0]) == [
-        "export", "row", "worker", "hit", "native_id", "status", "recommendation", "verdict",
-        "reason", "p_value", "effect", "effect_low", "effect_high", "required_effect", "power",
-        "n_pairs", "n_needed", "mean_ordinary", "mean_good_reference",
+        "export", "row", "line", "worker", "hit", "native_id", "status", "recommendation",
+        "verdict", "reason", "p_value", "effect", "effect_low", "effect_high", "required_effect",
+        "power", "n_pairs", "n_needed", "mean_ordinary", "mean_good_reference",
         "mean_bad_reference", "seconds_per_judgment", "longest_constant_run", "share_at_ends",
         "n_judgments", "n_rejected_records",
     ]  # fmt: skip
@@ -53,7 +53,7 @@ def test_the_sheet(make):
     careless = found[1]
     bounds = {"effect_low": "", "effect_high": "", "power": ""}
     assert careless | {"p_value": "", "longest_constant_run": ""} | bounds == {
-        "export": "exports/b.csv", "row": "4", "worker": "careless", "hit": "h1",
+        "export": "exports/b.csv", "row": "4", "line": "5", "worker": "careless", "hit": "h1",
         "native_id": "a-careless", "status": "Submitted", "recommendation": "reject",
         "verdict": "failed", "reason": FAILED, "p_value": "", "effect": "2.6666666666666665",
         "effect_low": "", "effect_high": "", "required_effect": "28.666666666666664", "power": "",

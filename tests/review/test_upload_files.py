@@ -58,6 +58,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     assert counts == {
         "path": str(folder / "review" / "upload-b.csv"), "export": "exports/b.csv", "rows": 8,
         "approve": 2, "reject": 1, "decide": 2, "decided": 3, "elsewhere": 0, "ragged": [],
+        "ragged_lines": [],
     }  # fmt: skip
     assert {k: document[k] for k in ("approve", "reject", "decide", "assignments")} == {
         "approve": 2, "reject": 1, "decide": 2, "assignments": 8,
@@ -123,6 +124,7 @@ def test_ragged_rows_stay_and_do_not_move_the_others(make):
     folder = make({"b.csv": batch(*rows)})
     (counts,) = reviewed(folder)["uploads"]
     assert counts["ragged"] == [2, 3, 4]
+    assert len(counts["ragged_lines"]) == 3
     rows[0] += ["x", ""]
     rows[4] += ["", FAILED]
     assert upload(folder) == batch(*rows)

@@ -13,10 +13,12 @@ from typing import Any
 from annot_pipeline.audit.trace.chain import chain
 from annot_pipeline.audit.trace.judgments import iso_time, judgments_about, other_records
 from annot_pipeline.audit.trace.labels import Weighed, weigh_labels
+from annot_pipeline.audit.trace.lines import no_lines, with_lines
 from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kinds, rows_about
 from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.audit.trace.unknown import unknown_item
 from annot_pipeline.errors import Problem, StoreError, first_of
+from annot_pipeline.stages.archived_lines import FindLines
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 
@@ -27,7 +29,9 @@ NOT_WORKED_OUT = (
 DESCRIBED = ("segment", "system", "text", "source", "reference", "truth")
 
 
-def trace(release: Release, item: str, task: str | None = None) -> list[Row]:
+def trace(
+    release: Release, item: str, task: str | None = None, lines: FindLines = no_lines
+) -> list[Row]:
     """Documents about an item in all of its tasks, or in one.
 
     Parameters
@@ -38,6 +42,8 @@ def trace(release: Release, item: str, task: str | None = None) -> list[Row]:
         An item; of a pair either item, or both as ``a | b``.
     task
         Only this task.
+    lines
+        Finds the line numbers of rows of exports.
 
     Raises
     ------
@@ -55,7 +61,7 @@ def trace(release: Release, item: str, task: str | None = None) -> list[Row]:
         found = [None]  # records that do not tell their task
     if not found:
         raise unknown_item(release, item, task, listed="items" in nowhere)
-    return [_document(release.manifest, name, item, by_task) for name in found]
+    return with_lines([_document(release.manifest, name, item, by_task) for name in found], lines)
 
 
 def trace_items(
@@ -63,6 +69,7 @@ def trace_items(
     manifest: Mapping[str, Any],
     wanted: Sequence[tuple[str, str]],
     queries: Queries | None = None,
+    lines: FindLines = no_lines,
 ) -> list[Row]:
     """Documents about many items, in the order asked for.
 
@@ -75,6 +82,8 @@ def trace_items(
         Task and item.
     queries
         Those that run here; None: with the machine's memory.
+    lines
+        Finds the line numbers of rows of exports.
 
     Raises
     ------
@@ -84,7 +93,8 @@ def trace_items(
     if not wanted:
         return []
     found = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted, queries)
-    return [_document(manifest, task, item, found[item]) for task, item in wanted]
+    documents = [_document(manifest, task, item, found[item]) for task, item in wanted]
+    return with_lines(documents, lines)
 
 
 def contested(

@@ -14,7 +14,7 @@ from annot_pipeline.contracts import VERDICTS
 from annot_pipeline.report.figures.names import counted, short
 from annot_pipeline.report.figures.scales import Numbers, evenly, numbers, padded, power_of_ten
 from annot_pipeline.report.figures.sheet import Sheet, new_sheet, nothing_svg
-from annot_pipeline.report.figures.theme import BLUE, INK, MOST_POINTS, SMALL, VERMILLION, Color
+from annot_pipeline.report.figures.theme import BLUE, INK, SMALL, VERMILLION, Color
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,6 +43,9 @@ SECONDS = {
 """Ticks of the time axis, s."""
 
 MOST_TICKS = 8
+
+MOST_JUDGES = 2_000
+"""Judges that are drawn."""
 
 MOST_TIPS = 1_000
 """Points that name their judge when the mouse rests on them; of more, none does."""
@@ -97,7 +100,7 @@ def p_against_seconds_svg(
     timed = np.flatnonzero(~np.isnan(time))
     if not len(timed):
         return nothing_svg(KIND, "no judge has a time per judgment")
-    drawn = timed[evenly(len(timed), MOST_POINTS)]
+    drawn = timed[_shown(p[timed], verdict[timed] == "failed")]
     notes = _notes(len(time), len(timed), len(drawn))
     time, p, verdict = time[drawn], p[drawn], verdict[drawn]
     tips = None
@@ -134,8 +137,23 @@ def _notes(n: int, n_timed: int, n_drawn: int) -> list[str]:
     if n_timed < n:
         notes.append(f"Not drawn, without a time: {counted(n - n_timed, 'judge')}.")
     if n_drawn < n_timed:
-        notes.append(f"{n_drawn:,} of {n_timed:,} judges drawn, evenly spread over the list.")
+        notes.append(
+            f"{n_drawn:,} of {n_timed:,} judges shown: those who failed, with the largest p first, "
+            "then the others evenly."
+        )
     return notes
+
+
+def _shown(p: Numbers, failed: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return the places of the judges that are drawn, in order: the worst, then others evenly."""
+    if len(p) <= MOST_JUDGES:
+        return np.arange(len(p))
+    worst = np.flatnonzero(failed)
+    worst = worst[np.argsort(-np.nan_to_num(p[worst], nan=2.0), kind="stable")][:MOST_JUDGES]
+    others = np.flatnonzero(~failed)
+    room = MOST_JUDGES - len(worst)
+    rest = others[evenly(len(others), room)] if room else others[:0]
+    return np.sort(np.concatenate([worst, rest]))
 
 
 def _tip(judge: object, seconds: float, p: float) -> str:

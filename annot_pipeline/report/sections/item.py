@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.contracts.certainty import CALIBRATED, certainty
+from annot_pipeline.errors import row_and_line
 from annot_pipeline.report.contents import Document
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.markup import (
@@ -26,8 +27,8 @@ from annot_pipeline.report.sections.judges import why
 
 MOST_TEXT = 4000
 """Characters of what the judges saw."""
-MOST_ROWS, MOST_CLASSES = 100, 20
-ROWS = "Rows are counted without the header: the first row below it is 1"
+MOST_ROWS, MOST_CLASSES, MOST_NAMES = 100, 20, 20
+ROWS = "Rows are counted without the header, lines with it: the first row below it is 1"
 HASH = 12
 """Characters of a data version that are shown."""
 
@@ -203,9 +204,10 @@ def _places(places: Iterable[Document]) -> Markup:
     lines: list[str] = []
     for place in places:
         cell = f", {text(place['cell'])}" if place.get("cell") else ""
+        row = row_and_line(place["source_row"], place.get("line"))
         fate = f" ({text(place['fate'])})" if len(lines) else ""
         title = f' title="digest {label_text(place["source_digest"])}"'
-        where = f"{text(place['source_file'])} row {place['source_row']:,}{cell}{fate}"
+        where = f"{text(place['source_file'])} {row}{cell}{fate}"
         lines.append(f"<span{title}>{where}</span>")
     return Markup("<br>".join(lines))
 
@@ -223,7 +225,9 @@ def _flips(trace: Document) -> str:
     flipping = trace.get("flipped_by") or ()
     if not flipping:
         return ""
-    names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping)
+    names = ", ".join(f"<strong>{text(judge)}</strong>" for judge in flipping[:MOST_NAMES])
+    if len(flipping) > MOST_NAMES:
+        names += f" ({MOST_NAMES} of {len(flipping):,} such judges shown)"
     alone = " (each taken alone)" if len(flipping) > 1 else ""
     return paragraph(f"Without the judgments of {names}{alone} the answer is another.")
 

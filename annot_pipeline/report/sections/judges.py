@@ -13,7 +13,6 @@ from annot_pipeline.report.markup import (
     figures,
     flag,
     join,
-    left_out,
     number,
     paragraph,
     part,
@@ -112,9 +111,12 @@ def _table(rows: list[Row]) -> str:
         or any(why(row) if name == "verdict_reason" else row.get(name) for row in shown)
     ]
     cells = ([_cell(row, name) for name, _ in kept] for row in shown)
-    note: str = left_out(len(rows), MOST_ROWS, "judges.parquet")
-    if note:
-        note += paragraph("First those who were dropped or are below chance, then the busiest.")
+    note = Markup("")
+    if len(rows) > MOST_ROWS:
+        note = paragraph(
+            f"{MOST_ROWS:,} of {len(rows):,} judges shown: first those who were dropped or are "
+            "below chance, then those with most judgments; all are in <code>judges.parquet</code>."
+        )
     columns = [column for _, column in kept]
     return table("Judges by task", columns, cells, sortable=True, search=True) + note
 

@@ -1,0 +1,123 @@
+"""Line numbers of the rows of archived exports, for the people who read row numbers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from annot_pipeline.config import Limits, LoadedCampaign, ReadOptions
+from annot_pipeline.exports import Opening
+from annot_pipeline.exports.line_numbers import row_lines
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
+
+MOST_BYTES = 256 << 20
+"""Of an archived export that a build reads again for line numbers; `annot trace` reads any."""
+
+Place = tuple[str, str, int]
+"""Export, its digest as published, row."""
+FindLines = Callable[[Iterable[Place]], dict[Place, int]]
+"""Given places, the lines of those that have one."""
+
+
+class Reading(Protocol):
+    """How an export is read: a source or an item table."""
+
+    @property
+    def format(self) -> str:
+        """The format."""
+
+    @property
+    def options(self) -> ReadOptions:
+        """How its bytes are read."""
+
+
+class _Released:
+    """A source as the manifest of a release has it."""
+
+    def __init__(self, source: Mapping[str, Any]) -> None:
+        self.format = str(source["format"])
+        fields = {k: v for k, v in (source.get("options") or {}).items() if k in READ}
+        self.options = ReadOptions.model_construct(**fields)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Released) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+READ = ReadOptions.model_fields.keys()
+
+
+def export_lines(
+    kept: Path,
+    name: str,
+    source: Reading,
+    limits: Limits,
+    rows: Iterable[int],
+    most_bytes: int | None = None,
+) -> dict[int, int]:
+    """Return the lines of rows of an archived export; none if the archive lost it.
+
+    Parameters
+    ----------
+    kept, name
+        Its archived bytes, and its name.
+    source
+        How it is read.
+    limits
+        What it may hold at most.
+    rows
+        Row numbers.
+    most_bytes
+        A larger file is not read; None: any is.
+    """
+    if not kept.is_file() or (most_bytes is not None and kept.stat().st_size > most_bytes):
+        return {}
+    options = source.options
+    header = options.columns and tuple(options.columns)
+    reading = options.delimiter, options.quote, options.encoding, header
+    return row_lines(Opening(kept, name, None, *reading, limits=limits), source.format, rows)
+
+
+def released_lines(
+    campaign: LoadedCampaign, manifest: Mapping[str, Any], most_bytes: int | None = None
+) -> FindLines:
+    """Return what finds lines of the exports of a release, as far as the archive has their bytes.
+
+    Parameters
+    ----------
+    campaign
+        Whose archive and key.
+    manifest
+        Of the release, which may still be in the making: its ``sources`` and ``settings``.
+    most_bytes
+        As for `export_lines`.
+    """
+    store = Store(campaign.store)
+    digests = SourceDigests(store, campaign.settings)
+    mapped: dict[tuple[str, str], list[_Released]] = defaultdict(list)
+    for export in manifest["sources"]:
+        if export.get("kind") == "judgments" and "source" in export:
+            source = manifest["settings"]["sources"][export["source"]]
+            mapped[export["name"], source_digest(export)].append(_Released(source))
+
+    def find(places: Iterable[Place]) -> dict[Place, int]:
+        rows: dict[tuple[str, str], set[int]] = defaultdict(set)
+        for name, digest, row in places:
+            rows[name, digest].add(row)
+        found: dict[Place, int] = {}
+        for (name, digest), wanted in rows.items():
+            sources, sha256 = mapped.get((name, digest), []), digests.sha256(digest)
+            if sha256 is None or not sources or any(s != sources[0] for s in sources):
+                continue  # two sources may read one export in two ways
+            kept, limits = archived(store.archive, sha256), campaign.settings.limits
+            lines = export_lines(kept, name, sources[0], limits, wanted, most_bytes)
+            found |= {(name, digest, row): line for row, line in lines.items()}
+        return found
+
+    return find
