@@ -41,7 +41,7 @@ def write_second_night(folder: Path) -> None:
 
 def read_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     """Return what every command that reads says of two releases, without paths and times."""
-    calls = {
+    calls: dict[str, tuple[str, ...]] = {
         "validate": (),
         "status": (),
         "releases": (),
@@ -51,9 +51,28 @@ def read_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str,
         "hits": ("--set", "easl.hit_size=2", "--set", "easl.hits=2"),
         "score": (str(folder / "predictions.csv"), "--task", TASK),
     }
+    calls |= {"pin": ("v0001", "--why", "kept"), "prune": ("--keep", "1", "--dry-run")}
+    return ask(folder, calls, capsys) | guess(folder, "scores.csv", capsys)
+
+
+def guess(folder: Path, export: str, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    """Return what `annot init` says of an export, and the file that it writes."""
+    target = folder / "guessed"
+    said = ask(folder / "exports" / export, {"init": ("-o", str(target))}, capsys, folder)
+    return said | {"guessed": (target / "campaign.yaml").read_text(encoding="utf-8")}
+
+
+def ask(
+    what: Path,
+    calls: dict[str, tuple[str, ...]],
+    capsys: pytest.CaptureFixture[str],
+    folder: Path | None = None,
+) -> dict[str, object]:
+    """Return what commands say of a campaign or an export, without paths and times."""
     said: dict[str, object] = {}
+    folder = folder or what
     for command, arguments in calls.items():
-        status = main([command, *([str(folder)]), *arguments, "--json"])
+        status = main([command, str(what), *arguments, "--json"])
         captured = capsys.readouterr()
         text = captured.out.replace(json.dumps(str(folder), ensure_ascii=False)[1:-1], "CAMPAIGN")
         text = text.replace(json.dumps(str(folder))[1:-1], "CAMPAIGN")
@@ -64,7 +83,17 @@ def read_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str,
     return said
 
 
-TIMES = {"created_at", "finished", "finished_at", "run", "seconds", "made_by_run", "since", "at"}
+TIMES = {
+    "created_at",
+    "pinned_at",
+    "finished",
+    "finished_at",
+    "run",
+    "seconds",
+    "made_by_run",
+    "since",
+    "at",
+}
 DIGESTS = {"manifest_sha256", "parent", "files", "sha256", "bytes"}
 
 
@@ -105,6 +134,84 @@ def two_nights(folder: Path) -> list[dict[str, str]]:
     first = build_file(folder).hashes()
     write_second_night(folder)
     return [first, build_file(folder).hashes()]
+
+
+def write_batch_campaign(folder: Path) -> Path:
+    """Write rankings, and an MTurk batch with degraded copies: what the full campaign lacks."""
+    (folder / "exports").mkdir(parents=True)
+    ranked = ["judge,segment,hit,system,rank"] + [
+        f"w{judge},s{segment},h{judge}{segment},{system},{(place + judge * segment) % 3 + 1}"
+        for judge in range(3) for segment in range(4) for place, system in enumerate("xyz")
+    ]  # fmt: skip
+    batch = ["HITId,AssignmentId,WorkerId,AssignmentStatus,Input.segment,Input.type,Answer.score"]
+    batch += [
+        f"h{judge},a{judge}{segment}{control},w{judge},Submitted,s{segment},{control},{score}"
+        for judge in range(3) for segment in range(4)
+        for control, score in (("none", 70 + segment), ("bad_reference", 60 - 9 * judge * segment))
+    ]  # fmt: skip
+    for name, lines in {"ranks.csv": ranked, "batch.csv": batch}.items():
+        (folder / "exports" / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    fields = {n: n for n in ranked[0].split(",")} | {"task": {"value": "ranks"}}
+    scored = {
+        "task": {"value": "scores"}, "judge": "WorkerId", "hit": "HITId", "system": {"value": "x"},
+        "native_id": "AssignmentId", "status": "AssignmentStatus", "segment": "Input.segment",
+        "control": "Input.type", "score": "Answer.score",
+    }  # fmt: skip
+    document = {
+        "campaign": "batches",
+        "sources": [
+            {"path": "exports/ranks.csv", "format": "csv", "fields": fields},
+            {"path": "exports/batch.csv", "format": "mturk", "fields": scored},
+        ],
+        "tasks": [
+            {"name": "ranks", "kind": "ranking"},
+            {"name": "scores", "kind": "scalar", "scale": [0, 100]},
+        ],
+        "ranking": {"bootstrap": 5, "online_rounds": 2},
+        "agreement": {"bootstrap": 5},
+    }
+    (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
+    return folder
+
+
+def one_night(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    """Return hashes of tables, what commands say, and the files that `annot review` writes."""
+    hashes = build_file(folder).hashes()
+    calls: dict[str, tuple[str, ...]] = {
+        "review": ("-o", str(folder / "review")),
+        "trace": ("s1/x", "--task", "ranks"),
+        "verify": (),
+    }
+    said = {"hashes": hashes, **ask(folder, calls, capsys)}
+    written = sorted((folder / "review").glob("*.csv"))
+    assert len(written) == 2
+    return (
+        said
+        | {path.name: path.read_bytes() for path in written}
+        | guess(folder, "ranks.csv", capsys)
+    )
+
+
+@pytest.fixture
+def batches_expected(tmp_path, capsys) -> dict[str, object]:
+    if not _BATCHES:
+        _BATCHES.append(one_night(write_batch_campaign(tmp_path / "expected"), capsys))
+    return _BATCHES[0]
+
+
+_BATCHES: list[dict[str, object]] = []
+"""What a folder with a plain name gives; made once."""
+
+
+@pytest.mark.parametrize("name", [*SHORT, *SOAK])
+def test_rankings_and_batches_are_the_same_in_a_folder_of_any_name(
+    batches_expected, name, tmp_path, capsys
+):
+    folder = write_batch_campaign(tmp_path / name / "campaign")
+    said = one_night(folder, capsys)
+    assert said.keys() == batches_expected.keys()
+    for what, answer in batches_expected.items():
+        assert said[what] == answer, what
 
 
 @pytest.mark.parametrize("name", [*SHORT, *SOAK])
