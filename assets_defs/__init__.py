@@ -1,7 +1,7 @@
 """Dagster: the stages as assets, gates as checks, schedule, sensors, component.
 
 One Dagster concept a file. What does not belong here: arithmetic, SQL, paths, and what a
-stage does (annot_pipeline.pipeline declares that).
+stage does (annot_pipeline.stages.build declares that).
 
 Every `dg` command of a project in whose environment this is installed imports this module, so
 that it loads dagster alone, and the rest when it is asked for.

@@ -9,7 +9,7 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.pipeline import MAKER
+from annot_pipeline.stages.build import MAKER
 from assets_defs.keys import gold_key, release_key, work_key
 
 if TYPE_CHECKING:  # what define_asset_job returns; dagster does not export its name

@@ -55,7 +55,7 @@ class JudgmentCampaign(dg.Component, dg.Model, dg.Resolvable):
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
         """Assets, checks, job, schedule and sensors of the campaign."""
-        from annot_pipeline.campaign_file import load_campaign
+        from annot_pipeline.config.campaign_file import load_campaign
         from annot_pipeline.errors import AnnotError
         from assets_defs.definitions import definitions_of
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import dagster as dg
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.pipeline import STAGES, Progress
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import STAGES, Progress
 from assets_defs.alerts import OnFailure, failure_sensor, resolved
 from assets_defs.automation import nightly_job, nightly_schedule
 from assets_defs.release import release_asset

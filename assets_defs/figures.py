@@ -10,7 +10,6 @@ from typing import Any
 import dagster as dg
 import pyarrow as pa
 
-from annot_pipeline.pipeline import MAKER, Build, StageRun
 from annot_pipeline.report.comparison_figures import effort_figures, time_figures
 from annot_pipeline.report.figures import convergence_svg
 from annot_pipeline.report.markdown import escape
@@ -26,6 +25,7 @@ from annot_pipeline.report.release_figures import (
     ranking_figures,
     score_figures,
 )
+from annot_pipeline.stages.build import MAKER, Build, StageRun
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import StoredTable, read_table
 

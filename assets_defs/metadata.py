@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.pipeline import Build, StageRun
 from annot_pipeline.report.markdown import escape
+from annot_pipeline.stages.build import Build, StageRun
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import dagster as dg
 
+from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import GateError
 from annot_pipeline.gates import GateResult
-from annot_pipeline.pipeline import GOLD_MADE, MAKER, STAGES, Build, Progress
-from annot_pipeline.publish import Publication, publish
+from annot_pipeline.stages.build import GOLD_MADE, MAKER, STAGES, Build, Progress
 from assets_defs.checks import OF_RELEASE, check_result, check_spec, release_gates
 from assets_defs.freshness import freshness
 from assets_defs.keys import gold_key, release_key, work_key

@@ -7,10 +7,10 @@ import uuid
 
 import dagster as dg
 
+from annot_pipeline.commands.publish import Publication
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun, failed
-from annot_pipeline.publish import Publication
+from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun, failed
 from annot_pipeline.storage.releases import Releases
 from assets_defs.automation import ATTENDED_TAG
 from assets_defs.definitions import definitions_of

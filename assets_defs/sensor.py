@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.signature import digest
-from annot_pipeline.stages.present_exports import export_stats, present_exports
+from annot_pipeline.stages.ingest.present_exports import export_stats, present_exports
 from annot_pipeline.storage.keys import judge_key, present_key, published_digest
 from annot_pipeline.storage.known_digests import known_digests
 from annot_pipeline.storage.store import Store

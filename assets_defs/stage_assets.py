@@ -8,7 +8,7 @@ import dagster as dg
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.gates import gates_of
-from annot_pipeline.pipeline import Build, Progress, Stage, StageRun
+from annot_pipeline.stages.build import Build, Progress, Stage, StageRun
 from assets_defs.checks import OF_RELEASE, check_result, check_spec
 from assets_defs.keys import work_key
 from assets_defs.metadata import stage_metadata, table_description

@@ -161,8 +161,8 @@ def main() -> None:
             built.append(build(campaign, way, Path(folder).resolve()))
         print(f"{way}: {built[-1].seconds:.0f} s", flush=True)
     told = table(shape, built)
-    (FOLDER / "engines.md").write_text(f"{machine}\n\n{told}")
-    print(f"\n{told}\nwritten: {FOLDER / 'engines.md'}")
+    (FOLDER / "runtime.executors.md").write_text(f"{machine}\n\n{told}")
+    print(f"\n{told}\nwritten: {FOLDER / 'runtime.executors.md'}")
     if len({of.gold for of in built}) > 1:
         raise SystemExit("gold differs")
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import publish
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import STAGES, Build
 
 MB = 2**20
 

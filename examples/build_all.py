@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow.parquet as pq
 
 from annot_pipeline import cli
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import simulate_labels
 from annot_pipeline.simulate.preference_exports import write_preference_campaign

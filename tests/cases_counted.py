@@ -12,8 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from annot_pipeline import load_gold
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import Source
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.storage.releases import Releases
 
 

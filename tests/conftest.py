@@ -13,12 +13,12 @@ import hypothesis
 import pyarrow as pa
 import pytest
 
-from annot_pipeline import publish as publishing
-from annot_pipeline import release_pages
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.pipeline import STAGES, Build, Progress, StageRun
-from annot_pipeline.publish import Publication, publish
-from annot_pipeline.stages import check_tables
+from annot_pipeline.commands import publish as publishing
+from annot_pipeline.commands import release_pages
+from annot_pipeline.commands.publish import Publication, publish
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.gold import check_tables
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
 
 
 def labels_and_gold(data: Path, name: str) -> tuple[pd.DataFrame, pd.Series]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.config.signature import settings_document, settings_hash, told_document
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.signature import settings_document, settings_hash, told_document
 from tests.full_campaign import ABOUT
 
 SOURCE = {"path": "a.csv", "format": "csv", "fields": {"item": "i", "judge": "j", "label": "l"}}

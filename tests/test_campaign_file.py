@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 
 MINIMAL = """

@@ -20,9 +20,9 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.cli import main
+from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import Publication, publish
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage import files
 from annot_pipeline.storage.locks import LOCK
 from annot_pipeline.storage.releases import Releases
@@ -146,7 +146,9 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
     if name in PREPARE:
         PREPARE[name](folder)
     # what a step says once a second depends on the machine
-    monkeypatch.setattr("annot_pipeline.stages.by_task.now_and_then", lambda _: lambda _: None)
+    for stage in ("comparisons", "labels"):
+        place = f"annot_pipeline.stages.{stage}.stage.now_and_then"
+        monkeypatch.setattr(place, lambda _: lambda _: None)
     if not UPDATE and not needs_dagster(name):
         monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)
     disk = nullcontext()

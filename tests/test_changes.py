@@ -8,12 +8,12 @@ import stat
 import duckdb
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.cli.changes import changes_text
-from annot_pipeline.release_list import list_releases
-from annot_pipeline.retention import prune
-from annot_pipeline.status import status
+from annot_pipeline.commands.prune import prune
+from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.commands.status import status
+from annot_pipeline.config.campaign_file import load_campaign
 from tests.audit.two_releases import EXPORT
 from tests.conftest import build_file
 
@@ -99,7 +99,7 @@ def test_only_the_owner_opens_the_store(build_campaign, tmp_path):
 @pytest.mark.parametrize("rows", [1, 500_000])
 def test_changes_of_several_tasks_add_up(build_campaign, monkeypatch, rows):
     """Whether tasks are compared one by one or together; one comes, one goes."""
-    monkeypatch.setattr("annot_pipeline.publish.COMPARED_ROWS", rows)
+    monkeypatch.setattr("annot_pipeline.commands.publish.COMPARED_ROWS", rows)
 
     def lines(task, answers):
         return "".join(f"{task},i{n},w{j},{a}\n" for n, of in enumerate(answers)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
-from annot_pipeline.pipeline import STAGES, Build
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import STAGES, Build
 
 ROWS = "item,judge,label\n" + "".join(
     f"i{i},w{j},{'yes' if (i + j) % 3 else 'no'}\n" for i in range(12) for j in range(4)

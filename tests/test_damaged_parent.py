@@ -6,12 +6,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.commands.status import status
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import publish
-from annot_pipeline.status import status
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Releases
 from tests.audit.two_releases import EXPORT, MORE
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import CANONICAL_FIELDS
 
 ROOT = Path(__file__).parents[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from annot_pipeline.cli.score import CIRCULAR
 from annot_pipeline.contracts import GOLD, ITEMS
-from annot_pipeline.steps.planning.plan_hits import NEEDED
+from annot_pipeline.stages.planning.plan_hits import NEEDED
 
 ROOT = Path(__file__).parents[1]
 JOIN = "`items`, which has no task, by `item` alone"

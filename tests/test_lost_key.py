@@ -7,10 +7,10 @@ import json
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands.status import status
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.status import status
 from annot_pipeline.storage.keys import fingerprint
 from tests.audit.two_releases import EXPORT, MORE
 

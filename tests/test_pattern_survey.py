@@ -31,11 +31,11 @@ WHOLE = {"match", "fullmatch"}
 LARGEST_GROWTH = 3.0
 """Steps for twice the text; 2 is linear, 4 is quadratic."""
 BUILT = {
-    "annot_pipeline/published_settings.py": "the escaped name of a judge between two looks around",
+    "annot_pipeline/storage/published_settings.py": "the escaped name of a judge",
     "annot_pipeline/exports/hits_from_mturk.py": "TEXT, which is surveyed, behind a fixed word",
     "annot_pipeline/config/expressions.py": "patterns of a campaign: compiled to be checked alone",
     "annot_pipeline/config/sources.py": "patterns of a campaign: compiled to be checked alone",
-    "annot_pipeline/steps/patterns.py": "patterns of a campaign: searched with a time limit",
+    "annot_pipeline/stages/ingest/patterns.py": "searched with a time limit",
 }
 """Files with patterns that are no constant, and why none of them is slow."""
 OWN_FIGURES = "numbers and paths of figures that matplotlib draws for us"

@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.campaign_file import kept_settings
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import GateError
-from annot_pipeline.published_settings import names_in_path, published_settings
 from annot_pipeline.storage.keys import KEY_FILE
+from annot_pipeline.storage.published_settings import names_in_path, published_settings
 from tests.private_campaign import (
     ASSIGNMENT,
     EXPERT,

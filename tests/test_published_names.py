@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline.errors import ConfigError, GateError
-from annot_pipeline.steps.name_search import NOT_SHOWN, NameSearch, masked_reasons
+from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch, masked_reasons
 from tests.conftest import Campaigns
 
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")

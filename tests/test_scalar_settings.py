@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.release_list import list_releases
 from tests.conftest import Built
 
 NAMES = ("judge", "hit", "native_id", "position", "system", "segment", "score", "control",

@@ -6,17 +6,13 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import csv
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.methods import calibration_choice
-from annot_pipeline.pipeline import MAKER, Build, stages_for
-from annot_pipeline.steps import (
-    calibrate_labels,
-    infer_labels,
-    measure_agreement,
-    rank_systems,
-    score_items,
-)
-from annot_pipeline.steps.comparing import rank_by_comparisons
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.methods.labels import calibration_choice
+from annot_pipeline.stages.agreement import measure_agreement
+from annot_pipeline.stages.build import MAKER, Build, stages_for
+from annot_pipeline.stages.comparisons import rank_by_comparisons, rank_systems
+from annot_pipeline.stages.labels import calibrate_labels, infer_labels
+from annot_pipeline.stages.scores import score_items
 from annot_pipeline.storage.tables import read_table
 from benchmarks.exports import Shape, label_rows, write_campaign
 

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.validate import _filled
+from annot_pipeline.commands.validate import _filled
 
 
 def column(*chunks, encoded=False):

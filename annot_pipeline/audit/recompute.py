@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.campaign_file import kept_settings
 from annot_pipeline.config import Campaign, LoadedCampaign
+from annot_pipeline.config.campaign_file import kept_settings
+from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.pipeline import Build, Progress, Work, stages_for
-from annot_pipeline.signature import settings_hash
-from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.exports import EXPORTS
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.stages.build import Build, Progress, Work, stages_for
+from annot_pipeline.stages.ingest.exports import EXPORTS
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import (

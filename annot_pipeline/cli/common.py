@@ -30,7 +30,7 @@ def add_output(command: argparse.ArgumentParser, text: str, default: Path | None
 
 def load(arguments: argparse.Namespace) -> LoadedCampaign:
     """The campaign that the arguments name."""
-    from annot_pipeline.campaign_file import load_campaign
+    from annot_pipeline.config.campaign_file import load_campaign
 
     return load_campaign(arguments.campaign, sets=arguments.sets)
 

@@ -20,7 +20,7 @@ def add(init: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write a campaign.yaml."""
-    from annot_pipeline.campaign_file import FILE_NAME, load_campaign
+    from annot_pipeline.config.campaign_file import FILE_NAME, load_campaign
     from annot_pipeline.guess import guess_campaign
 
     folder: Path = arguments.output

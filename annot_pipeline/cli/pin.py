@@ -19,7 +19,7 @@ def add(pin: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Pin a release, or list the pins."""
-    from annot_pipeline.retention import list_pins, set_pin
+    from annot_pipeline.commands.prune import list_pins, set_pin
 
     campaign = load(arguments)
     changed: str | None = None

@@ -23,7 +23,7 @@ def add(prune: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Remove old releases."""
-    from annot_pipeline.retention import prune
+    from annot_pipeline.commands.prune import prune
 
     campaign = load(arguments)
     gone = arguments.gone or ()

@@ -16,7 +16,7 @@ def add(releases: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """List the releases."""
-    from annot_pipeline.release_list import list_releases
+    from annot_pipeline.commands.release_list import list_releases
 
     rows = list_releases(load(arguments))
 

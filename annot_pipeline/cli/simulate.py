@@ -32,7 +32,7 @@ def add(simulate: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run an experiment, or list them."""
-    from annot_pipeline.campaign_file import load_campaign
+    from annot_pipeline.config.campaign_file import load_campaign
     from annot_pipeline.experiments import EXPERIMENTS, run_experiment
     from annot_pipeline.experiments.progress import progress_bar
 

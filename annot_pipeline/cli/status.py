@@ -15,7 +15,7 @@ def add(status: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say where the campaign stands."""
-    from annot_pipeline.status import status
+    from annot_pipeline.commands.status import status
 
     document = status(load(arguments))
     show(arguments, document, lambda: _status_text(typed(arguments), document))

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Say why an item is what it is in gold."""
     from annot_pipeline.audit.trace.items import trace
     from annot_pipeline.cli.trace_text import traces_text
-    from annot_pipeline.stages.archived_lines import released_lines
+    from annot_pipeline.stages.ingest.archived_lines import released_lines
     from annot_pipeline.storage.releases import Releases
 
     campaign = load(arguments)

@@ -16,7 +16,7 @@ def add(validate: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say what a build would see."""
-    from annot_pipeline.validate import validate
+    from annot_pipeline.commands.validate import validate
 
     document = validate(load(arguments), say)
     show(arguments, document, lambda: _validation_text(typed(arguments), document))

@@ -1,6 +1,6 @@
 """campaign.yaml: what it may say. Strict and frozen; an unknown key is an error.
 
-Reading the file, `--set` and error messages live in `annot_pipeline.campaign_file`.
+Reading the file, `--set` and error messages live in `annot_pipeline.config.campaign_file`.
 """
 
 from annot_pipeline.config.campaign import Campaign, LoadedCampaign

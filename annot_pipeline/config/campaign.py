@@ -32,8 +32,8 @@ from annot_pipeline.config.sections import (
 )
 from annot_pipeline.config.sources import ItemSource, Source
 from annot_pipeline.config.strict_section import Section
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams
-from annot_pipeline.methods.label_calibration import CalibrationParams
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams
 
 T = TypeVar("T")
 

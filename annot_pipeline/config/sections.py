@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from annot_pipeline.config.strict_section import Section
-from annot_pipeline.methods.hit_design import HitDesign
+from annot_pipeline.methods.planning.hit_design import HitDesign
 
 LARGEST = 1e15
 """Scores beyond could not be summed exactly."""

@@ -23,14 +23,14 @@ from annot_pipeline.experiments.progress import Progress
 from annot_pipeline.experiments.tables import Cell, Table
 from annot_pipeline.experiments.temporary_build import temporary_build
 from annot_pipeline.experiments.write import Result, Section
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams
-from annot_pipeline.methods.label_calibration import CalibrationParams
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import reliability_svg
-from annot_pipeline.steps.by_task import ByTask
-from annot_pipeline.steps.check_calibration import check_calibration, held_against_truth
-from annot_pipeline.steps.infer_labels import infer_labels
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.stages.labels.check_calibration import check_calibration, held_against_truth
+from annot_pipeline.stages.labels.infer_labels import infer_labels
 
 TITLE = "a campaign that knows no truth"
 TABLES = ("certainty", "held_out")

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.methods.numerics.rounding import comparable
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -12,7 +12,7 @@ from annot_pipeline.experiments.curves import MEASURES, Correlations, Gains, Int
 from annot_pipeline.experiments.item_asking import BOUNDED
 from annot_pipeline.experiments.item_rounds import ItemTask
 from annot_pipeline.experiments.surprisal_curves import Surprisal
-from annot_pipeline.methods.match_quality import match_quality
+from annot_pipeline.methods.comparisons.match_quality import match_quality
 from annot_pipeline.report.figures import (
     Curve,
     correlation_curves_svg,

@@ -19,8 +19,8 @@ from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.experiments.temporary_build import temporary_build
 from annot_pipeline.experiments.topology import dense
-from annot_pipeline.pipeline import Progress
-from annot_pipeline.steps.indexing import index
+from annot_pipeline.runtime.indexing import index
+from annot_pipeline.stages.build import Progress
 
 Codes = npt.NDArray[np.int64]
 

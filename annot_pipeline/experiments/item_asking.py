@@ -24,13 +24,13 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.experiments.params import Rounds
-from annot_pipeline.methods.beta_scores import FRESH, beta_variance
-from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
-from annot_pipeline.methods.moments import sums
-from annot_pipeline.methods.next_hits import NextHitsParams, next_hits
-from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.thurstone import ThurstoneParams, thurstone
-from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
+from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.methods.numerics.moments import sums
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.planning.next_hits import NextHitsParams, next_hits
+from annot_pipeline.methods.scores.beta_scores import FRESH, beta_variance
+from annot_pipeline.methods.scores.thurstone import ThurstoneParams, thurstone
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -25,7 +25,7 @@ from annot_pipeline.experiments.oracles import Oracle, on_scale, read_item_oracl
 from annot_pipeline.experiments.params import ItemReplay, too_few
 from annot_pipeline.experiments.progress import Progress, Steps
 from annot_pipeline.experiments.recorded import TITLE, RecordedTask, read_recorded
-from annot_pipeline.methods.moments import means
+from annot_pipeline.methods.numerics.moments import means
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

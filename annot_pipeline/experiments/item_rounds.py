@@ -13,8 +13,8 @@ from annot_pipeline.experiments.curves import Correlations, correlations
 from annot_pipeline.experiments.item_asking import METHODS, Answers, Asked, ask, hits_a_round
 from annot_pipeline.experiments.params import Rounds
 from annot_pipeline.experiments.progress import Steps
-from annot_pipeline.methods.judge_correlations import mean_spearman
-from annot_pipeline.methods.pair_ranks import FEWEST_ITEMS
+from annot_pipeline.methods.judges.judge_correlations import mean_spearman
+from annot_pipeline.methods.numerics.pair_ranks import FEWEST_ITEMS
 
 Floats = npt.NDArray[np.float64]
 

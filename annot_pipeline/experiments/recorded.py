@@ -22,8 +22,8 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.experiments.oracles import number_in, on_scale
 from annot_pipeline.experiments.temporary_build import temporary_build
-from annot_pipeline.pipeline import Progress
-from annot_pipeline.steps.indexing import Index, index
+from annot_pipeline.runtime.indexing import Index, index
+from annot_pipeline.stages.build import Progress
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -40,7 +40,7 @@ from annot_pipeline.experiments.tables import surprisal_tables
 from annot_pipeline.experiments.topology_result import TABLES as TOPOLOGY
 from annot_pipeline.experiments.topology_result import run_topology
 from annot_pipeline.experiments.write import PAGE, Result, Section, write_experiment
-from annot_pipeline.read_back import refuse_read_back
+from annot_pipeline.runtime.read_back import refuse_read_back
 
 Run = Callable[[Any, LoadedCampaign | None, Path | None, Progress], Result]
 

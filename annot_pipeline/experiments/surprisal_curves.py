@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.experiments.params import SurprisalCurves
-from annot_pipeline.methods.bounded_ra import outcome_probabilities
-from annot_pipeline.methods.trueskill import surprisal_of_tie, surprisal_of_win
+from annot_pipeline.methods.comparisons.bounded_ra import outcome_probabilities
+from annot_pipeline.methods.comparisons.trueskill import surprisal_of_tie, surprisal_of_win
 
 Floats = npt.NDArray[np.float64]
 

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.experiments.params import Points
-from annot_pipeline.methods.beta_scores import FRESH, beta_mode, beta_variance
-from annot_pipeline.methods.match_quality import log_match_quality
-from annot_pipeline.methods.rounding import comparable
+from annot_pipeline.methods.comparisons.match_quality import log_match_quality
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.scores.beta_scores import FRESH, beta_mode, beta_variance
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.pipeline import Build, Progress, stages_for
+from annot_pipeline.stages.build import Build, Progress, stages_for
 from annot_pipeline.storage.tables import read_table
 from annot_pipeline.storage.temporary import temporary_store
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.comparison_graphs import comparison_graphs
-from annot_pipeline.methods.tournament import n_comparisons, tournament
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
+from annot_pipeline.methods.planning.tournament import n_comparisons, tournament
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from annot_pipeline.experiments.item_rounds import stream
 from annot_pipeline.experiments.params import Topology
 from annot_pipeline.experiments.progress import Progress, Steps
 from annot_pipeline.experiments.topology import COUNTS, READINGS, WAYS, rebuild, share_right
-from annot_pipeline.methods.tournament import n_comparisons
+from annot_pipeline.methods.planning.tournament import n_comparisons
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.guess import names
-from annot_pipeline.steps.read_records import NUMBER
+from annot_pipeline.stages.ingest.read_records import NUMBER
 
 
 class Column:

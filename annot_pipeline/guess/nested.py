@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.config import ColumnExpression
 from annot_pipeline.guess.columns import Sheet
-from annot_pipeline.steps.expressions import evaluate
+from annot_pipeline.stages.ingest.expressions import evaluate
 
 CELLS_LOOKED_AT = 20
 VALUES_OFFERED = 40

@@ -9,7 +9,7 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
 from annot_pipeline.guess.sides import SIDE_WORDS, X_AND_Y, Pair
-from annot_pipeline.steps.read_records import NUMBER
+from annot_pipeline.stages.ingest.read_records import NUMBER
 
 EITHER: dict[str, frozenset[str]] = {
     "a": frozenset({"a", "1", "left", "first", "modela", "systema", "model1", "system1"}),

@@ -17,7 +17,7 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.guess import names
 from annot_pipeline.guess.answers import Answer, answer_in
 from annot_pipeline.guess.columns import Choice, Column, Sheet
-from annot_pipeline.steps.read_records import NUMBER
+from annot_pipeline.stages.ingest.read_records import NUMBER
 
 NOT_RANKED = -1
 MOST_RANKS = 100

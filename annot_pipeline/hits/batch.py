@@ -13,7 +13,7 @@ import pyarrow as pa
 from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.hits.file_names import file_stems
 from annot_pipeline.hits.plan import TaskPlan, task_plans
-from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.stages.planning.hit_plan import Question
 from annot_pipeline.storage.files import file_sha256, replacing
 from annot_pipeline.storage.tables import write_table
 

@@ -13,7 +13,7 @@ from annot_pipeline.exports.hit_bookkeeping import ANSWERS, NAME, answer_name, p
 from annot_pipeline.hits.batch import Platform
 from annot_pipeline.hits.plan import PREFERRED, PlannedHit, TaskPlan, scale_of
 from annot_pipeline.hits.spreadsheet_safe import NO_CHARACTER
-from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.stages.planning.hit_plan import Question
 
 POSITIONS = 100
 """A slider has at least as many."""

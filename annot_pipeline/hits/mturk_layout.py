@@ -14,7 +14,7 @@ from importlib.resources import files
 from annot_pipeline.exports.hit_bookkeeping import answer_name, plain_number
 from annot_pipeline.hits.plan import PREFERRED, scale_of
 from annot_pipeline.hits.spreadsheet_safe import html_cell
-from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.stages.planning.hit_plan import Question
 
 AT_ONCE = 10
 """Slots that stand on one page, to be compared; of more, one is shown at a time."""

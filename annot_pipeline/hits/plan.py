@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.exports.hit_bookkeeping import DamagedError, Hit, Slot
-from annot_pipeline.steps.planning.hit_plan import HIT_PLAN, Question
+from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, Question
 
 SHOWN = (
     "task", "hit", "slot", "item", "segment", "system", "item_b", "system_b", "control", "text",

@@ -16,7 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.methods.comparison_graphs import comparison_graphs, majority_outcomes
+from annot_pipeline.methods.comparisons.comparison_graphs import (
+    comparison_graphs,
+    majority_outcomes,
+)
 from annot_pipeline.report.figures import (
     effort_saved_svg,
     seconds_by_length_svg,
@@ -24,7 +27,7 @@ from annot_pipeline.report.figures import (
     win_matrix_svg,
 )
 from annot_pipeline.report.release_figures import MOST_SYSTEMS, Drawn, best_ranking, first_tasks
-from annot_pipeline.steps.indexing import index, index_pairs
+from annot_pipeline.runtime.indexing import index, index_pairs
 
 FEWEST, MOST = 4, 10
 """Outputs of a segment whose graph is worth drawing."""
@@ -134,7 +137,7 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
     Parameters
     ----------
     adequacy
-        The fact of `steps.comparing.rank_segments`.
+        The fact of `stages.comparisons.rank_segments`.
     """
     return [
         Drawn(
@@ -159,7 +162,7 @@ def time_figures(times: pa.Table) -> list[Drawn]:
     Parameters
     ----------
     times
-        As `steps.comparing.time_comparisons` has them.
+        As `stages.comparisons.time_comparisons` has them.
     """
     drawn = []
     for task, rows in first_tasks(times):

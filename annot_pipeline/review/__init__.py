@@ -4,7 +4,7 @@ Nothing is sent anywhere: a person looks at the files, changes them, and uploads
 leaves a row blank (MTurk decides nothing of such a row): undetermined and untested judges, judges
 who fail but whose effect may be as large as the required one, rows that could not be read, and rows
 that MTurk, or a person, has decided already. What does not belong here: the verdicts themselves
-(steps.control_judges).
+(stages.judges.control_judges).
 
 ``command`` calls, in this order: ``last_build`` (its tables, if they are still to be trusted, and
 its batches), ``folder`` (what must not be written over), ``found_rows`` (what the pipeline found

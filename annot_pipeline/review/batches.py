@@ -11,8 +11,8 @@ from typing import Any
 from annot_pipeline.config import ColumnExpression, LoadedCampaign, Source
 from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.exports import Opening
-from annot_pipeline.pipeline import Build
-from annot_pipeline.steps.read_records import columns_by_field
+from annot_pipeline.stages.build import Build
+from annot_pipeline.stages.ingest.read_records import columns_by_field
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import StoredTable, read_unharmed

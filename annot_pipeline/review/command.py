@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.last_build import last_build
-from annot_pipeline.pipeline import Build
-from annot_pipeline.read_back import refuse_read_back
 from annot_pipeline.review.assignments import DOUBT, Assignment
 from annot_pipeline.review.batch_file import long_cells
 from annot_pipeline.review.batches import batches_of, check_sources
@@ -25,6 +22,9 @@ from annot_pipeline.review.folder import (
 from annot_pipeline.review.found_rows import by_row, found_rows, matching
 from annot_pipeline.review.sheet import FIGURES, write_sheet
 from annot_pipeline.review.upload import Judges, Upload
+from annot_pipeline.runtime.read_back import refuse_read_back
+from annot_pipeline.stages.build import Build
+from annot_pipeline.stages.last_build import last_build
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, replacing, write_json
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 

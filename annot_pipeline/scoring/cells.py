@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import first_of, shorten
 from annot_pipeline.exports.json_lines import Number, parse_json
-from annot_pipeline.methods.prediction_scores import NO_CLASS
+from annot_pipeline.methods.labels.prediction_scores import NO_CLASS
 from annot_pipeline.scoring.faults import Faults
 from annot_pipeline.scoring.predictions import Form, Predictions, is_blank
 

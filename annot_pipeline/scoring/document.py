@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from annot_pipeline.methods.bootstrap import Estimate
-from annot_pipeline.methods.class_scores import ClassScores
-from annot_pipeline.methods.prediction_scores import (
+from annot_pipeline.methods.labels.class_scores import ClassScores
+from annot_pipeline.methods.labels.prediction_scores import (
     FIGURES,
     NEED_PROBABILITIES,
     NO_CLASS,
     ItemScores,
     ScoreSums,
 )
-from annot_pipeline.methods.reliability import Reliability
+from annot_pipeline.methods.labels.reliability import Reliability
+from annot_pipeline.methods.numerics.bootstrap import Estimate
 from annot_pipeline.scoring.cells import Predicted
 from annot_pipeline.scoring.gold import GROUPS, GoldTask
 from annot_pipeline.scoring.predictions import Form

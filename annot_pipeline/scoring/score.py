@@ -13,9 +13,8 @@ import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.methods.bootstrap import ItemResamples
-from annot_pipeline.methods.class_scores import class_scores
-from annot_pipeline.methods.prediction_scores import (
+from annot_pipeline.methods.labels.class_scores import class_scores
+from annot_pipeline.methods.labels.prediction_scores import (
     NO_CLASS,
     ItemScores,
     ScoreSums,
@@ -24,7 +23,8 @@ from annot_pipeline.methods.prediction_scores import (
     resample_scores,
     score_items,
 )
-from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.methods.labels.reliability import reliability
+from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 from annot_pipeline.scoring import document as written
 from annot_pipeline.scoring.cells import Predicted, predicted
 from annot_pipeline.scoring.faults import Faults

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.comparison_graphs import (
+from annot_pipeline.methods.comparisons.comparison_graphs import (
     ComparisonGraphs,
     comparison_graphs,
     majority_outcomes,
 )
-from annot_pipeline.methods.tournament import tournament
+from annot_pipeline.methods.planning.tournament import tournament
 from annot_pipeline.simulate.adequacy_answers import AnswerRows, simulate_answers
 from annot_pipeline.simulate.preference_settings import PreferenceSimulation
 from annot_pipeline.simulate.scores import names

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.methods.hit_design import HitDesign
+from annot_pipeline.methods.planning.hit_design import HitDesign
 from annot_pipeline.simulate.labels import DAY, FIRST_NIGHT, OPENS
 
 Codes = npt.NDArray[np.int64]

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import StoreError
-from annot_pipeline.signature import digest
 from annot_pipeline.storage.files import canonical_json, replacing
 from annot_pipeline.storage.keys import present_key, published_digest
 from annot_pipeline.storage.pointer import SHA256

@@ -40,12 +40,12 @@ def draw_comparisons(n: int, *, systems: int = SYSTEMS) -> Comparisons:
 
 def ours(given: Comparisons) -> Work:
     """Scores ``(SYSTEMS,)`` and those of the rounds ``(ROUNDS, SYSTEMS)``, logarithms."""
-    from annot_pipeline.methods.bradley_terry import (
+    from annot_pipeline.methods.comparisons.bradley_terry import (
         BradleyTerryParams,
         bradley_terry,
         bradley_terry_rounds,
     )
-    from annot_pipeline.methods.comparison_counts import count_comparisons
+    from annot_pipeline.methods.comparisons.comparison_counts import count_comparisons
 
     params, unit = BradleyTerryParams(ties="half"), np.arange(given.first.size)
 

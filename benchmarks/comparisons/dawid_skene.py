@@ -46,7 +46,7 @@ def draw_labels(n: int, *, judges: int = JUDGES, seed: int = 17) -> Labels:
 
 def ours(given: Labels) -> Work:
     """Posterior ``(n_items, CLASSES)``."""
-    from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene
+    from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene
 
     params = DawidSkeneParams(
         start="votes", smoothing=LEAST, tolerance=0, max_iterations=ITERATIONS - 1

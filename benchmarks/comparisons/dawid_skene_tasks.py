@@ -24,8 +24,8 @@ def draw_tasks(n_tasks: int) -> list[Labels]:
 
 def ours(tasks: Sequence[Labels]) -> Work:
     """Posteriors, an array a task."""
-    from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
-    from annot_pipeline.methods.label_matrix import LabelCodes
+    from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+    from annot_pipeline.methods.labels.label_matrix import LabelCodes
 
     params = DawidSkeneParams(
         start="votes", smoothing=LEAST, tolerance=0, max_iterations=ITERATIONS - 1

@@ -67,10 +67,10 @@ def draw_scores(n_judgments: int) -> Scores:
 
 def ours(given: Scores) -> Work:
     """`Found`, by judge control, z-scores, segment means and all pairs of systems."""
-    from annot_pipeline.methods.cell_means import cell_means
-    from annot_pipeline.methods.grouped_tests import paired_t
-    from annot_pipeline.methods.system_comparisons import compare_systems
-    from annot_pipeline.methods.zscores import z_scores
+    from annot_pipeline.methods.judges.grouped_tests import paired_t
+    from annot_pipeline.methods.scores.cell_means import cell_means
+    from annot_pipeline.methods.scores.system_comparisons import compare_systems
+    from annot_pipeline.methods.scores.zscores import z_scores
 
     def work() -> Found:
         n_judges = int(given.judge.max()) + 1

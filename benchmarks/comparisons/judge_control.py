@@ -37,7 +37,7 @@ def draw_pairs(n_judges: int) -> Pairs:
 
 def ours(given: Pairs) -> Work:
     """p-values ``(n_judges,)``."""
-    from annot_pipeline.methods.grouped_tests import paired_t
+    from annot_pipeline.methods.judges.grouped_tests import paired_t
 
     return lambda: (
         paired_t(given.judges, given.outputs - given.degraded, n_groups=given.n_judges).p_value

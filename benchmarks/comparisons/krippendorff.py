@@ -44,7 +44,7 @@ def draw_ratings(n: int) -> Ratings:
 
 def ours(given: Ratings) -> Work:
     """Alphas by level."""
-    from annot_pipeline.methods.krippendorff import krippendorff_alpha
+    from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
 
     def work() -> list[float]:
         return [

@@ -24,9 +24,9 @@ def draw_export(n: int) -> Path:
 
 def ours(campaign: Path) -> Work:
     """Path of the folder with the records."""
-    from annot_pipeline.campaign_file import load_campaign
-    from annot_pipeline.pipeline import STAGES as ALL
-    from annot_pipeline.pipeline import Build
+    from annot_pipeline.config.campaign_file import load_campaign
+    from annot_pipeline.stages.build import STAGES as ALL
+    from annot_pipeline.stages.build import Build
 
     store = Path(tempfile.mkdtemp(prefix="bench-"))
     stages = [stage for stage in ALL if stage.name in STAGES]

@@ -16,7 +16,7 @@ SYSTEMS, GAMMA, EPSILON = 50, 0.5, 0.1
 
 def ours(given: Comparisons) -> Work:
     """Means ``(SYSTEMS,)``."""
-    from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+    from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 
     params = TrueSkillParams(gamma=GAMMA, epsilon=EPSILON, mean=0, sd=1)
     return lambda: (

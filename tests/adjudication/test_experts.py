@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.storage.keys import pseudonym
 from tests.adjudication.decided import (
     DECIDED,

@@ -10,10 +10,10 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, InputError, StoreError
-from annot_pipeline.pipeline import STAGES
-from annot_pipeline.stages import compare
+from annot_pipeline.stages.build import STAGES
+from annot_pipeline.stages.gold import compare
 from annot_pipeline.storage import archive
 from annot_pipeline.storage.releases import Releases
 from assets_defs import FailedBuild, build_definitions, stage_assets

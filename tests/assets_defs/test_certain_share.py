@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline import load_gold
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.pipeline import Build
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import Build
 from assets_defs.metadata import stage_metadata
 from tests.conftest import build_file
 from tests.full_campaign import write_full_campaign

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dagster as dg
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.gates import GateResult
 from assets_defs.checks import check_result
 from tests.full_campaign import write_full_campaign

@@ -12,7 +12,7 @@ import dagster as dg
 import pytest
 from dagster.components.testing.utils import create_defs_folder_sandbox
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from assets_defs import JudgmentCampaign, build_definitions
 from assets_defs.scaffold import campaign_name
 from tests.assets_defs.campaigns import ROWS, write_campaign

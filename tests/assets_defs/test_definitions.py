@@ -10,7 +10,7 @@ import pytest
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.gates import GATES, RELEASE
-from annot_pipeline.pipeline import GOLD_MADE, STAGES
+from annot_pipeline.stages.build import GOLD_MADE, STAGES
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions
 from tests.assets_defs.campaigns import ROWS, write_campaign

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.pipeline import MAKER, STAGES, Build
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import MAKER, STAGES, Build
 from assets_defs.figures import FIGURES, figures_of
 from tests.full_campaign import write_full_campaign
 

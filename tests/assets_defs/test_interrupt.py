@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.pipeline import Build
+from annot_pipeline.stages.build import Build
 from annot_pipeline.storage.releases import Releases
 from assets_defs import release
 from tests.assets_defs.campaigns import write_campaign

@@ -10,8 +10,8 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.errors import InputError, Problem
-from annot_pipeline.name_mask import NameMask
-from annot_pipeline.steps.name_search import NOT_SHOWN, NameSearch
+from annot_pipeline.stages.gold.name_mask import NameMask
+from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch
 from annot_pipeline.storage.store import Store
 
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")

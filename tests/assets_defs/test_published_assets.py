@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.pipeline import MAKER
+from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.releases import Releases
 from assets_defs import build_definitions
 from tests.assets_defs.campaigns import ROWS, write_campaign, write_export

@@ -12,8 +12,8 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.signature import digest
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.config.signature import digest
 from annot_pipeline.storage import known_digests
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.releases import Releases

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.diff.releases import Diff, diff_releases
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from tests.audit.two_releases import build_two
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
 from annot_pipeline.audit.diff.releases import Diff
-from annot_pipeline.pipeline import MAKER
-from annot_pipeline.stages.context import Made
+from annot_pipeline.runtime.context import Made
+from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.tables import read_table
 
 HEAD = "task,item,judge,label\n"

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.audit.verify.everything import verify
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands.prune import list_pins, prune, set_pin
+from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.commands.status import status
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.release_list import list_releases
-from annot_pipeline.retention import list_pins, prune, set_pin
-from annot_pipeline.status import status
 from annot_pipeline.storage.files import TEMPORARY
 from annot_pipeline.storage.pointer import read_pointer
 from tests.audit.two_releases import EXPORT, build, flip

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from annot_pipeline import load_gold
-from annot_pipeline import retention as prune_module
 from annot_pipeline.audit.verify.everything import verify
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands import prune as prune_module
+from annot_pipeline.commands.prune import list_pins, prune, set_pin
+from annot_pipeline.commands.release_list import list_releases
+from annot_pipeline.commands.status import status
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, StoreError
-from annot_pipeline.release_list import list_releases
-from annot_pipeline.retention import list_pins, prune, set_pin
-from annot_pipeline.status import status
 from annot_pipeline.storage.fed_gold import fed_gold, note_gold
 from annot_pipeline.storage.pointer import read_pointer
 from annot_pipeline.storage.releases import Releases

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from annot_pipeline import load_gold
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.manifest import parse_manifest

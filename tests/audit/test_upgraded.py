@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.audit.verify.everything import verify
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.config.signature import digest, settings_hash, told_document
 from annot_pipeline.contracts import SCHEMA_VERSION
-from annot_pipeline.signature import digest, settings_hash, told_document
 from annot_pipeline.storage.keys import derive, present_key
 from tests.audit.two_releases import KEY, build, build_two, manifest_of, rewrite
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from annot_pipeline.audit.verify.everything import verify
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.locks import LOCK

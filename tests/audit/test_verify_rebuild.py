@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from annot_pipeline.audit.verify.difference import NO_ROW, first_difference
 from annot_pipeline.audit.verify.everything import verify
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
-from annot_pipeline.pipeline import MAKER
-from annot_pipeline.stages import declared
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages import registry as declared
+from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.store import digest_of
 from annot_pipeline.storage.tables import read_table, write_table
@@ -36,7 +36,7 @@ def forge_table(campaign: Path, version: str, name: str, change) -> None:
     written = write_table(path, changed)
 
     def agree(manifest):
-        from annot_pipeline.signature import digest
+        from annot_pipeline.config.signature import digest
 
         manifest["files"][path.name] = written.sha256
         [entry] = [t for t in manifest["tables"] if t["name"] == name]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.storage.files import canonical_json, file_sha256
 from annot_pipeline.storage.pointer import Pointer, read_pointer, write_pointer
 from annot_pipeline.storage.source_digests import SourceDigests

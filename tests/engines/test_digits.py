@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.engines.digits import digits
+from annot_pipeline.runtime.executors.digits import digits
 
 ROOT = Path(__file__).parents[2]
 ALIKE = dict(
@@ -33,7 +33,9 @@ on_x86 = pytest.mark.skipif(not dispatched(), reason="another kind of processor"
 
 def digits_with(**environment: str) -> dict[str, str]:
     code = (
-        "import json; from annot_pipeline.engines.digits import digits; print(json.dumps(digits()))"
+        "import json\n"
+        "from annot_pipeline.runtime.executors.digits import digits\n"
+        "print(json.dumps(digits()))"
     )
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, env=os.environ | environment

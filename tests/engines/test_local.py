@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.engines import local
-from annot_pipeline.engines.local import LocalEngine
-from annot_pipeline.stages.context import StageContext
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.executors import local
+from annot_pipeline.runtime.executors.local import LocalEngine
 from annot_pipeline.storage.store import Store
 from tests.conftest import build_file
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 
 CAMPAIGN = """\

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.engines import spark_checks, spark_session
 from annot_pipeline.errors import ConfigError, EngineError
+from annot_pipeline.runtime.executors import spark_checks, spark_session
 
 EXPORT = "item,judge,label\n" + "".join(
     f"i{i},w{j},{'ab'[(i + j) % 2]}\n" for i in range(4) for j in range(3)
@@ -22,7 +22,7 @@ def test_nothing_of_spark_is_imported_without_being_asked_for(build_campaign, tm
     build_campaign({"a.csv": EXPORT})
     code = (
         "import sys; from annot_pipeline.cli import main; main(['status', sys.argv[1]]); "
-        "import annot_pipeline.stages.declared, annot_pipeline.engines; "
+        "import annot_pipeline.stages.registry, annot_pipeline.runtime.executors; "
         "print([m for m in sys.modules if m.partition('.')[0] in ('pyspark', 'py4j')])"
     )
     found = subprocess.run(

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.experiments.crowds import CROWDS
 from annot_pipeline.experiments.registry import run_experiment

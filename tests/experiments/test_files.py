@@ -16,8 +16,8 @@ from scipy.stats import spearmanr
 from annot_pipeline.experiments.item_experiment import run_item_experiment
 from annot_pipeline.experiments.params import ItemExperiment, SurprisalCurves
 from annot_pipeline.experiments.surprisal_curves import surprisal_curves
-from annot_pipeline.methods.bounded_ra import outcome_probabilities
-from annot_pipeline.methods.trueskill import surprisal_of_tie, surprisal_of_win
+from annot_pipeline.methods.comparisons.bounded_ra import outcome_probabilities
+from annot_pipeline.methods.comparisons.trueskill import surprisal_of_tie, surprisal_of_win
 from tests.experiments.experiment_runs import SMALL, SMALL_SYSTEMS, contents, rows, run, silent
 
 

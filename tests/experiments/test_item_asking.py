@@ -8,12 +8,12 @@ import pytest
 
 from annot_pipeline.experiments.item_asking import BOUNDED, METHODS, Asked, ask, pairs_of
 from annot_pipeline.experiments.params import ItemExperiment
-from annot_pipeline.methods.beta_scores import beta_mode, beta_variance
-from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
-from annot_pipeline.methods.easl import easl
-from annot_pipeline.methods.next_hits import NextHitsParams, next_hits
-from annot_pipeline.methods.thurstone import ThurstoneParams, thurstone
-from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
+from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.methods.planning.next_hits import NextHitsParams, next_hits
+from annot_pipeline.methods.scores.beta_scores import beta_mode, beta_variance
+from annot_pipeline.methods.scores.easl import easl
+from annot_pipeline.methods.scores.thurstone import ThurstoneParams, thurstone
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.experiments.item_replay import Drawn, RecordedAnswers, run_item_replay
 from annot_pipeline.experiments.params import ItemReplay, SystemReplay

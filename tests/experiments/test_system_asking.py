@@ -11,7 +11,7 @@ from annot_pipeline.experiments.params import SystemExperiment, SystemReplay
 from annot_pipeline.experiments.system_asking import METHODS, HitSizes, ask_systems
 from annot_pipeline.experiments.system_experiment import CENTRE, _worth, run_system_experiment
 from annot_pipeline.experiments.system_replay import RecordedOutputs
-from annot_pipeline.methods.beta_scores import beta_variance
+from annot_pipeline.methods.scores.beta_scores import beta_variance
 
 PARAMS = SystemReplay()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.exports import hits

@@ -22,7 +22,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.stages import large_tasks, parts
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import KEY, Built, build_file
 from tests.frozen.campaigns import FROZEN, FrozenCampaign

@@ -8,8 +8,8 @@ import pytest
 
 from annot_pipeline.errors import GateError
 from annot_pipeline.gates import expectations
-from annot_pipeline.stages import check_tables, context
-from annot_pipeline.steps import trace_lineage
+from annot_pipeline.runtime import context
+from annot_pipeline.stages.gold import check_tables, trace_lineage
 from tests.test_gates import EXPORT
 
 

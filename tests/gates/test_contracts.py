@@ -10,9 +10,9 @@ from annot_pipeline.gates import expectations
 from annot_pipeline.gates.expectations import hold_to_suite
 from annot_pipeline.gates.parts import hold_by_parts
 from annot_pipeline.gates.rules import Rule, rules_of
-from annot_pipeline.stages import check_tables
-from annot_pipeline.stages.check_tables import check_table
-from annot_pipeline.steps.check_contract import misshapen, violations
+from annot_pipeline.stages.gold import check_tables
+from annot_pipeline.stages.gold.check_contract import misshapen, violations
+from annot_pipeline.stages.gold.check_tables import check_table
 from annot_pipeline.storage.tables import StoredTable, write_table
 from tests.gates.broken_tables import broken_rows, good_rows, table_of
 

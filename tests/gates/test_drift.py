@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.errors import GateError
-from annot_pipeline.methods.change_intervals import change_intervals
-from annot_pipeline.methods.wilson import wilson_interval
-from annot_pipeline.steps.compare_releases import agreement_changes, prevalence_changes
+from annot_pipeline.methods.numerics.change_intervals import change_intervals
+from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
 
 GATES = ("agreement_fall", "prevalence_drift", "label_flips", "unseen_judges")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.errors import GateError
-from annot_pipeline.stages import parts
+from annot_pipeline.runtime import partitions as parts
 from tests.gates.test_drift import export, gate
 
 NAMES = ("vanished_judgments", "vanished_items")

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.guess import guess_campaign
-from annot_pipeline.pipeline import STAGES, Build
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.tables import read_table
 
 FIRST_STAGES = 3

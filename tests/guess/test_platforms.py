@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
 from annot_pipeline.guess import guess_campaign
 from tests.guess.conftest import Guess, write_csv

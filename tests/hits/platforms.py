@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.hits import PLATFORMS, write_batch
-from annot_pipeline.steps.planning.hit_plan import HIT_PLAN, Question
+from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, Question
 
 PLAN = HIT_PLAN
 

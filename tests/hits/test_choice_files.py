@@ -12,7 +12,7 @@ import pytest
 from annot_pipeline.hits import PLATFORMS
 from annot_pipeline.hits.label_studio_file import labeling_config
 from annot_pipeline.hits.plan import task_plans
-from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.stages.planning.hit_plan import Question
 from tests.hits.platforms import Row, files, hit_id, plan, read_csv, slot, write
 
 COMPARE = Question("t", ask="compare")

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.stages.planning.hit_plan import Question
 from tests.conftest import Built, build_file
 from tests.hits.platforms import RESULTS, Row, Worked, files, plan, slot, write
 

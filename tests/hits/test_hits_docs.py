@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.config.sources import HITS_FIELDS
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.hit_bookkeeping import parse_hit
 from annot_pipeline.hits import PLATFORMS, jsonl_file, label_studio_file, mturk_file
 from annot_pipeline.hits.mturk_layout import AT_ONCE, PAIRS_AT_ONCE
-from annot_pipeline.steps.planning.hit_plan import Question
+from annot_pipeline.stages.planning.hit_plan import Question
 from tests.conftest import Built, build_file
 from tests.hits.platforms import files, plan, question, slot, write
 

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from annot_pipeline.methods.agreement import AgreementStatistic, nominal_agreement
+from annot_pipeline.methods.agreement.agreement import AgreementStatistic, nominal_agreement
 
 METRICS = ["nominal", "ordinal", "interval", "ratio"]
 

@@ -4,14 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annot_pipeline.contracts import ADEQUACY_SOURCES
-from annot_pipeline.methods import adequacy as module
-from annot_pipeline.methods.adequacy import (
+from annot_pipeline.methods.comparisons import adequacy as module
+from annot_pipeline.methods.comparisons.adequacy import (
     AdequacyEffort,
     adequacy_questions,
     greedy_answers,
     spread_adequacy,
 )
-from annot_pipeline.methods.comparison_graphs import comparison_graphs
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 
 BETTER, TIE = 1, 0
 

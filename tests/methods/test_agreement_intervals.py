@@ -8,22 +8,26 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import agreement
-from annot_pipeline.methods import krippendorff as alphas
-from annot_pipeline.methods.agreement import ItemAgreement, nominal_agreement
-from annot_pipeline.methods.bootstrap import ItemResamples
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.label_pairs import JudgePairMeans, PairCounts, judge_pair_means
-from annot_pipeline.methods.rating_counts import overlap
-from annot_pipeline.methods.rating_pairs import Partners
-from annot_pipeline.methods.scale_agreement import (
+from annot_pipeline.methods.agreement import agreement
+from annot_pipeline.methods.agreement import krippendorff as alphas
+from annot_pipeline.methods.agreement.agreement import ItemAgreement, nominal_agreement
+from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.agreement.label_pairs import (
+    JudgePairMeans,
+    PairCounts,
+    judge_pair_means,
+)
+from annot_pipeline.methods.agreement.rating_counts import overlap
+from annot_pipeline.methods.agreement.rating_pairs import Partners
+from annot_pipeline.methods.agreement.scale_agreement import (
     binned_agreement,
 )
-from annot_pipeline.methods.score_differences import (
+from annot_pipeline.methods.agreement.score_differences import (
     inter_judge_score_differences,
     score_differences,
 )
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 from tests.methods.agreement_cases import METRICS, NAN, agree, crowd, statistics, values
 
 

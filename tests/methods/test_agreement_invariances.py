@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.agreement import nominal_agreement
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
-from annot_pipeline.methods.rating_counts import overlap
-from annot_pipeline.methods.scale_agreement import (
+from annot_pipeline.methods.agreement.agreement import nominal_agreement
+from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.agreement.rating_counts import overlap
+from annot_pipeline.methods.agreement.scale_agreement import (
     binned_agreement,
     equal_bins,
     inter_judge_binned_agreement,
     percentile_bins,
 )
-from annot_pipeline.methods.score_differences import (
+from annot_pipeline.methods.agreement.score_differences import (
     inter_judge_score_differences,
     score_differences,
 )

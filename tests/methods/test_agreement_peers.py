@@ -9,10 +9,11 @@ import krippendorff
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import bootstrap, label_pairs
-from annot_pipeline.methods import krippendorff as alphas
-from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.agreement import krippendorff as alphas
+from annot_pipeline.methods.agreement import label_pairs
+from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.numerics import bootstrap
+from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
 from tests.methods.agreement_cases import METRICS, NAN, agree, crowd, from_table, statistics
 
 

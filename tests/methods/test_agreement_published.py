@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.krippendorff import krippendorff_alpha
-from annot_pipeline.methods.scale_agreement import (
+from annot_pipeline.methods.agreement.krippendorff import krippendorff_alpha
+from annot_pipeline.methods.agreement.scale_agreement import (
     kappa_of_share,
 )
-from annot_pipeline.methods.score_differences import (
+from annot_pipeline.methods.agreement.score_differences import (
     score_differences,
 )
 from tests.methods.agreement_cases import (

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import bootstrap
-from annot_pipeline.methods.bootstrap import ItemResamples, weighted_cells
+from annot_pipeline.methods.numerics import bootstrap
+from annot_pipeline.methods.numerics.bootstrap import ItemResamples, weighted_cells
 
 
 def drawn(resamples: ItemResamples, width: int) -> np.ndarray:

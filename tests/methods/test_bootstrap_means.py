@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import bootstrap_means
-from annot_pipeline.methods.bootstrap_means import (
+from annot_pipeline.methods.numerics import bootstrap_means
+from annot_pipeline.methods.numerics.bootstrap_means import (
     SegmentScores,
     resample_judges,
     resample_segments,

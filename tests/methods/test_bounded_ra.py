@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.bounded_ra import (
+from annot_pipeline.methods.comparisons.bounded_ra import (
     BoundedRaParams,
     bounded_ra,
     outcome_probabilities,

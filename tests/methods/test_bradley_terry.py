@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, linprog, minimize
 
-from annot_pipeline.methods import bradley_terry as module
-from annot_pipeline.methods.bradley_terry import (
+from annot_pipeline.methods.comparisons import bradley_terry as module
+from annot_pipeline.methods.comparisons.bradley_terry import (
     BradleyTerryParams,
     bradley_terry,
     bradley_terry_rounds,

@@ -1,6 +1,6 @@
 import numpy as np
 
-from annot_pipeline.methods.cell_means import cell_means
+from annot_pipeline.methods.scores.cell_means import cell_means
 
 
 def test_the_mean_of_a_cell():

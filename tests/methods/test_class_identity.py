@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.class_identity import class_identity, item_support
-from annot_pipeline.methods.votes import count_votes
+from annot_pipeline.methods.labels.class_identity import class_identity, item_support
+from annot_pipeline.methods.labels.votes import count_votes
 
 ITEMS = np.repeat(np.arange(4), 3)
 VOTES_GIVEN = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 0]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from annot_pipeline.methods.bootstrap import ItemResamples
-from annot_pipeline.methods.class_scores import class_scores
+from annot_pipeline.methods.labels.class_scores import class_scores
+from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 
 
 def of(estimates):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.clusters import clusters, ranks
+from annot_pipeline.methods.comparisons.clusters import clusters, ranks
 
 
 def beats(*rows: str) -> np.ndarray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import comparison_counts
-from annot_pipeline.methods.comparison_counts import PairCounts, count_comparisons
+from annot_pipeline.methods.comparisons import comparison_counts
+from annot_pipeline.methods.comparisons.comparison_counts import PairCounts, count_comparisons
 
 
 def example(n: int = 400, n_systems: int = 5, n_units: int = 30):

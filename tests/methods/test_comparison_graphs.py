@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods import comparison_graphs as module
-from annot_pipeline.methods.comparison_graphs import (
+from annot_pipeline.methods.comparisons import comparison_graphs as module
+from annot_pipeline.methods.comparisons.comparison_graphs import (
     comparison_graphs,
     graph_consistency,
     majority_outcomes,

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.comparison_times import ComparisonTimesParams, comparison_times
+from annot_pipeline.methods.comparisons.comparison_times import (
+    ComparisonTimesParams,
+    comparison_times,
+)
 
 PARAMS = ComparisonTimesParams(edges=(10, 20))
 

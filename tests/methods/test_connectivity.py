@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.connectivity import connectivity
+from annot_pipeline.methods.comparisons.connectivity import connectivity
 
 
 def of(n_systems: int, *comparisons: tuple[int, int, int]):

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.dawid_skene import (
+from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneParams,
     dawid_skene,
     dawid_skene_batch,
 )
-from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
 
 
 def plain_loop(items, judges, labels, n_items, n_judges, k, smoothing, steps):

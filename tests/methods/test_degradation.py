@@ -8,13 +8,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.degradation import (
+from annot_pipeline.methods.planning.degradation import (
     CannotDegradeError,
     degrade,
     duplicate_words,
     replace_span,
 )
-from annot_pipeline.methods.words import cut, join, word_places
+from annot_pipeline.methods.planning.words import cut, join, word_places
 
 NO_PLACE = "no two words have a place within a line and not beside an equal word"
 NO_FIT = "no span of the other text fits here and changes the text"

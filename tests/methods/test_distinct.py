@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods import distinct as module
-from annot_pipeline.methods.distinct import (
+from annot_pipeline.methods.numerics import distinct as module
+from annot_pipeline.methods.numerics.distinct import (
     WIDE,
     distinct,
     ordered_codes,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_distribution
 
-from annot_pipeline.methods.easl import easl
+from annot_pipeline.methods.scores.easl import easl
 
 
 def test_worked_numbers():

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from annot_pipeline.methods.effect_bounds import (
+from annot_pipeline.methods.judges.effect_bounds import (
     Answers,
     ControlScores,
     accuracy_interval,
     effect_interval,
     mean_errors,
 )
-from annot_pipeline.methods.moments import means
+from annot_pipeline.methods.numerics.moments import means
 
 TRUE = 10.0
 

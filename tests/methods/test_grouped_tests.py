@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from annot_pipeline.methods.grouped_tests import mann_whitney, paired_t, signed_rank, welch
+from annot_pipeline.methods.judges.grouped_tests import mann_whitney, paired_t, signed_rank, welch
 
 RNG = np.random.default_rng(3)
 N_GROUPS = 40

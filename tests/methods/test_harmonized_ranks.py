@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from annot_pipeline.methods.harmonized_ranks import harmonized_ranks, rank_shift
+from annot_pipeline.methods.comparisons.harmonized_ranks import harmonized_ranks, rank_shift
 
 
 def dense(values):

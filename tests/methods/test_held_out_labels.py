@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import held_out_labels
-from annot_pipeline.methods.convergence import Convergence
-from annot_pipeline.methods.dawid_skene import (
+from annot_pipeline.methods.labels import held_out_labels
+from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneParams,
     DawidSkeneResult,
     dawid_skene_batch,
 )
-from annot_pipeline.methods.held_out_labels import (
+from annot_pipeline.methods.labels.held_out_labels import (
     FOLDS,
     Fold,
     HeldOutLabels,
@@ -23,7 +22,8 @@ from annot_pipeline.methods.held_out_labels import (
     n_predictable,
     tempered,
 )
-from annot_pipeline.methods.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.convergence import Convergence
 from tests.methods.crowds import crowd
 
 ALL = 10**9

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.hit_design import HitDesign, controlled_hits
+from annot_pipeline.methods.planning.hit_design import HitDesign, controlled_hits
 
 
 def hits_of(n_items, n_hits, design, seed=1, share=1.0):

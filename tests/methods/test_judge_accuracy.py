@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.judge_accuracy import judge_accuracy
+from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
 
 PI = np.array([0.8, 0.2, 0.0])
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata, spearmanr
 
-from annot_pipeline.methods import judge_correlations, paired_scores
-from annot_pipeline.methods.bootstrap import Estimate, ItemResamples
-from annot_pipeline.methods.judge_correlations import mean_spearman
+from annot_pipeline.methods.judges import judge_correlations, paired_scores
+from annot_pipeline.methods.judges.judge_correlations import mean_spearman
+from annot_pipeline.methods.numerics.bootstrap import Estimate, ItemResamples
 
 NAN = np.nan
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from annot_pipeline.methods.grouped_tests import mann_whitney, paired_t, signed_rank, welch
-from annot_pipeline.methods.judge_power import (
+from annot_pipeline.methods.judges.grouped_tests import mann_whitney, paired_t, signed_rank, welch
+from annot_pipeline.methods.judges.judge_power import (
     enough_controls,
     least_p_known_answers,
     least_p_mann_whitney,

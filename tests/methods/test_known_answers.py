@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from annot_pipeline.methods.known_answers import known_answers
+from annot_pipeline.methods.judges.known_answers import known_answers
 
 
 def test_p_is_the_exact_binomial_tail_and_the_interval_wilsons():

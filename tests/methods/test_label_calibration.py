@@ -8,12 +8,21 @@ import numpy as np
 import pytest
 
 from annot_pipeline.experiments.crowds import CROWDS
-from annot_pipeline.methods import calibration_choice
-from annot_pipeline.methods.calibration_choice import ENOUGH, Choice, powers, shared_confusions
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene, dawid_skene_batch
-from annot_pipeline.methods.label_calibration import CalibrationParams, calibrate_batch
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.wilson import wilson_interval
+from annot_pipeline.methods.labels import calibration_choice
+from annot_pipeline.methods.labels.calibration_choice import (
+    ENOUGH,
+    Choice,
+    powers,
+    shared_confusions,
+)
+from annot_pipeline.methods.labels.dawid_skene import (
+    DawidSkeneParams,
+    dawid_skene,
+    dawid_skene_batch,
+)
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams, calibrate_batch
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.wilson import wilson_interval
 from tests.methods.crowds import crowd, log_loss
 
 UNTOLD = Choice(3.0, 0.19, np.nan, "default")

@@ -8,8 +8,8 @@ from math import inf, log
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene
-from annot_pipeline.methods.label_evidence import label_evidence
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene
+from annot_pipeline.methods.labels.label_evidence import label_evidence
 
 JUDGES = np.array([0, 1, 0])
 """The first judge answered twice."""

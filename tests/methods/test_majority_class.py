@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.majority_class import majority_chance, majority_class
+from annot_pipeline.methods.agreement.majority_class import majority_chance, majority_class
 
 
 def measured(rows, *, rounds=0):

@@ -7,8 +7,8 @@ from operator import add
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import moments as module
-from annot_pipeline.methods.moments import means, moments, sums
+from annot_pipeline.methods.numerics import moments as module
+from annot_pipeline.methods.numerics.moments import means, moments, sums
 
 
 def test_moments_of_groups_are_those_of_numpy():

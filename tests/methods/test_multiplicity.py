@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from annot_pipeline.methods.multiplicity import adjust, thresholds
+from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
 
 
 def test_holm_by_hand():

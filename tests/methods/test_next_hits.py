@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from annot_pipeline.methods import partners, smooth_sums
-from annot_pipeline.methods.match_quality import log_match_quality, match_quality
-from annot_pipeline.methods.next_hits import ROLES, NextHitsParams, next_hits
-from annot_pipeline.methods.partners import draw_partners
-from annot_pipeline.methods.smooth_sums import log_sums, panels, states
+from annot_pipeline.methods.comparisons.match_quality import log_match_quality, match_quality
+from annot_pipeline.methods.planning import partners, smooth_sums
+from annot_pipeline.methods.planning.next_hits import ROLES, NextHitsParams, next_hits
+from annot_pipeline.methods.planning.partners import draw_partners
+from annot_pipeline.methods.planning.smooth_sums import log_sums, panels, states
 
 SEED, PARTNER, RANDOM, COVER, FILL = range(5)
 
@@ -222,8 +222,8 @@ def test_threads_change_no_byte():
     """Sums of several sizes: BLAS splits some of them, not all, otherwise among two threads."""
     code = """
 import hashlib, numpy as np
-from annot_pipeline.methods.next_hits import next_hits
-from annot_pipeline.methods.smooth_sums import log_sums, states
+from annot_pipeline.methods.planning.next_hits import next_hits
+from annot_pipeline.methods.planning.smooth_sums import log_sums, states
 digest = hashlib.sha256()
 for seed, (n, gamma) in enumerate([(9000, .01), (30000, .02), (4001, .005), (60007, .05)]):
     rng = np.random.default_rng(seed)

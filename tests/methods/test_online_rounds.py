@@ -7,10 +7,10 @@ import itertools
 import numpy as np
 import pytest
 
-from annot_pipeline.methods import online_rounds as module
-from annot_pipeline.methods.bounded_ra import BoundedRaParams, bounded_ra
-from annot_pipeline.methods.online_rounds import online_rounds
-from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.methods.comparisons import online_rounds as module
+from annot_pipeline.methods.comparisons.bounded_ra import BoundedRaParams, bounded_ra
+from annot_pipeline.methods.comparisons.online_rounds import online_rounds
+from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 
 PARAMS = [TrueSkillParams(gamma=0.3, epsilon=0.2, mean=0.5, sd=2), BoundedRaParams()]
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from annot_pipeline.methods.bootstrap import ItemResamples
-from annot_pipeline.methods.prediction_scores import (
+from annot_pipeline.methods.labels.prediction_scores import (
     FIGURES,
     NO_CLASS,
     mean_over_tasks,
@@ -15,6 +14,7 @@ from annot_pipeline.methods.prediction_scores import (
     resample_scores,
     score_items,
 )
+from annot_pipeline.methods.numerics.bootstrap import ItemResamples
 
 GOLD = np.array([[0.8, 0.2], [0.5, 0.5]])
 Q = np.array([[0.9, 0.1], [0.25, 0.75]])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.dawid_skene import dawid_skene_batch
-from annot_pipeline.methods.label_calibration import CalibrationParams, calibrate_batch
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.predictive_checks import predictive_checks
+from annot_pipeline.methods.labels.dawid_skene import dawid_skene_batch
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams, calibrate_batch
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.predictive_checks import predictive_checks
 from tests.methods.crowds import crowd
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 
-from annot_pipeline.methods import rank_agreement as module
-from annot_pipeline.methods.rank_agreement import rank_agreement
+from annot_pipeline.methods.agreement import rank_agreement as module
+from annot_pipeline.methods.agreement.rank_agreement import rank_agreement
 
 
 def measured(rows, *, rounds=0, rng=1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.methods.labels.reliability import reliability
 
 
 def test_bins_by_hand():

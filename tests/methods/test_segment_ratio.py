@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.segment_ratio import segment_ratio
+from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
 
 
 def test_the_ratio_of_sums_is_no_mean_of_ratios():

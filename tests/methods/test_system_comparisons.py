@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from annot_pipeline.methods import system_comparisons
-from annot_pipeline.methods.rounding import comparable
-from annot_pipeline.methods.system_comparisons import compare_systems
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.methods.scores import system_comparisons
+from annot_pipeline.methods.scores.system_comparisons import compare_systems
 
 
 def example(n_systems: int = 6) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.ternary_agreement import most_prolific_kappa, ternary_agreement
+from annot_pipeline.methods.agreement.ternary_agreement import (
+    most_prolific_kappa,
+    ternary_agreement,
+)
 
 # item, judge, decision; items 0 and 1 are of segment 0, item 2 of segment 1
 EXAMPLE = [

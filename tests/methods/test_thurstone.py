@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import norm
 
-from annot_pipeline.methods.thurstone import ThurstoneParams, thurstone
+from annot_pipeline.methods.scores.thurstone import ThurstoneParams, thurstone
 
 WITH_PRIOR = ThurstoneParams(prior_sd=1.0)
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.comparison_graphs import comparison_graphs
-from annot_pipeline.methods.tournament import isolated_top_pairs, n_comparisons, tournament
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
+from annot_pipeline.methods.planning.tournament import isolated_top_pairs, n_comparisons, tournament
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from annot_pipeline.methods.trueskill import (
+from annot_pipeline.methods.comparisons.trueskill import (
     TrueSkillParams,
     surprisal_of_tie,
     surprisal_of_win,

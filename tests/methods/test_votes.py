@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.votes import count_votes
+from annot_pipeline.methods.labels.votes import count_votes
 
 # item 0: a a b; item 1: a b; item 2: b b b; item 3: nothing
 ITEMS, LABELS = [0, 0, 0, 1, 1, 2, 2, 2], [0, 0, 1, 1, 0, 1, 1, 1]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annot_pipeline.methods.waves import waves, waves_side_by_side, winners_first
+from annot_pipeline.methods.comparisons.waves import waves, waves_side_by_side, winners_first
 
 
 @st.composite

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from annot_pipeline.methods.whole_numbers import (
+from annot_pipeline.methods.numerics.whole_numbers import (
     WholeMatrix,
     WholeNumbers,
     narrowest,

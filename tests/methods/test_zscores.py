@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.zscores import z_scores
+from annot_pipeline.methods.scores.zscores import z_scores
 
 
 def test_by_hand():

@@ -7,7 +7,9 @@ import random
 
 import pytest
 
-from annot_pipeline.stages import agreement_blocks, large_tasks, parts
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.stages.agreement import agreement_blocks
 from tests.conftest import build_file
 
 WITHOUT_INTERVAL = {"percent_agreement", "cohen_kappa"}

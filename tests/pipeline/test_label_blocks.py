@@ -14,9 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.engines.local import LocalEngine
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.stages import block_codes, block_em, label_blocks, large_tasks, parts
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.executors.local import LocalEngine
+from annot_pipeline.stages.labels import block_codes, block_em, label_blocks
 from tests.conftest import build_file
 
 GOLD_OF_LABELS = (

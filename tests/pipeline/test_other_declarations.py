@@ -9,7 +9,7 @@ import random
 import pytest
 
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.stages import parts
+from annot_pipeline.runtime import partitions as parts
 from tests.conftest import build_file
 
 SEEDS = (0, 1) if "SOAK" in os.environ else (1,)

@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline import pipeline
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
-from annot_pipeline.engines.local import LocalEngine
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import GateError, StoreError
-from annot_pipeline.pipeline import Build, stages_for
-from annot_pipeline.stages import parts
-from annot_pipeline.stages.parts import PARTS, cut
-from annot_pipeline.steps import trace_lineage
+from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.executors.local import LocalEngine
+from annot_pipeline.runtime.partitions import PARTS, cut
+from annot_pipeline.stages import build as pipeline
+from annot_pipeline.stages.build import Build, stages_for
+from annot_pipeline.stages.gold import trace_lineage
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import (
@@ -272,7 +272,9 @@ def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypat
         def make(self, folder, key):
             return pickle.loads(self._pickled).make(folder, key)
 
-    from annot_pipeline.stages import control, gold, judgments
+    from annot_pipeline.stages.gold import stage as gold
+    from annot_pipeline.stages.ingest import judgments
+    from annot_pipeline.stages.judges import control
 
     in_parts = parts.in_parts
     for module in (control, gold, judgments):

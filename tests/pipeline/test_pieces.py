@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.exports import PIECES, Opening, json_lines, parquet
-from annot_pipeline.pipeline import Build, stages_for
-from annot_pipeline.stages import opened_exports, parsed_exports
+from annot_pipeline.stages.build import Build, stages_for
+from annot_pipeline.stages.ingest import opened_exports, parsed_exports
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import engine

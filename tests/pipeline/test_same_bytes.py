@@ -8,12 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from annot_pipeline import pipeline
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build, stages_for
-from annot_pipeline.publish import publish
+from annot_pipeline.stages import build as pipeline
+from annot_pipeline.stages.build import STAGES, Build, stages_for
 from annot_pipeline.storage.tables import read_table
 from tests.pipeline.exported import ROWS, but_lineage, export, used_answers
 

@@ -8,7 +8,8 @@ import random
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.stages import large_tasks, parts
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import partitions as parts
 from tests.conftest import build_file
 
 GOLD_OF_SCORES = (

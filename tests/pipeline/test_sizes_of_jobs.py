@@ -6,10 +6,11 @@ import pickle
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.engines.local import LocalEngine
-from annot_pipeline.pipeline import Build, stages_for
-from annot_pipeline.stages import large_tasks, parts
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.executors.local import LocalEngine
+from annot_pipeline.stages.build import Build, stages_for
 
 LISTED, JUDGES = 4_000, 1_500
 MOST = 15_000

@@ -7,8 +7,8 @@ import pickle
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.stages.task_parts import Told
-from annot_pipeline.steps.look_alikes import may_be_alike, names_of
+from annot_pipeline.runtime.task_partitions import Told
+from annot_pipeline.stages.ingest.look_alikes import may_be_alike, names_of
 
 
 def test_progress_is_told_here_and_nowhere_else():

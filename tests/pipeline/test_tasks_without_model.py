@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene
-from annot_pipeline.stages import large_tasks, parts
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene
+from annot_pipeline.runtime import large_tasks
+from annot_pipeline.runtime import partitions as parts
 from tests.conftest import build_file
 
 LARGE = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from annot_pipeline.methods.dawid_skene import dawid_skene_batch
-from annot_pipeline.methods.label_calibration import calibrate_batch
+from annot_pipeline.methods.labels.dawid_skene import dawid_skene_batch
+from annot_pipeline.methods.labels.label_calibration import calibrate_batch
 from tests.gold_labels import task_and_truth
 from tests.methods.crowds import log_loss
 

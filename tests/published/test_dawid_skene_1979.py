@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
 
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene
 
 EXPORT = Path(__file__).parents[2] / "examples" / "anaesthetists" / "exports" / "ratings.csv"
 UNSMOOTHED_VOTES = DawidSkeneParams(start="votes", smoothing=0)

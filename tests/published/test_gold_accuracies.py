@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.votes import count_votes
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.labels.votes import count_votes
 from tests.gold_labels import task_and_truth
 
 # majority vote with ties counted in expectation, diagonal start, votes start

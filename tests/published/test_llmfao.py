@@ -15,11 +15,11 @@ import pytest
 from scipy.optimize import minimize
 
 from annot_pipeline.config import Ranking
-from annot_pipeline.methods.bradley_terry import BradleyTerryParams, bradley_terry
-from annot_pipeline.methods.comparison_counts import count_comparisons
-from annot_pipeline.steps.comparing.comparison_scores import count_scores
-from annot_pipeline.steps.comparing.ranking_rows import ranked_rows
-from annot_pipeline.steps.comparing.task_comparisons import TaskComparisons
+from annot_pipeline.methods.comparisons.bradley_terry import BradleyTerryParams, bradley_terry
+from annot_pipeline.methods.comparisons.comparison_counts import count_comparisons
+from annot_pipeline.stages.comparisons.comparison_scores import count_scores
+from annot_pipeline.stages.comparisons.ranking_rows import ranked_rows
+from annot_pipeline.stages.comparisons.task_comparisons import TaskComparisons
 
 OUTCOMES = {"left": 1, "tie": 0, "right": -1}
 

@@ -9,14 +9,14 @@ import numpy as np
 import pyarrow.csv as pa_csv
 import pytest
 
-from annot_pipeline.methods.class_identity import class_identity
-from annot_pipeline.methods.dawid_skene import (
+from annot_pipeline.methods.labels.class_identity import class_identity
+from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneParams,
     DawidSkeneResult,
     dawid_skene_batch,
 )
-from annot_pipeline.methods.label_matrix import LabelCodes
-from annot_pipeline.methods.votes import count_votes
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.votes import count_votes
 
 AS_PUBLISHED = DawidSkeneParams(stop_on="likelihood", tolerance=1e-8, max_iterations=100)
 POSTERIOR = DawidSkeneParams(stop_on="posterior", tolerance=3e-9, max_iterations=100)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.adequacy import AdequacyEffort, greedy_answers, spread_adequacy
-from annot_pipeline.methods.comparison_graphs import comparison_graphs
-from annot_pipeline.methods.harmonized_ranks import RankShift, harmonized_ranks
-from annot_pipeline.methods.tournament import isolated_top_pairs, n_comparisons
+from annot_pipeline.methods.comparisons.adequacy import (
+    AdequacyEffort,
+    greedy_answers,
+    spread_adequacy,
+)
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
+from annot_pipeline.methods.comparisons.harmonized_ranks import RankShift, harmonized_ranks
+from annot_pipeline.methods.planning.tournament import isolated_top_pairs, n_comparisons
 
 LW, GOOGLE, SYSTRAN, MOSES, BING, REFERENCE = range(6)
 ONE_GRAPH = np.zeros(6, int)

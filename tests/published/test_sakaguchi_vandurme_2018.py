@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.experiments import system_replay
 from annot_pipeline.experiments.curves import Interval, gains, reaches
 from annot_pipeline.experiments.item_experiment import run_item_experiment

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.ternary_agreement import ternary_agreement
+from annot_pipeline.methods.agreement.ternary_agreement import ternary_agreement
 
 LANGUAGES = {"Czech": "ces", "English": "eng", "Finnish": "fin", "French": "fre",
              "German": "deu", "Russian": "rus"}  # fmt: skip

@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 from scipy.stats import pearsonr, spearmanr
 
-from annot_pipeline.methods.clusters import ranks
-from annot_pipeline.methods.online_rounds import online_rounds
-from annot_pipeline.methods.rank_ranges import rank_clusters, rank_ranges
-from annot_pipeline.methods.trueskill import TrueSkillParams, trueskill
+from annot_pipeline.methods.comparisons.clusters import ranks
+from annot_pipeline.methods.comparisons.online_rounds import online_rounds
+from annot_pipeline.methods.comparisons.rank_ranges import rank_clusters, rank_ranges
+from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 
 PAIRS = {
     "ces-eng": 85_877, "deu-eng": 40_535, "eng-ces": 136_855, "eng-deu": 54_447, "eng-fin": 32_694,

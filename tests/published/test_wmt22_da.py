@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from annot_pipeline.methods.moments import means
-from annot_pipeline.methods.system_comparisons import compare_systems
-from annot_pipeline.methods.zscores import printed, z_scores
+from annot_pipeline.methods.numerics.moments import means
+from annot_pipeline.methods.scores.system_comparisons import compare_systems
+from annot_pipeline.methods.scores.zscores import printed, z_scores
 from tests.conftest import Built, build_file
 
 COMPLETE = ("cs", "lv", "ru", "uk", "zh")

@@ -9,7 +9,7 @@ import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, column_of
 from annot_pipeline.audit.diff.releases import diff_releases
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from tests.conftest import build_file
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from annot_pipeline.commands.release_pages import drawn_tables, reported_tables
 from annot_pipeline.config import Resources
-from annot_pipeline.release_pages import drawn_tables, reported_tables
 from annot_pipeline.report.contents import Contents
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.spill import temporary_spill

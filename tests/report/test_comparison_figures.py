@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from annot_pipeline.commands.release_pages import told_by_queries
 from annot_pipeline.contracts import SEGMENT_RANKS, SYSTEM_RANKINGS, TEXT
-from annot_pipeline.release_pages import told_by_queries
 from annot_pipeline.report.comparison_figures import (
     effort_figures,
     segment_figures,
@@ -19,9 +19,9 @@ from annot_pipeline.report.comparison_figures import (
 )
 from annot_pipeline.report.release_figures import Drawn
 from annot_pipeline.report.report import DRAWN
-from annot_pipeline.steps.comparing.comparisons import COMPARISONS, NAME, comparison_table
-from annot_pipeline.steps.comparing.rank_segments import rank_segments
-from annot_pipeline.steps.comparing.time_comparisons import COMPARISON_TIMES
+from annot_pipeline.stages.comparisons.comparisons import COMPARISONS, NAME, comparison_table
+from annot_pipeline.stages.comparisons.rank_segments import rank_segments
+from annot_pipeline.stages.comparisons.time_comparisons import COMPARISON_TIMES
 from tests.report.figure_reader import Figure
 from tests.report.report_pages import QUERIES
 

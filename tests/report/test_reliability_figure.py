@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.reliability import reliability
+from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.report.figures import reliability_svg
 from annot_pipeline.report.how_calibrated import how_calibrated
 from annot_pipeline.report.sections.certainty import HOW

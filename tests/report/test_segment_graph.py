@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.comparison_graphs import comparison_graphs
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 from annot_pipeline.report.figures import segment_graph_svg
 from annot_pipeline.report.figures.theme import VERMILLION
 from tests.report.figure_reader import SVG, Figure

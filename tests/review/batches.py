@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.review import review
 

@@ -10,8 +10,8 @@ import re
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.review import review
 from tests.conftest import build_file
 from tests.review.batches import CAREFUL, batch, work

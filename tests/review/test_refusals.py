@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError, GateError, StoreError
 from annot_pipeline.exports import Export
-from annot_pipeline.publish import publish
-from annot_pipeline.read_back import _fits
 from annot_pipeline.review import review
+from annot_pipeline.runtime.read_back import _fits
 from annot_pipeline.storage.files import file_sha256
 from tests.conftest import build_file
 from tests.review.batches import CAREFUL, HEAD, batch, refused, reviewed, upload, work
@@ -74,7 +74,7 @@ def test_settings_that_changed(plain, monkeypatch):
 
 def test_a_build_that_stopped_half_way(make, plain):
     make({"b.csv": batch(work("other", CAREFUL))}, build=False)
-    from annot_pipeline.pipeline import STAGES, Build
+    from annot_pipeline.stages.build import STAGES, Build
 
     build = Build(load_campaign(plain))
     for stage in STAGES[:5]:
@@ -85,7 +85,7 @@ def test_a_build_that_stopped_half_way(make, plain):
 def test_a_gate_that_failed_does_not_keep_work_from_review(make):
     folder = make({"b.csv": batch(work("careful", CAREFUL), work("empty", ""))}, build=False,
                   gates={"rejected_share": {"error": 0.1}})  # fmt: skip
-    from annot_pipeline.pipeline import STAGES, Build
+    from annot_pipeline.stages.build import STAGES, Build
 
     build = Build(load_campaign(folder))
     for stage in STAGES:

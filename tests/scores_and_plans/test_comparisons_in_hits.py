@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annot_pipeline.methods.bounded_ra import bounded_ra
-from annot_pipeline.methods.trueskill import trueskill
-from annot_pipeline.steps.comparing import imply_comparisons
+from annot_pipeline.methods.comparisons.bounded_ra import bounded_ra
+from annot_pipeline.methods.comparisons.trueskill import trueskill
+from annot_pipeline.stages.comparisons import imply_comparisons
 from tests.scores_and_plans.scored import SCALAR, build, row, scores, text_of
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from annot_pipeline.cli import main
 from annot_pipeline.cli.score import NAMES
-from annot_pipeline.methods.prediction_scores import FIGURES
+from annot_pipeline.methods.labels.prediction_scores import FIGURES
 from tests.scoring import conftest
 from tests.scoring.conftest import TWO_TASKS
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.methods.dawid_skene import dawid_skene
+from annot_pipeline.methods.labels.dawid_skene import dawid_skene
 from annot_pipeline.simulate.label_exports import write_label_campaign
 from annot_pipeline.simulate.labels import (
     DAMAGES,

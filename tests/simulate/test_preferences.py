@@ -21,7 +21,7 @@ from scipy.stats import spearmanr
 
 from annot_pipeline import cli
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.methods.comparison_graphs import comparison_graphs
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 from annot_pipeline.simulate.preference_exports import (
     ANSWER_COLUMNS,
     COLUMNS,

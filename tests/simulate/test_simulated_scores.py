@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from annot_pipeline.methods.grouped_tests import paired_t
-from annot_pipeline.methods.zscores import z_scores
+from annot_pipeline.methods.judges.grouped_tests import paired_t
+from annot_pipeline.methods.scores.zscores import z_scores
 from annot_pipeline.simulate.scores import (
     ASK_AGAIN,
     BAD_REFERENCE,

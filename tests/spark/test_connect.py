@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.config import Engine
-from annot_pipeline.engines import spark_session
-from annot_pipeline.engines.spark import SparkEngine
 from annot_pipeline.errors import EngineError
+from annot_pipeline.runtime.executors import spark_session
+from annot_pipeline.runtime.executors.spark import SparkEngine
 from benchmarks.cluster import HOST, Cluster
 from benchmarks.exports import Shape, write_campaign
 from tests.spark.test_same_bytes import build, command, gold_of

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from annot_pipeline.config import Engine
-from annot_pipeline.engines import spark
-from annot_pipeline.engines.spark import SparkEngine
-from annot_pipeline.engines.spark_session import end_session, spark_session
 from annot_pipeline.errors import EngineError, InputError, StoreError
+from annot_pipeline.runtime.executors import spark
+from annot_pipeline.runtime.executors.spark import SparkEngine
+from annot_pipeline.runtime.executors.spark_session import end_session, spark_session
 from tests.engines.test_local import context_of, write_campaign
 
 MASTER = "local[1]"
@@ -49,7 +49,7 @@ def test_results_stand_in_the_order_of_the_jobs(engine, tmp_path):
 
 def test_long_stages_tell_how_many_parts_are_done(tmp_path, monkeypatch):
     """In the words of the other engine."""
-    monkeypatch.setattr("annot_pipeline.engines.spark_session.LOOK", 0.3)
+    monkeypatch.setattr("annot_pipeline.runtime.executors.spark_session.LOOK", 0.3)
     told = []
     asked = ("engine.kind=spark", f"engine.master={MASTER}")
     context = context_of(write_campaign(tmp_path), told.append, *asked)

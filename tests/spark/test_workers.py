@@ -12,11 +12,11 @@ from functools import partial
 import pytest
 
 from annot_pipeline.config import Engine
-from annot_pipeline.engines import spark, spark_workers
-from annot_pipeline.engines.spark import SparkEngine
-from annot_pipeline.engines.spark_session import end_session, spark_session
-from annot_pipeline.engines.traits import traits
 from annot_pipeline.errors import ConfigError
+from annot_pipeline.runtime.executors import spark, spark_workers
+from annot_pipeline.runtime.executors.spark import SparkEngine
+from annot_pipeline.runtime.executors.spark_session import end_session, spark_session
+from annot_pipeline.runtime.executors.traits import traits
 from benchmarks.cluster import Cluster
 
 MASTER = "local[1]"

@@ -10,10 +10,10 @@ import pytest
 
 from annot_pipeline.contracts import CERTAIN, TEXT, TIME
 from annot_pipeline.gates.run import run_gates
-from annot_pipeline.methods.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.label_calibration import CalibrationParams
-from annot_pipeline.steps.check_calibration import check_calibration
-from annot_pipeline.steps.infer_labels import infer_labels
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams
+from annot_pipeline.stages.labels.check_calibration import check_calibration
+from annot_pipeline.stages.labels.infer_labels import infer_labels
 from tests.methods.crowds import crowd
 
 TASK, _ = crowd("correlated", 5, n_items=400)

@@ -10,8 +10,8 @@ import pytest
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
 from annot_pipeline.gates.run import run_gates
-from annot_pipeline.methods.wilson import wilson_interval
-from annot_pipeline.steps.check_calibration import (
+from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.stages.labels.check_calibration import (
     check_calibration,
     held_against_truth,
     truths_of_no_class,

@@ -9,7 +9,12 @@ import pytest
 from pydantic import TypeAdapter
 
 from annot_pipeline.config import Expression, Source
-from annot_pipeline.steps.expressions import RejectionError, combinations, evaluate, parse_time
+from annot_pipeline.stages.ingest.expressions import (
+    RejectionError,
+    combinations,
+    evaluate,
+    parse_time,
+)
 
 PARSE = TypeAdapter(Expression)
 

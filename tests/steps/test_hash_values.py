@@ -7,7 +7,7 @@ import datetime as dt
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.steps.hash_values import hash_values
+from annot_pipeline.runtime.hash_values import hash_values
 
 NOON = dt.datetime(2026, 1, 1, 12, tzinfo=dt.UTC)
 COLUMNS = {

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.steps.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_any
 
 names = st.lists(st.sampled_from(["", "a", "b", "ä", "zz", "a/b", "🙂"]) | st.none(), max_size=12)
 

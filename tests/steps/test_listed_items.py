@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.steps.listed_items import ListedItems
+from annot_pipeline.stages.ingest.listed_items import ListedItems
 
 
 def table(**columns):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.steps import patterns
-from annot_pipeline.steps.patterns import compile_pattern
+from annot_pipeline.stages.ingest import patterns
+from annot_pipeline.stages.ingest.patterns import compile_pattern
 
 OURS = (r"^(\d+)-", r"(?i)yes|no", r"([^/]+)\.csv$", r"[a-c]+(?P<x>\d)?", r"\bgood\b", r"(.*?)x")
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.steps.expressions import parse_time
-from annot_pipeline.steps.read_records import _plain_times
+from annot_pipeline.stages.ingest.expressions import parse_time
+from annot_pipeline.stages.ingest.read_records import _plain_times
 
 times = st.datetimes(datetime(1000, 1, 1), datetime(9999, 12, 31, 23, 59, 59)).map(
     lambda t: t.replace(microsecond=0)

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 import pytest
 
 from annot_pipeline.config import Ranking, Standardize
-from annot_pipeline.steps.judge_sums import ORDINARY
-from annot_pipeline.steps.rank_systems import rank_systems
+from annot_pipeline.stages.comparisons.rank_systems import rank_systems
+from annot_pipeline.stages.scores.judge_sums import ORDINARY
 
 N, TASKS = 900, ["a", "b", "c"]
 

@@ -9,8 +9,8 @@ import stat
 
 import pytest
 
-from annot_pipeline.campaign_file import kept_settings
 from annot_pipeline.config import Campaign
+from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import ConfigError, StoreError
 from annot_pipeline.storage.archive import archive_file, archived, find_exports, natural_key
 from annot_pipeline.storage.keys import (

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.prune import prune
+from annot_pipeline.commands.validate import validate
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.retention import prune
 from annot_pipeline.storage.store import KEPT_RUNS, Store
 from annot_pipeline.storage.store_layout import STORE
-from annot_pipeline.validate import validate
 from tests.conftest import build_file
 from tests.storage.s3_machines import KEY, machine, objects, publish
 

@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import MAKER, STAGES, Build
+from annot_pipeline.stages.build import MAKER, STAGES, Build
 from tests.full_campaign import write_full_campaign
 
 EXPORTS = {

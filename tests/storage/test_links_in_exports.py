@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands.prune import prune
+from annot_pipeline.commands.validate import validate
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import AnnotError, InputError
-from annot_pipeline.retention import prune
-from annot_pipeline.stages.present_exports import export_stats, listed_items, present_exports
-from annot_pipeline.validate import validate
+from annot_pipeline.stages.ingest.present_exports import export_stats, listed_items, present_exports
 from tests.conftest import build_file
 
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
@@ -154,7 +154,7 @@ def test_a_file_that_is_exchanged_for_a_link_while_it_is_found_is_not_followed(
     campaign, monkeypatch
 ):
     export = campaign / "exports" / "a.csv"
-    from annot_pipeline.stages import exports as stage
+    from annot_pipeline.stages.ingest import exports as stage
 
     plain = stage.exports_of
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.prune import prune
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.retention import prune
 from annot_pipeline.storage import locks
 from annot_pipeline.storage.store import Store
 from tests.audit.two_releases import EXPORT

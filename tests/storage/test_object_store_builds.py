@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from annot_pipeline import load_gold
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.catalog import write_catalog
 from annot_pipeline.storage.fed_gold import fed_gold

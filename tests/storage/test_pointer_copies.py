@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from annot_pipeline import load_gold
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands.publish import publish as publish_build
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import publish as publish_build
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage import files, releases, store
 from annot_pipeline.storage.pins import pin, read_pins
 from annot_pipeline.storage.releases import Releases

@@ -210,7 +210,9 @@ def test_a_table_of_the_store_that_is_damaged_meanwhile_is_not_published(
             path.write_bytes(data)
         return {}
 
-    monkeypatch.setattr("annot_pipeline.steps.check_calibration.truths_of_no_class", flip_labels)
+    monkeypatch.setattr(
+        "annot_pipeline.stages.labels.check_calibration.truths_of_no_class", flip_labels
+    )
     with pytest.raises(StoreError, match=r"labels-.*\.parquet: not the bytes that were written"):
         build_campaign({"a.csv": EXPORT + "late,w1,a\n"})
     assert Releases(gold).versions() == ["v0001"]

@@ -13,8 +13,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 
-from annot_pipeline import publish as publishing
 from annot_pipeline.cli import main
+from annot_pipeline.commands import publish as publishing
 from annot_pipeline.config import Resources
 from annot_pipeline.errors import InputError, StoreError
 from annot_pipeline.exports.raw_rows import Opening
@@ -50,14 +50,14 @@ def test_memory_for_an_export(build_campaign, monkeypatch, error, what):
 def test_memory_for_an_item_table(build_campaign, tmp_path, monkeypatch):
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "items.csv").write_text("item,text\ni0,x\n")
-    monkeypatch.setattr("annot_pipeline.stages.exports.item_rows", failing(MemoryError()))
+    monkeypatch.setattr("annot_pipeline.stages.ingest.exports.item_rows", failing(MemoryError()))
     with pytest.raises(InputError, match=r"items\.csv: cannot be read"):
         build_campaign({"a.csv": EXPORT}, items=[ITEMS])
 
 
 @pytest.mark.parametrize("error", MEMORY, ids=["Python", "Arrow"])
 def test_memory_for_a_stage(build_campaign, monkeypatch, error):
-    monkeypatch.setattr("annot_pipeline.pipeline.check_table", failing(error))
+    monkeypatch.setattr("annot_pipeline.stages.build.check_table", failing(error))
     with pytest.raises(StoreError, match="not enough memory for stage") as raised:
         build_campaign({"a.csv": EXPORT})
     assert "resources.memory_limit" in str(raised.value)
@@ -73,7 +73,10 @@ def test_memory_for_publishing(build_campaign, monkeypatch):
 @pytest.mark.parametrize("number", FULL, ids=errno.errorcode.get)
 def test_a_full_store_names_the_export(build_campaign, tmp_path, monkeypatch, number):
     error = OSError(number, os.strerror(number))
-    for place in (f"{archive.__name__}._copy", "annot_pipeline.stages.parsed_exports.write_table"):
+    for place in (
+        f"{archive.__name__}._copy",
+        "annot_pipeline.stages.ingest.parsed_exports.write_table",
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(place, failing(error))
             with pytest.raises(StoreError) as raised:
@@ -155,7 +158,7 @@ def test_memory_of_duckdb_names_its_setting(queries):
 
 
 def test_memory_for_any_command(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("annot_pipeline.campaign_file.load_campaign", failing(MemoryError()))
+    monkeypatch.setattr("annot_pipeline.config.campaign_file.load_campaign", failing(MemoryError()))
     assert main(["status", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "not enough memory" in said

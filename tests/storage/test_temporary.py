@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage.shortages import cannot_write
 from annot_pipeline.storage.store import Store

@@ -20,7 +20,7 @@ from pathlib import Path
 LOADED = (
     "annot_pipeline.audit.verify.everything",
     "annot_pipeline.cli",
-    "annot_pipeline.publish",
+    "annot_pipeline.commands.publish",
     "assets_defs.run",
     "dagster._core.execution.api",
     "dagster._core.remote_representation.external",

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
 from annot_pipeline.cli import main
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import publish
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Release, Releases
 from tests.conftest import build_file
 from tests.survival.nights import (

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from annot_pipeline import load_gold, publish
+from annot_pipeline import load_gold
 from annot_pipeline.cli import main
+from annot_pipeline.commands import publish
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage import store
 from annot_pipeline.storage.files import canonical_json

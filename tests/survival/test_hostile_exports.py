@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import KEPT, AnnotError, InputError
-from annot_pipeline.pipeline import STAGES, Build, stages_for
-from annot_pipeline.publish import publish
+from annot_pipeline.stages.build import STAGES, Build, stages_for
 from annot_pipeline.storage.tables import read_table
 from tests.conftest import build_file
 from tests.survival import hostile

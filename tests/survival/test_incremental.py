@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.campaign_file import load_campaign
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import GateError
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import publish
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 

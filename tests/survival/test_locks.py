@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from annot_pipeline.campaign_file import load_campaign
-from annot_pipeline.pipeline import STAGES, Build
-from annot_pipeline.publish import publish
-from annot_pipeline.retention import prune
+from annot_pipeline.commands.prune import prune
+from annot_pipeline.commands.publish import publish
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 from tests.survival.nights import add_export, write_campaign

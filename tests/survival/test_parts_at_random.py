@@ -11,8 +11,8 @@ import pytest
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.stages import parts
-from annot_pipeline.stages.judgments import SLICES
+from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.stages.ingest.judgments import SLICES
 from annot_pipeline.storage.tables import as_published
 from tests.conftest import build_file
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FLAG, TEXT
-from annot_pipeline.stages.context import Made, StageContext
-from annot_pipeline.stages.control import control_judges_of_campaign, with_verdicts
-from annot_pipeline.stages.parts import PARTS, input_slices
-from annot_pipeline.steps.look_alikes import NAMES
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.partitions import PARTS, input_slices
+from annot_pipeline.stages.ingest.look_alikes import NAMES
+from annot_pipeline.stages.judges.control import control_judges_of_campaign, with_verdicts
 from annot_pipeline.storage.tables import StoredTable
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"

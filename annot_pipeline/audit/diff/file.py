@@ -8,7 +8,7 @@ from annot_pipeline.audit.diff.judgments import JUDGMENTS
 from annot_pipeline.audit.diff.releases import Diff
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.read_back import refuse_read_back
+from annot_pipeline.runtime.read_back import refuse_read_back
 from annot_pipeline.storage.files import replacing
 from annot_pipeline.storage.tables import write_table
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
-from annot_pipeline.stages.archived_lines import MOST_BYTES, Place, released_lines
+from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, Place, released_lines
 from annot_pipeline.storage.manifest_changes import source_digest
 from annot_pipeline.storage.releases import Release
 

@@ -14,11 +14,11 @@ from typing import TypeVar
 import pyarrow as pa
 
 from annot_pipeline.audit.recompute import exports_of, settings_of
-from annot_pipeline.campaign_file import kept_settings
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
+from annot_pipeline.config.campaign_file import kept_settings
+from annot_pipeline.config.signature import digest, settings_document, told_document
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import stages_for
-from annot_pipeline.signature import digest, settings_document, told_document
+from annot_pipeline.stages.build import stages_for
 from annot_pipeline.storage.keys import present_key
 from annot_pipeline.storage.queries import sql_digest
 from annot_pipeline.storage.releases import Release

@@ -36,8 +36,8 @@ from annot_pipeline.audit.diff.sides import Side, entries_merged, is_of_code_at_
 from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.errors import ConfigError, InputError
-from annot_pipeline.pipeline import MAKER, Build, Progress
-from annot_pipeline.steps.resolve_tasks import TASKS
+from annot_pipeline.stages.build import MAKER, Build, Progress
+from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, read_unharmed

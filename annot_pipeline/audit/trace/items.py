@@ -18,7 +18,7 @@ from annot_pipeline.audit.trace.rows import PAIRED, ByTask, Row, Rows, ask, kind
 from annot_pipeline.audit.trace.scores import weigh_scores
 from annot_pipeline.audit.trace.unknown import unknown_item
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.stages.archived_lines import FindLines
+from annot_pipeline.stages.ingest.archived_lines import FindLines
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from annot_pipeline.methods.label_evidence import LabelEvidence, label_evidence
+from annot_pipeline.methods.labels.label_evidence import LabelEvidence, label_evidence
 
 Row = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from annot_pipeline.stages.archived_lines import FindLines, Place
+from annot_pipeline.stages.ingest.archived_lines import FindLines, Place
 
 Row = dict[str, Any]
 

@@ -16,7 +16,7 @@ from annot_pipeline.audit.verify.rebuild import verify_rebuild
 from annot_pipeline.audit.verify.release import verify_release
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import Progress
+from annot_pipeline.stages.build import Progress
 from annot_pipeline.storage.pointer import POINTER, Pointer, parse_pointer
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.source_digests import SourceDigests

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from annot_pipeline.errors import StoreError
-from annot_pipeline.pipeline import Progress
+from annot_pipeline.stages.build import Progress
 from annot_pipeline.storage.files import file_sha256
 
 LARGE = 1 << 28

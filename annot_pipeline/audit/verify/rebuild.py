@@ -16,7 +16,7 @@ from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.errors import AnnotError, first_of, shorten
-from annot_pipeline.pipeline import MAKER, stages_for
+from annot_pipeline.stages.build import MAKER, stages_for
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.manifest import files_of
 from annot_pipeline.storage.queries import sql_digest

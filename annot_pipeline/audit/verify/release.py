@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.audit.verify.findings import Checked
+from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import StoreError, first_of
-from annot_pipeline.signature import digest
 from annot_pipeline.storage.files import TEMPORARY, canonical_json
 from annot_pipeline.storage.manifest import (
     MANIFEST,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from annot_pipeline.methods.reliability import Reliability
-from annot_pipeline.methods.wilson import wilson_interval
+from annot_pipeline.methods.labels.reliability import Reliability
+from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.report.figures.names import short
 from annot_pipeline.report.figures.scales import steps
 from annot_pipeline.report.figures.sheet import new_sheet, nothing_svg

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from annot_pipeline.config import Easl, Ranking
 from annot_pipeline.contracts import SYSTEM_COMPARISONS, SYSTEM_RANKINGS
-from annot_pipeline.steps.comparing.comparisons import COMPARISONS
-from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
+from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
+from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
 
 METHODS = [
     "bounded_ra", "bradley_terry", "trueskill", "trueskill_permuted", "wins", "wins_ties_half",

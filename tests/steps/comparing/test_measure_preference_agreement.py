@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.contracts import AGREEMENT
-from annot_pipeline.steps.comparing.comparisons import COMPARISONS
-from annot_pipeline.steps.comparing.describe_comparisons import describe_comparisons
-from annot_pipeline.steps.comparing.measure_preference_agreement import measure_preference_agreement
+from annot_pipeline.stages.agreement.measure_preference_agreement import (
+    measure_preference_agreement,
+)
+from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
+from annot_pipeline.stages.comparisons.describe_comparisons import describe_comparisons
 
 NO_ITEMS = pa.schema(
     [(name, pa.string()) for name in ("item", "task", "segment", "system", "text", "source")]

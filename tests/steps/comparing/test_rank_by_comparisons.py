@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from annot_pipeline.config import Easl, Ranking
-from annot_pipeline.methods.bradley_terry import bradley_terry
-from annot_pipeline.methods.trueskill import trueskill
-from annot_pipeline.steps.comparing import (
+from annot_pipeline.methods.comparisons.bradley_terry import bradley_terry
+from annot_pipeline.methods.comparisons.trueskill import trueskill
+from annot_pipeline.stages.comparisons import (
     comparison_scores,
     online_scores,
     ranking_rows,
     task_comparisons,
 )
-from annot_pipeline.steps.comparing.rank_by_comparisons import rank_by_comparisons
+from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
 from tests.steps.comparing.ranked import CLEAR, METHODS, column, dominances, run, table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annot_pipeline.steps.comparing import rank_by_comparisons as rank_module
+from annot_pipeline.stages.comparisons import rank_by_comparisons as rank_module
 from tests.steps.comparing.ranked import METHODS, column, rows_of, run, table
 
 

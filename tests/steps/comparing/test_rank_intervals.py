@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from annot_pipeline.config import Ranking
-from annot_pipeline.methods.trueskill import TrueSkillParams
-from annot_pipeline.steps.comparing import online_scores, task_comparisons
+from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams
+from annot_pipeline.stages.comparisons import online_scores, task_comparisons
 from tests.steps.comparing.ranked import CLEAR, METHODS, ONLINE, column, rows_of, run, table
 
 

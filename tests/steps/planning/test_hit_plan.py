@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.steps.planning.hit_plan import HIT_PLAN, Question, Slots, TaskItems, plan_table
+from annot_pipeline.stages.planning.hit_plan import HIT_PLAN, Question, Slots, TaskItems, plan_table
 
 NAMES = ["p/x", "p/y", "q/x", "q/y", "q/z"]
 COMPARE = Question("t", ask="compare")

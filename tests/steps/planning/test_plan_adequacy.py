@@ -329,8 +329,8 @@ def test_what_cannot_be_asked_is_said(tasks, labels, says):
 
 
 def test_labels_to_choose_from_are_those_declared_or_seen():
-    from annot_pipeline.steps.planning.hit_questions import hit_questions
-    from annot_pipeline.steps.planning.listed_items import Listed
+    from annot_pipeline.stages.planning.hit_questions import hit_questions
+    from annot_pipeline.stages.planning.listed_items import Listed
     from tests.steps.planning.planned_comparisons import tasks_table, votes_table
 
     mt = {"task": "mt", "kind": "pairwise"}

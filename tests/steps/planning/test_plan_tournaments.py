@@ -10,8 +10,8 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from annot_pipeline.methods.tournament import n_comparisons
-from annot_pipeline.steps.planning.plan_tournaments import even_parts
+from annot_pipeline.methods.planning.tournament import n_comparisons
+from annot_pipeline.stages.planning.plan_tournaments import even_parts
 from tests.steps.planning.planned_comparisons import (
     answered,
     comparison,

@@ -1,0 +1,221 @@
+"""`annot prune` and `annot pin`: which releases stay, and what they need to be verified.
+
+What a release needs is its folder, the archived bytes of its exports, its settings and the key;
+the last two always stay. Of its parent it needs the digest alone, which latest.json keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
+from annot_pipeline.stages.build import Progress
+from annot_pipeline.stages.ingest.present_exports import present_exports
+from annot_pipeline.storage.absent_gold import (
+    GivenUp,
+    given_up_gold,
+    other_gold,
+    refuse_absent,
+)
+from annot_pipeline.storage.catalog import write_catalog
+from annot_pipeline.storage.fed_gold import forget_gold
+from annot_pipeline.storage.manifest_changes import source_digest
+from annot_pipeline.storage.pins import pin, read_pins, unpin
+from annot_pipeline.storage.pointer import SHA256
+from annot_pipeline.storage.releases import Releases
+from annot_pipeline.storage.shortages import cannot_write
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
+from annot_pipeline.storage.tables import read_unharmed
+
+WAITING = "a build publishes; waiting"
+
+
+def prune(
+    campaign: LoadedCampaign,
+    keep: int,
+    *,
+    gone: bool | Sequence[str] = False,
+    dry_run: bool = False,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Remove releases but the newest and the pinned, and archived bytes that nothing needs.
+
+    Parameters
+    ----------
+    campaign
+        Whose releases.
+    keep
+        How many of the newest releases stay, at least 1.
+    gone
+        What will not come back, and is struck off: versions whose folders are gone, and other gold
+        that the store feeds, by folder or URL. True: all such versions, and no other gold.
+    dry_run
+        Only say what would be removed.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    dict
+        ``kept``, ``removed`` and ``struck_off`` releases, ``gone_gold``, ``archive``, and ``bytes``
+        freed; see docs/verify.md.
+
+    Raises
+    ------
+    ConfigError
+        ``keep`` is less than 1, ``gone`` names what is there, or the store holds files that no
+        build wrote.
+    StoreError
+        A release that stays cannot be read, or is away, so that nobody knows what it needs; or gold
+        or the store cannot be written.
+    """
+    if keep < 1:
+        do = "keep 1 or more: the newest release is what readers get"
+        raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
+    store = Store(campaign.store)
+    store.refuse_foreign()
+    releases = Releases.of(campaign)
+    releases.get()  # there is something to keep
+    given_up = given_up_gold(campaign, releases, gone)
+    if dry_run:
+        document, _ = _plan(campaign, releases, keep, given_up, progress)
+        return document | {"dry_run": True}
+    try:
+        with (
+            store.alone(
+                lambda: progress(f"a build or a check uses the store; waiting{store.users()}")
+            ),
+            releases.publishing(lambda: progress(WAITING)),
+        ):
+            document, unneeded = _plan(campaign, releases, keep, given_up, progress)
+            releases.strike_off(given_up.versions)
+            releases.remove([row["version"] for row in document["removed"]])
+            forget_gold(campaign.store, given_up.places)
+            for path in unneeded:
+                path.unlink(missing_ok=True)
+            if document["removed"] and store.root.is_dir():
+                _renew_catalog(campaign, releases, progress)
+    except OSError as error:
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
+    return document | {"dry_run": False}
+
+
+def set_pin(
+    campaign: LoadedCampaign, version: str, *, remove: bool, why: str, progress: Progress
+) -> str:
+    """Pin a release, or take its pin away; returns its version.
+
+    Raises
+    ------
+    StoreError
+        There is no such release, or no such pin; or gold cannot be written.
+    """
+    releases = Releases.of(campaign)
+    releases.get()
+    try:
+        with releases.publishing(lambda: progress(WAITING)):
+            return unpin(releases, version) if remove else pin(releases, version, why)
+    except OSError as error:
+        raise cannot_write(releases.gold.folder, error, releases.gold.setting) from error
+
+
+def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
+    """Pins, oldest release first."""
+    releases = Releases.of(campaign)
+    releases.refuse_another()
+    pins = read_pins(releases)
+    return [{"version": version} | asdict(kept) for version, kept in pins.items()]
+
+
+def _plan(
+    campaign: LoadedCampaign,
+    releases: Releases,
+    keep: int,
+    given_up: GivenUp,
+    progress: Progress,
+) -> tuple[dict[str, Any], list[Path]]:
+    """What stays and what goes, and the archived files that go."""
+    versions, pins = releases.versions(), read_pins(releases)
+    newest = set(versions[-keep:])
+    stay = [v for v in versions if v in newest or v in pins]
+    go = [v for v in versions if v not in stay]
+    progress("looking at what the releases that stay, and the exports, need")
+    digests = SourceDigests(Store(campaign.store), campaign.settings)
+    needed = {sha256 for version in stay for sha256 in _sources(releases, version, digests)}
+    needed |= {sha256 for _, _, sha256 in present_exports(campaign, missing_ok=True)}
+    refuse_absent(campaign, releases, given_up)
+    needed |= _of_others(campaign, given_up, digests) | _of_last_build(Store(campaign.store))
+    archive = Store(campaign.store).archive
+    there = {path: path.stat().st_size for path in sorted(archive.glob("??/*")) if _is_kept(path)}
+    unneeded = [path for path in there if path.name not in needed]
+    removed: list[dict[str, Any]] = [{"version": v, "bytes": releases.gold.size(v)} for v in go]
+    n_bytes = sum(there[path] for path in unneeded)
+    document = {
+        "campaign": campaign.settings.campaign,
+        "kept": [
+            {"version": v, "newest": v in newest, "pinned": v in pins,
+             "why": pins[v].why if v in pins else ""}
+            for v in stay
+        ],
+        "removed": removed,
+        "struck_off": list(given_up.versions),
+        "gone_gold": list(given_up.places),
+        "archive": {
+            "kept": len(there) - len(unneeded), "removed": len(unneeded), "bytes": n_bytes,
+        },
+        "bytes": n_bytes + sum(row["bytes"] for row in removed),
+    }  # fmt: skip
+    return document, unneeded
+
+
+def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[str]:
+    """Return the SHA-256 of the exports of a release.
+
+    Raises
+    ------
+    StoreError
+        Nobody knows which archived bytes a published digest stands for.
+    """
+    sources = releases.get(version).manifest["sources"]
+    known = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
+    unknown = [name for name, sha256 in known.items() if sha256 is None]
+    if unknown:
+        what = f"nothing tells which archived bytes {first_of(unknown)} of {version} are"
+        do = "restore store/digests, or set the key of then; no archived file was deleted"
+        raise StoreError("the archive cannot be pruned", [Problem("", what, do=do)])
+    return {sha256 for sha256 in known.values() if sha256}
+
+
+def _of_others(campaign: LoadedCampaign, given_up: GivenUp, digests: SourceDigests) -> set[str]:
+    """Exports of releases elsewhere that this store feeds: they all stay."""
+    others = [
+        Releases.at(place, campaign.store, store=campaign.store)
+        for place in other_gold(campaign, given_up)
+    ]
+    return {s for other in others for v in other.versions() for s in _sources(other, v, digests)}
+
+
+def _of_last_build(store: Store) -> set[str]:
+    """Exports of the last build, also of one that has not published yet."""
+    try:
+        tables = store.recorded("latest", "archive_exports").tables
+    except StoreError:
+        return set()
+    return set(read_unharmed(tables["exports"], ["source_sha256"])["source_sha256"].to_pylist())
+
+
+def _is_kept(path: Path) -> bool:
+    named = SHA256.fullmatch(path.name) is not None
+    return named and path.parent.name == path.name[:2]
+
+
+def _renew_catalog(campaign: LoadedCampaign, releases: Releases, progress: Progress) -> None:
+    try:
+        write_catalog(campaign.store, releases)
+    except StoreError as error:
+        progress(f"the catalog is not renewed: {error}")

@@ -1,0 +1,143 @@
+"""What people read of a release: data card, report, and the description for machines.
+
+A build that publishes nothing does not load it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.parquet import read_schema
+
+from annot_pipeline.audit.trace.items import contested, trace_items
+from annot_pipeline.report.croissant import croissant
+from annot_pipeline.report.data_card import data_card
+from annot_pipeline.report.release_figures import drawn_judges
+from annot_pipeline.report.report import (
+    COMPARED,
+    COUNTED,
+    DRAWN,
+    INTERNAL,
+    MOST_CHANGES,
+    MOST_ITEMS,
+    QUERIED,
+    report_html,
+)
+from annot_pipeline.report.report import TABLES as REPORTED
+from annot_pipeline.stages.ingest.archived_lines import FindLines
+from annot_pipeline.storage.files import canonical_json
+from annot_pipeline.storage.manifest import stored_table
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    read_groups,
+    read_table,
+    unharmed,
+)
+
+
+def write_pages(
+    folder: Path,
+    document: Mapping[str, Any],
+    made: Mapping[str, StoredTable],
+    parent: Release | None,
+    queries: Queries,
+    lines: FindLines,
+) -> None:
+    """Write them into the folder of a release in the making, whose tables are there.
+
+    Parameters
+    ----------
+    folder, document
+        The release; its manifest, without ``files``.
+    made
+        All tables of the build.
+    parent
+        The release before.
+    queries
+        Those that run here.
+    lines
+        Finds the line numbers of rows of exports.
+    """
+    there = {table["name"]: stored_table(folder, table) for table in document["tables"]}
+    gold = reported_tables(there, queries)
+    (folder / "README.md").write_text(data_card(document, gold), encoding="utf-8")
+    (folder / "croissant.json").write_bytes(canonical_json(croissant(document)))
+    items = contested(folder, document, MOST_ITEMS, queries)
+    (folder / "report.html").write_text(
+        report_html(
+            document,
+            gold,
+            drawn_tables(made, gold, queries),
+            trace_items(folder, document, items, queries, lines),
+            _before(parent, there, document, queries),
+            parent.manifest if parent else None,
+        ),
+        encoding="utf-8",
+    )
+
+
+def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[str, pa.Table]:
+    """What the pages show of gold: of tables with a row an item only counts, and rows drawn."""
+    read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
+    read |= {name: _counted(there[name], columns) for name, columns in COUNTED.items()}
+    inputs = {name: there[name] for name in ("labels", "items", "scores")}
+    return read | told_by_queries(QUERIED, inputs, queries)
+
+
+def drawn_tables(
+    made: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
+) -> dict[str, pa.Table]:
+    """What the report draws of the store's tables."""
+    found = {name: read_table(unharmed(made[name]), columns) for name, columns in INTERNAL.items()}
+    queried = ("comparisons", "control_pairs", "segment_ranks")
+    inputs = {name: unharmed(made[name]) for name in queried}
+    asked = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
+    return found | told_by_queries(asked, inputs, queries)
+
+
+def told_by_queries(
+    asked: Mapping[str, Mapping[str, Any]],
+    inputs: Mapping[str, StoredTable | pa.Table],
+    queries: Queries,
+) -> dict[str, pa.Table]:
+    """What queries of the report give, with their parameters; each may read those before it."""
+    found: dict[str, pa.Table] = {}
+    for name, told in asked.items():
+        found[name] = queries.table(f"report/{name}", {**inputs, **found}, told)
+    return found
+
+
+def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
+    """How many rows have the same values of some columns, a row group at a time."""
+    counts = [
+        rows.group_by(columns).aggregate([([], "count_all")])
+        for rows in read_groups(table, columns, plain=True)
+    ]
+    summed = pa.concat_tables(counts).group_by(columns).aggregate([("count_all", "sum")])
+    in_order = summed.sort_by([(column, "ascending") for column in columns])
+    return in_order.rename_columns([*columns, "n"])
+
+
+def _before(
+    parent: Release | None,
+    there: Mapping[str, StoredTable],
+    document: Mapping[str, Any],
+    queries: Queries,
+) -> dict[str, pa.Table] | None:
+    """Tables of the parent that the report compares with, and the labels that differ."""
+    if parent is None:
+        return None
+    tables = {}
+    for name, columns in COMPARED.items():
+        stored = parent.stored(name)
+        known = read_schema(stored.paths[0]).names  # an older schema has fewer columns
+        tables[name] = read_table(stored, [c for c in columns if c in known])
+    labels = {"old_labels": parent.stored("labels"), "new_labels": there["labels"]}
+    other_names = (document["changes"] or {}).get("judges_have_other_names", False)
+    told = {"most": MOST_CHANGES, "same_names": not other_names}
+    return tables | {"label_changes": queries.table("report/label_changes", labels, told)}

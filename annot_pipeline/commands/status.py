@@ -1,0 +1,121 @@
+"""`annot status`: what gold and the store say, without building."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.signature import settings_hash
+from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.stages.build import Build
+from annot_pipeline.stages.ingest.present_exports import present_exports
+from annot_pipeline.stages.ingest.unread_exports import unread_exports
+from annot_pipeline.stages.last_build import failing_gates
+from annot_pipeline.storage.keys import (
+    derivation_of,
+    derive,
+    key_derivation,
+    no_key,
+    present_key,
+    refuse_other_key,
+)
+from annot_pipeline.storage.manifest_changes import setting_changes, source_digest
+from annot_pipeline.storage.published_settings import published_settings
+from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.source_digests import SourceDigests
+from annot_pipeline.storage.store import Store
+
+DECIDED = ("decided", "overridden")
+
+
+def status(campaign: LoadedCampaign) -> dict[str, Any]:
+    """The newest release, the last build, and what has arrived since; writes nothing.
+
+    Reads every file of the newest release and every export for their checksums. Without the key of
+    the judges' names nobody knows whether settings have changed, since the key is one of them:
+    that, and whether a build is due for it, is None then.
+    """
+    releases = Releases.of(campaign)
+    releases.refuse_another()
+    release = releases.latest()
+    rolled_back = releases.rolled_back()
+    lying = [] if release else releases.gold.versions()
+    before = _released_exports(campaign, release) if release else set()
+    now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
+    names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
+    arrived = {
+        "new": sorted(names_now - names_before),
+        "changed": sorted({n for n, _ in now - before} & names_before),
+        "gone": sorted(names_before - names_now),
+    }
+    build = Build(campaign)
+    missing = _other_key(campaign, release)
+    settings = None if missing else _changed_settings(campaign, release)
+    changed = None if settings is None else bool(settings)
+    return {
+        "campaign": campaign.settings.campaign,
+        "release": release
+        and {
+            "version": release.version,
+            "path": release.place,
+            "created_at": release.manifest["created_at"],
+            "checks": release.manifest["checks"],
+            "decisions": _decisions(release),
+            "damaged": [*release.damaged(), *release.strangers()],
+        },
+        "unpointed": lying,
+        "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
+        "arrived": arrived,
+        "unread": [build.masked(text) for text in unread_exports(campaign)],
+        "settings_changed": changed,
+        "changed_settings": settings,
+        "not_compared": missing and {"what": missing.what, "do": missing.do},
+        "last_build": build.store.last_outcome(),
+        "unended_build": build.store.unended(),
+        "failing": [{"what": gate.what, "do": gate.do} for gate in failing_gates(build)],
+        "build_due": release is None or any(arrived.values()) or changed,
+    }
+
+
+def _released_exports(campaign: LoadedCampaign, release: Release) -> set[tuple[str, str]]:
+    """Return names of the exports of a release with their SHA-256, as far as the store tells it."""
+    digests = SourceDigests(Store(campaign.store), campaign.settings)
+    sources = [(s["name"], source_digest(s)) for s in release.manifest["sources"]]
+    return {(name, digests.sha256(digest) or digest) for name, digest in sources}
+
+
+def _decisions(release: Release) -> dict[str, int]:
+    """Labels that experts decided, and those of which the model says otherwise."""
+    tasks = (release.manifest["facts"].get("adjudications") or {}).values()
+    return {name: sum(task[name] for task in tasks) for name in DECIDED}
+
+
+def _other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | None:
+    """What to say where the key of the release's names is not at hand."""
+    privacy = campaign.settings.privacy
+    if release is None:
+        return None
+    try:
+        if present_key(campaign.settings, campaign.store, derivation_of(release.manifest)) is None:
+            return no_key(privacy)
+        refuse_other_key(campaign.settings, campaign.store, release.manifest)
+    except StoreError as error:
+        return error.problems[0]
+    return None
+
+
+def _changed_settings(campaign: LoadedCampaign, release: Release | None) -> list[str]:
+    """Published settings for which a build would publish, by dotted path, without their values."""
+    if release is None:
+        return []
+    derivation = derivation_of(release.manifest) or key_derivation(campaign.store)
+    key = present_key(campaign.settings, campaign.store, derivation)
+    if key is None:
+        return []
+    hashed = settings_hash(campaign.settings, derive(key, "fingerprint"))
+    if hashed == release.manifest["settings_hash"]:
+        return []
+    published = json.loads(json.dumps(published_settings(campaign.settings, key, derivation)))
+    now = {"settings": published, "settings_hash": hashed}
+    return [change["path"] for change in setting_changes(release.manifest, now)]

@@ -1,0 +1,161 @@
+"""`annot validate`: reads everything and writes nothing, and says what a build would see."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import (
+    CaptureExpression,
+    ConstantExpression,
+    Expression,
+    JoinExpression,
+    LoadedCampaign,
+)
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.ingest.present_exports import check_exports
+from annot_pipeline.storage.places import check_places
+from annot_pipeline.storage.published_settings import SHORTEST_NAME
+from annot_pipeline.storage.tables import read_table
+from annot_pipeline.storage.temporary import temporary_store
+
+STAGES_NEEDED = (
+    "archive_exports", "read_records", "settle_judgments", "pair_controls", "control_judges",
+)  # fmt: skip
+EXAMPLES = 3
+
+
+def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
+    """What each source maps to, what would be rejected and why, which gates would fail.
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read, a mapping names a column that it lacks, or store,
+        gold and spill cannot be used.
+    """
+    check_places(campaign)
+    check_exports(campaign)  # of its own store and gold, not of the temporary ones
+    with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
+        build = Build(apart, progress=progress)
+        runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
+        return _document(campaign, runs, build.store.records)
+
+
+def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
+    facts = {**runs["settle_judgments"].result.facts, **runs["control_judges"].result.facts}
+    files = read_table(runs["read_records"].result.tables["record_files"]).to_pylist()
+    tasks = read_table(runs["settle_judgments"].result.tables["tasks"]).to_pylist()
+    return {
+        "campaign": campaign.settings.campaign,
+        "sources": [
+            {
+                "path": source.path,
+                "format": source.format,
+                "files": sum(f["source_order"] == number for f in files),
+                "rows": sum(f["rows"] for f in files if f["source_order"] == number),
+                "records": sum(f["records"] for f in files if f["source_order"] == number),
+                "ignored": _ignored(f["ignored"] for f in files if f["source_order"] == number),
+                "fields": _fields(
+                    source.fields,
+                    [records / f["filename"] for f in files if f["source_order"] == number],
+                ),
+            }
+            for number, source in enumerate(campaign.settings.sources)
+        ],
+        "tasks": [
+            {key: t[key] for key in ("task", "kind", "guessed", "labels")}
+            | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
+            for t in tasks
+        ],
+        "records": facts["records"],
+        "fates": facts["fates"],
+        "rejections": facts["rejections"],
+        "look_alikes": facts["look_alikes"],
+        "gates": [gate.document() for run in runs.values() for gate in run.gates],
+    }
+
+
+def _ignored(notes: Iterable[str]) -> dict[str, int]:
+    """What the exports hold besides records, by kind."""
+    total: Counter[str] = Counter()
+    for note in notes:
+        total.update(json.loads(note))
+    return dict(sorted(total.items()))
+
+
+def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, Any]]:
+    """Each field: its expression, how many records have it, how many values, a few of them."""
+    described = []
+    judges = {
+        judge
+        for path in paths
+        for judge in read_table(path, ["judge"])["judge"].unique().to_pylist()
+        if judge and len(judge) >= SHORTEST_NAME
+    }
+    for name, expression in fields.items():
+        filled, distinct = _filled([read_table(path, [name])[name] for path in paths])
+        described.append(
+            {
+                "field": name,
+                "expression": expression_text(expression),
+                "filled": filled,
+                "distinct": len(distinct),
+                "examples": [] if name == "judge" else _examples(distinct, judges),
+            }
+        )
+    return described
+
+
+def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
+    """Of the same column of several files: cells that are not blank, and their distinct values."""
+    if not columns:
+        return 0, pa.nulls(0, TEXT)
+    column = pa.chunked_array([chunk for of in columns for chunk in of.chunks], columns[0].type)
+    column = column.unify_dictionaries()
+    if pa.types.is_floating(column.type):
+        column = pc.add(column, 0.0)  # -0 is 0
+    values = column.unique()
+    if pa.types.is_dictionary(values.type):
+        values = values.dictionary_decode()
+    values = values.drop_null()
+    blank = pc.equal(pc.utf8_trim_whitespace(values.cast(TEXT)), "")
+    n_blank = pc.sum(is_any(column, values.filter(blank))).as_py() if pc.any(blank).as_py() else 0
+    return len(column) - column.null_count - n_blank, values.filter(pc.invert(blank))
+
+
+def _examples(values: pa.Array, judges: set[str]) -> list[str]:
+    """A few values; who judged stays out of terminals and logs, in whatever field it stands."""
+    texts = (str(value.as_py()) for value in values)
+    return list(islice((t for t in texts if not any(j in t for j in judges)), EXAMPLES))
+
+
+def expression_text(expression: Expression) -> str:
+    """An expression in a few words."""
+    if isinstance(expression, ConstantExpression):
+        return f"always {expression.value!r}"
+    if isinstance(expression, CaptureExpression):
+        return f"path ~ {expression.capture}"
+    if isinstance(expression, JoinExpression):
+        return f" {expression.sep or '+'} ".join(map(expression_text, expression.join))
+    steps = [
+        f"{step} {value}"
+        for step, value in (
+            ("json", expression.json_path),
+            ("match", expression.match),
+            ("map", expression.map and f"{len(expression.map)} values"),
+            ("else", expression.otherwise),
+            ("time", expression.time),
+        )
+        if value is not None
+    ]
+    return " → ".join([expression.column, *steps])

@@ -1,0 +1,117 @@
+"""Ratings counted by item, judge and label; the same for any order of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """How much there is to compare: items with two or more judges, and the judges of these."""
+
+    n_items: int
+    n_judges: int
+
+
+def overlap(items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int) -> Overlap:
+    """Count the items with two or more distinct judges, and the judges of these items.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, codes outside their ranges.
+    """
+    shared, of_judges = shared_items(items, judges, n_items=n_items, n_judges=n_judges)
+    return Overlap(int(shared.sum()), int(of_judges.sum()))
+
+
+def shared_items(
+    items: npt.ArrayLike, judges: npt.ArrayLike, *, n_items: int, n_judges: int
+) -> tuple[Flags, Flags]:
+    """Whether an item has two or more distinct judges, and whether a judge has such an item.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, codes outside their ranges.
+    """
+    items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
+    LabelCodes(items, judges, items, n_items, n_judges, n_items)
+    low, high = np.full(n_items, n_judges), np.full(n_items, -1)
+    np.minimum.at(low, items, judges)
+    np.maximum.at(high, items, judges)
+    shared = low < high
+    of_judges = np.zeros(n_judges, np.bool_)
+    of_judges[judges[shared[items]]] = True
+    return shared, of_judges
+
+
+@dataclass(frozen=True)
+class RatingCounts:
+    """Ratings counted by (item, judge, label), in that order; ``(n_cells,)`` each."""
+
+    items: Codes
+    judges: Codes
+    labels: Codes
+    n: Codes
+    n_items: int
+    n_judges: int
+    n_labels: int
+
+    @classmethod
+    def of(
+        cls,
+        items: Codes,
+        judges: Codes,
+        labels: Codes,
+        n_items: int,
+        n_judges: int,
+        n_labels: int,
+    ) -> RatingCounts:
+        """Count ratings in long form.
+
+        Raises
+        ------
+        ValueError
+            Code ranges whose product passes 2^63.
+        """
+        if max(n_items, n_judges) * n_judges * n_labels >= 2**63:
+            raise ValueError("too many codes: cells and pairs of judges by label pass 2^63")
+        keys, n = np.unique((items * n_judges + judges) * n_labels + labels, return_counts=True)
+        keys, labels = np.divmod(keys, max(n_labels, 1))
+        items, judges = np.divmod(keys, max(n_judges, 1))
+        return cls(items, judges, labels, n, n_items, n_judges, n_labels)
+
+    def inter_judge_pairs(self) -> tuple[Codes, Codes]:
+        """Pairs of labels by distinct judges ``(n_items,)``, and those of them that agree."""
+        of_item = np.bincount(self.items, self.n, minlength=self.n_items).astype(np.int64)
+        same_judge = self._pairs(self.items * self.n_judges + self.judges, self.items, self.n)
+        by_label = self.items * self.n_labels + self.labels
+        order = np.argsort(by_label, kind="stable")  # fast, as items are in order
+        agreeing = self._pairs(by_label[order], self.items[order], self.n[order])
+        agreeing -= self._pairs(np.arange(self.n.size), self.items, self.n)
+        return of_item * (of_item - 1) // 2 - same_judge, agreeing
+
+    def _pairs(self, groups: Codes, items: Codes, n: Codes) -> Codes:
+        """Pairs of labels within each run of equal groups, by item."""
+        starts = np.flatnonzero(np.diff(groups, prepend=-1))
+        if starts.size < n.size:
+            items, n = items[starts], np.add.reduceat(n, starts)
+        some = n > 1
+        items, n = items[some], n[some]
+        # whole numbers: exact as doubles, too
+        pairs = np.bincount(items, n * (n - 1) // 2, minlength=self.n_items)
+        return pairs.astype(np.int64)
+
+
+def n_distinct(codes: Codes) -> int:
+    """Number of different codes."""
+    return int(np.unique(codes).size)

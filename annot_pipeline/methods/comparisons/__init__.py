@@ -1,0 +1,1 @@
+"""Rankings from comparisons, and graphs of comparisons."""

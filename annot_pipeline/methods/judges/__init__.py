@@ -1,0 +1,1 @@
+"""Tests of judges on control items, and the power of these tests."""

@@ -1,0 +1,1 @@
+"""Models of labels, their calibration and their scores."""

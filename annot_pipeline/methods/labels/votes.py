@@ -1,0 +1,121 @@
+"""Votes: what the labels of an item say before any model.
+
+Three simple estimates of prevalence stand side by side, for they differ and papers mix them
+(Passonneau & Carpenter 2013, section 7, Figure 2): the share of raw labels, the share of
+items whose most frequent label a class is, and the share of items where more than half of
+the labels are it. Ties are broken by class order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.additive import Additive
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class VoteSums(Additive):
+    """What the votes of items add up to; arrays are ``(n_labels,)``.
+
+    Parameters
+    ----------
+    labels
+        Labels given.
+    plurality, majority
+        Items whose most frequent label a class is, and with more than half of the labels.
+    n_voted
+        Items with labels.
+    """
+
+    labels: Codes
+    plurality: Codes
+    majority: Codes
+    n_voted: int
+
+    @property
+    def vote_share(self) -> Floats:
+        """Share of the labels that were given."""
+        return self.labels / max(int(self.labels.sum()), 1)
+
+    @property
+    def plurality_frequency(self) -> Floats:
+        """Share of items whose most frequent label a class is; ties go to the lower code."""
+        return self.plurality / max(self.n_voted, 1)
+
+    @property
+    def majority_frequency(self) -> Floats:
+        """Share of items where more than half of the labels are of a class."""
+        return self.majority / max(self.n_voted, 1)
+
+
+@dataclass(frozen=True)
+class Votes:
+    """Votes of items of one task.
+
+    Parameters
+    ----------
+    counts
+        ``(n_items, n_labels)`` labels given.
+    majority
+        ``(n_items,)`` code of the most frequent label; ties go to the lower code.
+    majority_share
+        ``(n_items,)`` its share of the item's labels; 0 without labels.
+    tied
+        ``(n_items, n_labels)`` whether the label is (one of) the most frequent.
+    sums
+        The three estimates of prevalence, of these items or added up.
+    """
+
+    counts: Codes
+    majority: Codes
+    majority_share: Floats
+    tied: npt.NDArray[np.bool_]
+    sums: VoteSums
+
+
+def count_votes(
+    items: npt.ArrayLike, labels: npt.ArrayLike, *, n_items: int, n_labels: int
+) -> Votes:
+    """Count the labels of each item.
+
+    Parameters
+    ----------
+    items, labels
+        ``(n_labels_given,)`` codes from 0.
+    n_items, n_labels
+        Sizes of the code ranges.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, or a code outside its range.
+    """
+    items, labels = np.asarray(items, dtype=np.int64), np.asarray(labels, dtype=np.int64)
+    if items.shape != labels.shape:
+        raise ValueError("items and labels must be of one length")
+    if items.size and (items.max() >= n_items or labels.max() >= n_labels):
+        raise ValueError("a code lies outside its range")
+    flat = np.bincount(items * n_labels + labels, minlength=n_items * n_labels)
+    counts = flat.reshape(n_items, n_labels).astype(np.int64)
+    total = counts.sum(axis=1)
+    most = counts.max(axis=1)
+    tied = (counts == most[:, None]) & (most[:, None] > 0)
+    voted, majority = total > 0, counts.argmax(axis=1)
+    return Votes(
+        counts=counts,
+        majority=majority,
+        majority_share=most / np.maximum(total, 1),
+        tied=tied,
+        sums=VoteSums(
+            labels=counts.sum(axis=0),
+            plurality=np.bincount(majority[voted], minlength=n_labels),
+            majority=(counts * 2 > total[:, None]).sum(axis=0),
+            n_voted=int(voted.sum()),
+        ),
+    )

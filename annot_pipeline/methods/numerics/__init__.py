@@ -1,0 +1,1 @@
+"""Shared numerics: bootstrap, moments, intervals, sorting."""

@@ -1,0 +1,1 @@
+"""Designs of HITs."""

@@ -1,0 +1,264 @@
+"""Partners drawn by match quality, without a matrix of all pairs.
+
+Beside each seed, partners are drawn one after another without replacement, each with
+probability proportional to its match quality with the seed among the candidates that are left
+(Algorithm 1 of Sakaguchi & Van Durme 2018, lines 16 to 19). Few candidates are all weighed.
+Many are sorted into cells: a cell is drawn by an upper bound of its candidates' match quality,
+one of its candidates evenly, and that one is taken with probability match quality over bound.
+What is taken has the exact distribution, however loose the bound; the cells decide the speed
+alone. The sum over all candidates, which the probability of a draw is divided by, is a smooth
+function of the seed and is interpolated (`smooth_sums`).
+
+Memory is proportional to the items, time to seeds times cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.comparisons.match_quality import log_match_quality
+from annot_pipeline.methods.planning.smooth_sums import States, log_sums, panels
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+FEW = 2048
+"""Candidates that are all weighed."""
+
+CHUNK = 1 << 21
+"""Numbers held at once."""
+
+ROUNDS = 50
+"""Rounds of tries before all candidates are weighed after all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partners:
+    """Arrays are ``(n_seeds, n_partners)``.
+
+    Parameters
+    ----------
+    candidate
+        Places among the candidates, in the order drawn.
+    log_probability
+        Logarithm of the probability of each draw, given those before it.
+    """
+
+    candidate: Codes
+    log_probability: Floats
+
+
+def draw_partners(
+    seeds: States,
+    candidates: States,
+    *,
+    n_partners: int,
+    gamma: float,
+    rng: np.random.Generator,
+    few: int = FEW,
+) -> Partners:
+    """Draw partners for every seed out of the same candidates.
+
+    Parameters
+    ----------
+    seeds, candidates
+        No item is among both.
+    n_partners
+        Partners of each seed, all different.
+    gamma
+        Skill chain of the match quality.
+    rng
+        Source of all randomness.
+    few
+        Up to so many candidates are all weighed.
+
+    Raises
+    ------
+    ValueError
+        There are fewer candidates than partners.
+    """
+    n = candidates.score.size
+    if n < n_partners:
+        raise ValueError(f"{n_partners} partners out of {n} candidates")
+    draw = _weigh_all if n <= few else _by_cells
+    found = np.full((seeds.score.size, n_partners), -1, np.int64)
+    return draw(seeds, candidates, found, gamma, rng)
+
+
+# --- few candidates ------------------------------------------------------------------------
+
+
+def _weigh_all(
+    seeds: States, candidates: States, found: Codes, gamma: float, rng: np.random.Generator
+) -> Partners:
+    """Gumbel noise on the logarithms: the largest ones are draws without replacement.
+
+    What is ``found`` already counts as drawn.
+    """
+    log_probability = np.empty(found.shape)
+    step = max(CHUNK // candidates.score.size, 1)
+    for start in range(0, seeds.score.size, step):
+        rows = np.arange(start, min(start + step, seeds.score.size))
+        log_q = log_match_quality(
+            seeds.score[rows, None], seeds.variance[rows, None],
+            candidates.score, candidates.variance, gamma=gamma,
+        )  # fmt: skip
+        key = log_q + rng.gumbel(size=log_q.shape)
+        for place in np.flatnonzero((found[rows] >= 0).any(axis=0)):
+            known = found[rows, place]
+            has = known >= 0  # drawn first, in the order in which it was
+            key[has, known[has]] = np.finfo(np.float64).max / (1 + place)
+        n = found.shape[1]
+        top = np.argpartition(-key, n - 1, axis=1)[:, :n]
+        top = np.take_along_axis(
+            top, np.argsort(-np.take_along_axis(key, top, axis=1), axis=1), axis=1
+        )
+        drawn = np.take_along_axis(log_q, top, axis=1)
+        np.put_along_axis(log_q, top, -np.inf, axis=1)
+        found[rows] = top
+        log_probability[rows] = drawn - _left(drawn, _logsumexp(log_q))
+    return Partners(found, log_probability)
+
+
+def _logsumexp(logs: Floats) -> Floats:
+    """Logarithm of the sums over the last axis; minus infinity where nothing is left."""
+    largest = np.max(logs, axis=-1, initial=-np.inf)
+    base = np.where(np.isfinite(largest), largest, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(base + np.log(np.exp(logs - base[..., None]).sum(axis=-1)))
+
+
+def _left(drawn: Floats, others: Floats) -> Floats:
+    """Logarithm of what is left before each draw: the draws from it on, and all others.
+
+    Added up from the end, so that nothing cancels where one candidate outweighs all.
+    """
+    left = np.empty_like(drawn)
+    total = others
+    for place in range(drawn.shape[1] - 1, -1, -1):
+        total = np.logaddexp(total, drawn[:, place])
+        left[:, place] = total
+    return left
+
+
+# --- many candidates -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Candidates by cell; ``order[start : start + n]`` are those of a cell."""
+
+    order: Codes
+    start: Codes
+    n: Codes
+    score_low: Floats
+    score_high: Floats
+    variance_low: Floats
+    variance_high: Floats
+
+
+def _cells(candidates: States, gamma: float) -> _Cells:
+    cell = panels(candidates, gamma).cell
+    order = np.argsort(cell, kind="stable")
+    n = np.bincount(cell)
+    start = np.cumsum(n) - n
+
+    def ends(values: Floats) -> tuple[Floats, Floats]:
+        sorted_ = values[order]
+        return np.minimum.reduceat(sorted_, start), np.maximum.reduceat(sorted_, start)
+
+    return _Cells(order, start, n, *ends(candidates.score), *ends(candidates.variance))
+
+
+def _by_cells(
+    seeds: States, candidates: States, found: Codes, gamma: float, rng: np.random.Generator
+) -> Partners:
+    cells = _cells(candidates, gamma)
+    n_seeds = seeds.score.size
+    step = max(CHUNK // cells.n.size, 1)
+    for start in range(0, n_seeds, step):
+        rows = np.arange(start, min(start + step, n_seeds))
+        _fill(found, rows, seeds, candidates, cells, gamma, rng)
+    drawn = log_match_quality(
+        seeds.score[:, None], seeds.variance[:, None],
+        candidates.score[found], candidates.variance[found], gamma=gamma,
+    )  # fmt: skip
+    log_share = drawn - log_sums(seeds, candidates, gamma)[:, None]
+    before = np.cumsum(np.exp(log_share), axis=1) - np.exp(log_share)
+    # where the first draws hold nearly all, what is left is no more than rounding: never less
+    # than what is drawn next
+    left = np.maximum(1 - before, np.exp(log_share))
+    log_probability = log_share - np.log(left)
+    rows = np.flatnonzero(found[:, -1] < 0)
+    if rows.size:
+        rest = _weigh_all(seeds.of(rows), candidates, found[rows], gamma, rng)
+        found[rows], log_probability[rows] = rest.candidate, rest.log_probability
+    return Partners(found, np.minimum(log_probability, 0.0))
+
+
+def _fill(
+    found: Codes,
+    rows: Codes,
+    seeds: States,
+    candidates: States,
+    cells: _Cells,
+    gamma: float,
+    rng: np.random.Generator,
+) -> None:
+    """Draw until the rows have their partners, or `ROUNDS` did not bring them.
+
+    That happens where a few candidates outweigh all others by far, and are drawn already.
+    """
+    bound = _bounds(seeds.of(rows), cells, gamma)
+    weight = np.log(cells.n) + bound
+    upto = np.cumsum(np.exp(weight - weight.max(axis=1, keepdims=True)), axis=1)
+    upto /= upto[:, -1:]
+    tries = 2 * found.shape[1]
+    row = np.arange(rows.size)
+    for _ in range(ROUNDS):
+        at = np.repeat(row, tries)
+        cell = _places(upto, at, rng.random(at.size))
+        within = (rng.random(at.size) * cells.n[cell]).astype(np.int64)
+        drawn = cells.order[cells.start[cell] + within]
+        own = rows[at]
+        log_q = log_match_quality(
+            seeds.score[own], seeds.variance[own],
+            candidates.score[drawn], candidates.variance[drawn], gamma=gamma,
+        )  # fmt: skip
+        taken = np.log1p(-rng.random(at.size)) <= log_q - bound[at, cell]
+        _take(found, rows[row], taken.reshape(-1, tries), drawn.reshape(-1, tries))
+        row = row[found[rows[row], -1] < 0]
+        if not row.size:
+            return
+
+
+def _take(found: Codes, rows: Codes, taken: npt.NDArray[np.bool_], drawn: Codes) -> None:
+    """Put the first new ones of what was taken in the places that are free."""
+    n = (found[rows] >= 0).sum(axis=1)
+    for place in range(drawn.shape[1]):
+        one = drawn[:, place]
+        new = taken[:, place] & (n < found.shape[1]) & ~(found[rows] == one[:, None]).any(axis=1)
+        found[rows[new], n[new]] = one[new]
+        n += new
+
+
+def _places(upto: Floats, rows: Codes, at: Floats) -> Codes:
+    """The cell in which each number falls: all rows, one after another, are one rising line."""
+    line = (upto + np.arange(len(upto))[:, None]).reshape(-1)
+    place = np.searchsorted(line, rows + at, side="right") - rows * upto.shape[1]
+    return np.asarray(np.minimum(place, upto.shape[1] - 1), np.int64)
+
+
+def _bounds(seeds: States, cells: _Cells, gamma: float) -> Floats:
+    """``(n_seeds, n_cells)`` logarithm of what no match quality in a cell exceeds."""
+    near = np.clip(seeds.score[:, None], cells.score_low, cells.score_high)
+    variance = seeds.variance[:, None]
+    chain = 2 * gamma * gamma
+    # the root is largest for the smallest variance, the exponential for the largest
+    root = 0.5 * np.log(chain / (chain + variance + cells.variance_low))
+    apart = seeds.score[:, None] - near
+    bound = root - apart * apart / (2 * (chain + variance + cells.variance_high))
+    return np.asarray(bound + 1e-12)  # rounding must not lift a match quality above it

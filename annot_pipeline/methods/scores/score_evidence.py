@@ -1,0 +1,71 @@
+"""What each judgment weighs in one item's mean score, and the mean without each judge.
+
+An item's score is the mean of its criteria's means (Graham et al. 2013, section 5, as
+`annot_pipeline.methods.scores.cell_means` computes it), so a judgment weighs 1 / (criteria x
+judgments of its criterion). Without a judge the same rule holds for what is left; a criterion that
+nobody is left to judge drops out. z-scores keep the mean and sd of their judges: held fixed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreEvidence:
+    """What the judgments say of one item.
+
+    Parameters
+    ----------
+    weight
+        ``(n_judgments,)`` share in the mean; 0 without a value. They add up to 1.
+    mean
+        The item's mean; NaN without values.
+    without
+        ``(n_judges,)`` the mean without the judge; NaN where nothing is left.
+    """
+
+    weight: Floats
+    mean: float
+    without: Floats
+
+
+def score_evidence(
+    judges: Codes, criteria: Codes, values: Floats, *, n_judges: int
+) -> ScoreEvidence:
+    """Weigh the judgments of one item.
+
+    Parameters
+    ----------
+    judges, criteria
+        ``(n_judgments,)`` codes from 0.
+    values
+        ``(n_judgments,)``; NaN is left out.
+    n_judges
+        Size of the code range of judges.
+    """
+    n_criteria = int(criteria.max(initial=0)) + 1
+    known = ~np.isnan(values)
+    total, n = np.zeros((n_judges, n_criteria)), np.zeros((n_judges, n_criteria), np.int64)
+    np.add.at(total, (judges[known], criteria[known]), values[known])
+    np.add.at(n, (judges[known], criteria[known]), 1)
+    all_total, all_n = total.sum(axis=0), n.sum(axis=0)
+    share = 1.0 / (np.maximum(all_n, 1) * max(int((all_n > 0).sum()), 1))
+    return ScoreEvidence(
+        weight=np.where(known, share[criteria], 0.0),
+        mean=float(_mean_of_means(all_total, all_n)),
+        without=_mean_of_means(all_total - total, all_n - n),
+    )
+
+
+def _mean_of_means(total: Floats, n: Codes) -> Floats:
+    """Unweighted mean over the criteria that have values; the last axis is criteria."""
+    means = np.where(n > 0, total / np.maximum(n, 1), 0.0)
+    criteria = (n > 0).sum(axis=-1)
+    return np.asarray(np.where(criteria > 0, means.sum(axis=-1) / np.maximum(criteria, 1), np.nan))

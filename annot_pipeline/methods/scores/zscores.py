@@ -1,0 +1,119 @@
+"""Standardisation: z = (score - mean) / sd of each judge, ddof = 1.
+
+Source: Graham et al. 2013, section 4.3; as WMT computes it, per judge *and task*, over all
+of the judge's judgments, control items included. A judge with one score, or whose scores do
+not vary, has no z: the result says which rows, it does not set them to 0.
+
+WMT's scripts hand mean and sd on as R prints them (7 significant digits), read them in Perl,
+and print z to 15 significant digits. That moves z by up to 3e-5 and decides which segment
+means are exactly equal, on which the published rank-sum tests depend; `Arithmetic` "wmt"
+repeats it, so that published tables come out to the last digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.numerics.moments import moments
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Arithmetic = Literal["exact", "wmt"]
+
+
+@dataclass(frozen=True)
+class ZScores:
+    """Standardised scores.
+
+    Parameters
+    ----------
+    z
+        ``(n_judgments,)``; NaN where the judge has none.
+    mean, sd
+        ``(n_judges,)`` points of the scale, over the scores that count; NaN for too few.
+    n
+        ``(n_judges,)`` scores of each judge that count.
+    """
+
+    z: Floats
+    mean: Floats
+    sd: Floats
+    n: Codes
+
+
+def z_scores(
+    judges: Codes,
+    scores: Floats,
+    *,
+    n_judges: int,
+    counts: npt.NDArray[np.bool_] | None = None,
+    arithmetic: Arithmetic = "exact",
+) -> ZScores:
+    """Standardise scores by judge.
+
+    Parameters
+    ----------
+    judges
+        ``(n_judgments,)`` codes of judges (of judge and task together) from 0.
+    scores
+        ``(n_judgments,)`` points of the scale.
+    n_judges
+        Size of the code range.
+    counts
+        ``(n_judgments,)`` whether a score counts for its judge's mean and sd; None: all do.
+    arithmetic
+        ``exact``, or ``wmt``: rounded where WMT's scripts print numbers.
+
+    Raises
+    ------
+    ValueError
+        Arrays of different lengths, or scores that are not finite.
+    """
+    judges, scores = np.asarray(judges, np.int64), np.asarray(scores, np.float64)
+    if judges.shape != scores.shape:
+        raise ValueError("judges and scores must be of one length")
+    if not np.isfinite(scores).all():
+        raise ValueError("scores must be finite")
+    by, of = (judges, scores) if counts is None else (judges[counts], scores[counts])
+    found = moments(by, of, n_groups=n_judges)
+    mean, sd = found.mean, np.sqrt(found.variance)
+    z = standardized(judges, scores, mean, sd, arithmetic=arithmetic)
+    return ZScores(z, mean, sd, found.n)
+
+
+def standardized(
+    judges: Codes, scores: Floats, mean: Floats, sd: Floats, *, arithmetic: Arithmetic
+) -> Floats:
+    """z of scores ``(n_scores,)`` by judges' means and sds ``(n_judges,)``; NaN where sd is 0."""
+    varies = sd > 0
+    if arithmetic == "wmt":
+        mean, sd = _as_perl_reads(mean), _as_perl_reads(sd)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z: Floats = (scores - mean[judges]) / sd[judges]
+    if arithmetic == "wmt":
+        z = printed(z)
+    return np.where(varies[judges], z, np.nan)
+
+
+def printed(values: Floats) -> Floats:
+    """Values as R and Perl print them: to 15 significant digits."""
+    if not values.size:
+        return values
+    texts = np.char.mod("%.15g", values)
+    return np.asarray(texts.astype(np.float64))
+
+
+def _as_perl_reads(values: Floats) -> Floats:
+    """Values that R printed to 7 significant digits, read by a Perl that adds the whole part
+    and the decimals over a power of ten: not always the nearest double.
+    """
+    known = np.isfinite(values) & (values != 0)
+    size = np.floor(np.log10(np.abs(values), where=known, out=np.zeros_like(values)))
+    power = 10.0 ** np.clip(6 - size, 0, 22)
+    scaled = np.rint(np.abs(np.where(known, values, 0.0)) * power)
+    read = np.sign(values) * (np.floor(scaled / power) + np.mod(scaled, power) / power)
+    return np.where(known, read, values)

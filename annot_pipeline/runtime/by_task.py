@@ -1,0 +1,47 @@
+"""The rows of each task of a table, found in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.runtime.indexing import index
+
+
+class ByTask:
+    """A table by task: views of it where its rows stand in the order of tasks.
+
+    Parameters
+    ----------
+    table
+        ``task`` and more.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        found = index(table["task"], null="")
+        codes = found.codes
+        if (np.diff(codes) < 0).any():
+            order = np.argsort(codes, kind="stable")
+            table, codes = table.take(pa.array(order)), codes[order]
+        ends = np.cumsum(np.bincount(codes, minlength=len(found.names))).tolist()
+        self._table = table
+        self._spans = dict(zip(found.names, zip([0, *ends], ends, strict=False), strict=True))
+
+    @property
+    def names(self) -> list[str]:
+        """Tasks that have rows, in code point order."""
+        return list(self._spans)
+
+    def __getitem__(self, task: str) -> pa.Table:
+        """Rows of a task, in their order; none if the table does not know it."""
+        start, end = self._spans.get(task, (0, 0))
+        return self._table.slice(start, end - start)
+
+    def only(self, tasks: Collection[str]) -> pa.Table:
+        """Rows of some tasks."""
+        if {*self._spans} <= {*tasks}:
+            return self._table
+        parts = [self[task] for task in sorted(tasks)]
+        return pa.concat_tables([self._table.slice(0, 0), *parts])

@@ -1,0 +1,160 @@
+"""What a stage is given and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.runtime.executors import Engine, engine_of
+from annot_pipeline.storage.keys import derive
+from annot_pipeline.storage.queries import Queries, give_back_memory
+from annot_pipeline.storage.store import StageResult, Store
+from annot_pipeline.storage.tables import StoredTable, TableFile, write_table
+
+T = TypeVar("T")
+Rows: TypeAlias = pa.Table | pa.RecordBatchReader
+Opened: TypeAlias = Callable[[], AbstractContextManager[Rows]]
+
+
+class Read(Protocol):
+    """Reads an input table, its bytes checked; where tasks are named, little of the others."""
+
+    def __call__(self, name: str, /, *, tasks: Collection[str] | None = None) -> pa.Table:
+        """The columns that the stage declares."""
+
+
+@dataclass(frozen=True)
+class StageContext:
+    """What a stage may use; large tables can be written to ``folder`` straight away.
+
+    ``columns`` are those that the stage declares of its ``inputs``; ``read`` gives an input table
+    whole; ``latest`` what the stage made last, if the same code did with the same settings.
+    """
+
+    campaign: LoadedCampaign
+    folder: Path
+    store: Store
+    judge_key: Callable[[], bytes]
+    inputs: Mapping[str, StoredTable]
+    columns: Mapping[str, tuple[str, ...]]
+    read: Read
+    progress: Callable[[str], None]
+    latest: Callable[[], StageResult | None]
+
+    def tasks_of(self, *kinds: str) -> list[str]:
+        """Names of the tasks of some kinds."""
+        rows = self.read("tasks").select(["task", "kind"]).to_pylist()
+        return [row["task"] for row in rows if row["kind"] in kinds]
+
+    @property
+    def salt(self) -> str:
+        """Hashed into the published ids of judgments."""
+        return derive(self.judge_key(), "judgment")
+
+    @property
+    def engine(self) -> Engine:
+        """Where the parts of the work are done."""
+        return engine_of(self.campaign.settings, self.store.root, self.progress)
+
+    def run(self, jobs: Sequence[Callable[[], T]], at_once: int | None = None) -> list[T]:
+        """What jobs return that the engine runs, in their order; see `Engine.run`.
+
+        On another machine a job gives its memory back: its process lives on, beside others.
+        """
+        all_jobs = jobs if self.is_here else [partial(_then_free, job) for job in jobs]
+        stage = self.folder.parent.name.replace("_", " ")
+        of = f"of {len(jobs):,} parts"
+        return self.engine.run(all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {of}"))
+
+    @property
+    def is_here(self) -> bool:
+        """Whether the engine is this machine."""
+        return self.campaign.settings.engine.kind == "local"
+
+    @property
+    def queries(self) -> Queries:
+        """SQL with the campaign's limits."""
+        return Queries(self.campaign.settings.resources, self.campaign.spill)
+
+    @property
+    def part_queries(self) -> Queries:
+        """SQL of a part: on Spark one thread, for each core there has a job of its own."""
+        resources = self.campaign.settings.resources
+        if not self.is_here:
+            resources = resources.model_copy(update={"threads": 1})
+        return Queries(resources, self.campaign.spill)
+
+
+@dataclass
+class Made:
+    """What a stage made: tables (or queries that will give them, or files), and facts."""
+
+    tables: Mapping[str, Rows | Opened | StoredTable]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, name: str, path: Path) -> StoredTable:
+        """Write a table, if it is not written yet."""
+        made = self.tables[name]
+        if isinstance(made, StoredTable):
+            return made
+        opened = made if callable(made) else lambda: nullcontext(made)
+        return StoredTable((write_declared(path, name, opened),))
+
+
+def _then_free(job: Callable[[], T]) -> T:
+    found = job()
+    give_back_memory()
+    return found
+
+
+def write_declared(path: Path, name: str, opened: Opened) -> TableFile:
+    """Write a table, or a part of one, with the columns of its contract if it is a gold table.
+
+    Parameters
+    ----------
+    path
+        Where.
+    name
+        Of the table.
+    opened
+        Gives the rows, each time anew.
+    """
+    try:
+        with opened() as rows:
+            return write_table(path, _as_declared(rows, name), published=name in GOLD)
+    except pa.ArrowInvalid:  # a null where none may be: written, so that its gate names the row
+        with opened() as rows:
+            declared = _as_declared(rows, name, may_be_null=True)
+            return write_table(path, declared, published=name in GOLD)
+
+
+def _as_declared(rows: Rows, name: str, *, may_be_null: bool = False) -> Rows:
+    """Rows of a gold table with the columns, types and descriptions of its contract."""
+    contract = GOLD.get(name)
+    if contract is None:
+        return rows
+    schema = contract.schema
+    if may_be_null:
+        schema = pa.schema([f.with_nullable(True) for f in schema], schema.metadata)
+    if rows.schema.equals(schema, check_metadata=True):
+        return rows
+
+    def declared(batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [
+            batch.column(f.name).cast(f.type)
+            if f.name in batch.schema.names
+            else pa.nulls(batch.num_rows, f.type)
+            for f in schema
+        ]
+        return pa.record_batch(columns, schema=schema)
+
+    batches = rows.to_batches() if isinstance(rows, pa.Table) else rows
+    return pa.RecordBatchReader.from_batches(schema, map(declared, batches))

@@ -1,0 +1,97 @@
+"""Names to integer codes and back. Codes follow code point order, never row order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.numerics.distinct import distinct, places
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Index:
+    """Distinct names in code point order, and each row's place among them."""
+
+    names: list[str]
+    codes: Codes
+
+
+def index(column: pa.ChunkedArray | pa.Array, *, null: str | None = None) -> Index:
+    """Codes of a text column without nulls, or where a name is given that stands for them."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_encode()
+    indices, dictionary = whole.indices, whole.dictionary
+    if null is not None and indices.null_count:
+        stands = pc.index(dictionary, null).as_py()
+        if stands < 0:
+            stands = len(dictionary)
+            dictionary = pa.concat_arrays([dictionary, pa.array([null], dictionary.type)])
+        indices = indices.fill_null(stands)
+    given = indices.to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(given, minlength=len(dictionary)))
+    names = dictionary.take(pa.array(used))
+    order = pc.sort_indices(names).to_numpy()  # by bytes: UTF-8 keeps the code point order
+    place = np.empty(len(dictionary), np.int64)
+    place[used[order]] = np.arange(order.size)
+    return Index(names.take(pa.array(order)).to_pylist(), place[given])
+
+
+def is_any(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:
+    """Whether each value of a text column is one of some names; a null is none.
+
+    Only distinct values are compared where the column is encoded, not each row's text.
+    """
+    wanted = names if isinstance(names, pa.Array) else pa.array(list(names), TEXT)
+    if not pa.types.is_dictionary(column.type):
+        return pc.is_in(column, wanted)
+    chunks = [
+        pc.fill_null(pc.is_in(chunk.dictionary, wanted).take(chunk.indices), False)
+        for chunk in column.chunks
+    ]
+    return pa.chunked_array(chunks, pa.bool_())
+
+
+@dataclass(frozen=True)
+class PairIndex:
+    """Distinct pairs of codes in order, and each row's place among them."""
+
+    first: Codes  # (n_pairs,)
+    second: Codes  # (n_pairs,)
+    codes: Codes  # (n_rows,)
+
+
+def index_pairs(first: Codes, second: Codes) -> PairIndex:
+    """Codes of pairs; ordered by the first, then by the second."""
+    width = int(second.max(initial=0)) + 1
+    numbers = first * width + second
+    pairs, _ = distinct(numbers)
+    return PairIndex(pairs // width, pairs % width, places(numbers, pairs))
+
+
+def names_of(names: Sequence[str], codes: Codes) -> pa.Array:
+    """Names of codes, as a column."""
+    return pc.take(pa.array(names, pa.string()), pa.array(codes))
+
+
+def text_keys(*columns: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    """Names of several columns as one text; lengths say where each ends, whatever they hold."""
+    texts = [column.cast(TEXT) for column in columns]
+    lengths = [pc.binary_length(text).cast(TEXT) for text in texts[:-1]]
+    return pc.binary_join_element_wise(*lengths, *texts, ":")
+
+
+def class_order(labels: Sequence[str]) -> list[str]:
+    """Numeric if all labels are integers, else by code point."""
+    try:
+        return sorted(labels, key=lambda label: (int(label), label))
+    except ValueError:
+        return sorted(labels)

@@ -1,0 +1,43 @@
+"""A stage as it is declared: inputs, outputs, settings, code version, work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from annot_pipeline.runtime.context import Made, StageContext
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the pipeline.
+
+    Parameters
+    ----------
+    name, description
+        What it is called and what it does, for people.
+    inputs
+        Tables it reads, with the columns it needs of each (empty: all, or by its file).
+    outputs
+        Tables it makes.
+    settings
+        Sections of campaign.yaml that can move its result.
+    code_version
+        Raised whenever the same inputs would give another result.
+    work
+        Does it.
+    remembered
+        Whether a result may be used again for the same inputs, settings and code.
+    kinds
+        Shown in Dagster.
+    """
+
+    name: str
+    description: str
+    inputs: Mapping[str, tuple[str, ...]]
+    outputs: tuple[str, ...]
+    settings: tuple[str, ...]
+    code_version: str
+    work: Callable[[StageContext], Made]
+    remembered: bool = True
+    kinds: frozenset[str] = frozenset({"parquet"})

@@ -1,0 +1,1 @@
+"""Agreement of judges on labels, scores and preferences."""

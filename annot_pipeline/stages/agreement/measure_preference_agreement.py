@@ -1,0 +1,205 @@
+"""Agreement and consistency of preferences and rankings, by task.
+
+Sources: Pighin, Formiga & Marquez 2012, sections 4.1, 4.2 and 4.4; the WMT campaigns' kappa. What
+does not belong here: the statistics themselves (ternary_agreement, majority_class, rank_agreement,
+comparison_graphs, comparison_times).
+
+=========================================  =====================================================
+statistic (n_items counts ...)             what it is
+=========================================  =====================================================
+{inter,intra}_kappa_ternary (pairs of      WMT's kappa between two judges, and between two
+outputs with two decisions)                decisions of one judge; systems that share an output
+                                           are expanded, so ties that nobody was asked about count
+{inter,intra}_percent_agreement_ternary    pA of these
+..._ternary_collapsed                      the same of what was asked: systems that share an
+                                           output are one. Not there if no output is shared
+cohen_kappa_ternary (pairs of outputs)     between the two most prolific judges
+majority_class_agreement, ..._chance       an absolute majority took the same decision; by chance
+(pairs of outputs with two judges)
+inter_{pearson,spearman}_ranks (segments)  final ranks of two judges of a segment, mean
+share_of_graphs_with_contradictions        a graph is what one judge said of one segment
+(graphs)
+consistency (outputs of graphs)            share of outputs outside of any contradiction
+first_shown_win_share (pairs of outputs)   of strict preferences, those for what was shown first;
+                                           there only if the order is known
+=========================================  =====================================================
+
+Cohen's kappa, the majority class and the share of the first shown count what was asked; ranks and
+graphs are of the outputs of systems. Judgments of judges who do not count are left out; where there
+are any, the same statistics of all judges stand beside, with ``_unfiltered`` behind their names.
+Intervals draw segments (where none is mapped: pairs of outputs, or graphs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.methods.agreement.majority_class import majority_class
+from annot_pipeline.methods.agreement.rank_agreement import RankAgreement, rank_agreement
+from annot_pipeline.methods.agreement.rating_counts import n_distinct
+from annot_pipeline.methods.agreement.segment_ratio import segment_ratio
+from annot_pipeline.methods.agreement.ternary_agreement import (
+    Pairs,
+    most_prolific_kappa,
+    ternary_agreement,
+)
+from annot_pipeline.methods.numerics.bootstrap import Estimate
+from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
+from annot_pipeline.stages.comparisons.judge_graphs import JudgeGraphs
+from annot_pipeline.stages.comparisons.output_comparisons import UNKNOWN, Codes, OutputComparisons
+
+UNFILTERED = "_unfiltered"
+
+Row = dict[str, Any]
+
+
+def measure_preference_agreement(
+    comparisons: pa.Table,
+    *,
+    rounds: int,
+    seed: int,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[list[Row], dict[str, Any]]:
+    """Measure every task that has comparisons.
+
+    Parameters
+    ----------
+    comparisons
+        As `COMPARISONS`.
+    rounds, seed
+        Of the bootstrap over segments; each statistic has its own stream.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    rows
+        Of the table `agreement`; null where undefined.
+    facts
+        ``preferences``: by task, of judges that count, ``graphs``, ``graphs_with_contradictions``,
+        ``share_of_graphs_with_contradictions`` (None without a graph), pairs of judges left out
+        of the agreement of ranks.
+    """
+    rows: list[Row] = []
+    facts: dict[str, dict[str, Any]] = {}
+    for everyone in OutputComparisons.by_task(comparisons):
+        task = everyone.names.task
+        if progress:
+            progress(f"agreement of preferences: {task}")
+        kept = _Judged.of(everyone.only(everyone.kept))
+        whole = kept if everyone.kept.all() else _Judged.of(everyone)
+        ranks = kept.rank_agreement(BootstrapRounds(task, rounds, seed))
+        rows += kept.rows(ranks, "", BootstrapRounds(task, rounds, seed))
+        if whole is not kept:
+            bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
+            rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
+        facts[task] = _facts(kept.graphs, ranks)
+    return rows, {"preferences": facts}
+
+
+def _facts(graphs: JudgeGraphs, ranks: RankAgreement) -> dict[str, Any]:
+    n, n_with = graphs.contradicts.size, int(graphs.contradicts.sum())
+    return {
+        "graphs": n,
+        "graphs_with_contradictions": n_with,
+        "share_of_graphs_with_contradictions": n_with / n if n else None,
+        "rank_pairs_with_few_common_outputs": ranks.n_few,
+        "rank_pairs_with_constant_ranks": ranks.n_constant,
+    }
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Comparisons of some judges: as they count for systems, and as they were asked."""
+
+    expanded: OutputComparisons
+    asked: OutputComparisons
+    graphs: JudgeGraphs
+
+    @classmethod
+    def of(cls, compared: OutputComparisons) -> _Judged:
+        return cls(compared, compared.asked(), JudgeGraphs.of(compared))
+
+    def rank_agreement(self, bootstrap: BootstrapRounds) -> RankAgreement:
+        of = self.graphs
+        segments, judges = of.segments[of.graph], of.judges[of.graph]
+        return rank_agreement(segments, judges, of.output, of.rank, **bootstrap.of("ranks"))
+
+    def rows(self, ranks: RankAgreement, suffix: str, bootstrap: BootstrapRounds) -> Iterator[Row]:
+        """Rows of all statistics; the suffix goes behind their names."""
+        for statistic, found, n_items, n_judges in (
+            *_ternary(self.expanded, "", bootstrap),
+            *(_ternary(self.asked, "_collapsed", bootstrap) if self._shared() else ()),
+            *_between_judges(self.asked, bootstrap),
+            ("inter_pearson_ranks", ranks.pearson, ranks.n_segments, ranks.n_judges),
+            ("inter_spearman_ranks", ranks.spearman, ranks.n_segments, ranks.n_judges),
+            *self._contradictions(bootstrap),
+            *_first_shown(self.asked, bootstrap),
+        ):
+            row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
+            for name in ("value", "ci_low", "ci_high"):
+                number = getattr(found, name)
+                row[name] = None if np.isnan(number) else float(number)
+            yield row | {"n_items": n_items, "n_judges": n_judges}
+
+    def _shared(self) -> bool:
+        return bool(self.expanded.same_output.any())
+
+    def _contradictions(self, bootstrap: BootstrapRounds) -> Iterator[Found]:
+        of = self.graphs
+        n_graphs, n_outputs, n_judges = of.segments.size, of.n_outputs, n_distinct(of.judges)
+        lone = of.segments == len(self.expanded.names.segments)
+        drawn = np.where(lone, of.segments + np.arange(n_graphs), of.segments)
+        name = "share_of_graphs_with_contradictions"
+        found = segment_ratio(drawn, of.contradicts, np.ones(n_graphs), **bootstrap.of(name))
+        yield name, found, n_graphs, n_judges
+        outside = n_outputs - of.n_in_contradiction
+        found = segment_ratio(drawn, outside, n_outputs, **bootstrap.of("consistency"))
+        yield "consistency", found, int(n_outputs.sum()), n_judges
+
+
+Found = tuple[str, Any, int, int]
+"""Name, what has value, ci_low and ci_high, items, judges."""
+
+
+def _decisions(of: OutputComparisons) -> tuple[Codes, Codes, Codes, Codes]:
+    """Codes of pairs of outputs and judges, decisions, and codes of what is drawn."""
+    pairs = of.pairs()
+    return pairs, of.judges, of.outcome, of.drawn(pairs)
+
+
+def _ternary(of: OutputComparisons, collapsed: str, bootstrap: BootstrapRounds) -> Iterator[Found]:
+    pairs: Pairs
+    for pairs in ("inter", "intra"):
+        name = f"{pairs}_kappa_ternary{collapsed}"
+        found = ternary_agreement(*_decisions(of), pairs=pairs, **bootstrap.of(name))
+        yield name, found.kappa, found.n_items, found.n_judges
+        name = f"{pairs}_percent_agreement_ternary{collapsed}"
+        yield name, found.percent_agreement, found.n_items, found.n_judges
+
+
+def _between_judges(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[Found]:
+    name = "cohen_kappa_ternary"
+    cohen = most_prolific_kappa(*_decisions(asked), **bootstrap.of(name))
+    yield name, cohen.kappa, cohen.n_items, 2 if cohen.n_items else 0
+    name = "majority_class_agreement"
+    found = majority_class(*_decisions(asked), **bootstrap.of(name))
+    yield name, found.agreement, found.n_items, found.n_judges
+    chance = Estimate(found.chance, np.nan, np.nan)  # exact
+    yield "majority_class_chance", chance, found.n_items, found.n_judges
+
+
+def _first_shown(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[Found]:
+    if (asked.second_shown_first == UNKNOWN).all():
+        return
+    of = asked.only((asked.second_shown_first != UNKNOWN) & (asked.outcome != 0))
+    pairs, judges, outcome, drawn = _decisions(of)
+    won = outcome == np.where(of.second_shown_first == 1, -1, 1)
+    name = "first_shown_win_share"
+    share = segment_ratio(drawn, won, np.ones(won.size), **bootstrap.of(name))
+    yield name, share, n_distinct(pairs), n_distinct(judges)

@@ -1,0 +1,235 @@
+"""Agreement of judges on scores, their categories and their ranks.
+
+Sources: Graham et al. 2013, section 4 and Tables 1 to 3; Sakaguchi & Van Durme 2018, footnotes 17
+and 20.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.agreement.krippendorff import Metric, krippendorff_alpha
+from annot_pipeline.methods.agreement.rating_counts import overlap
+from annot_pipeline.methods.agreement.scale_agreement import (
+    BinnedAgreement,
+    binned_agreement,
+    inter_judge_binned_agreement,
+)
+from annot_pipeline.methods.agreement.score_differences import (
+    ScoreDifferences,
+    inter_judge_score_differences,
+    score_differences,
+)
+from annot_pipeline.methods.judges.judge_correlations import mean_spearman
+from annot_pipeline.methods.numerics.bootstrap import Estimate
+from annot_pipeline.methods.scores.zscores import Arithmetic
+from annot_pipeline.methods.scores.zscores import standardized as z_of
+from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.stages.agreement.ratings import (
+    UNFILTERED,
+    Codes,
+    Floats,
+    Ratings,
+    Row,
+    agreement_row,
+)
+from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts, n_points
+from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """Scores of outputs that a judge saw twice, with their z-scores."""
+
+    items: Codes
+    judges: Codes
+    first: Floats
+    second: Floats
+    first_z: Floats
+    second_z: Floats
+    dropped: npt.NDArray[np.bool_]
+
+    @property
+    def n_items(self) -> int:
+        """Size of the range of items."""
+        return int(self.items.max(initial=-1)) + 1
+
+    @property
+    def showings(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Scores and z-scores of the first showing, and of the second."""
+        return (self.first, self.first_z), (self.second, self.second_z)
+
+    def only(self, rows: npt.NDArray[np.bool_]) -> Repeats:
+        """Some of them."""
+        return Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of first showings, their items and criteria, and what all z-scores are cut by."""
+
+    ratings: Ratings
+    items: Codes
+    criteria: Codes
+    z: Floats
+    all_z: Floats
+
+
+def score_rows(
+    standardized: pa.Table,
+    pairs: pa.Table,
+    judge_tests: pa.Table,
+    judge_scores: pa.Table,
+    task: Row,
+    bootstrap: BootstrapRounds,
+    *,
+    arithmetic: Arithmetic,
+) -> Iterator[Row]:
+    """Rows of a scalar task; parameters as `measure_agreement`'s, of the task alone."""
+    repeats = repeats_of(pairs, judge_tests, judge_scores, arithmetic)
+    scores = standardized["score"].to_numpy()
+    points = n_points(task, is_whole=bool((scores == np.round(scores)).all()))
+    for suffix, of, again in _scores(standardized, repeats):
+        cuts = ScaleCuts.of(task, points, np.sort(of.all_z))
+        yield from _score_rows(of, cuts, task, suffix, bootstrap)
+        yield from intra_rows(again, cuts, task, suffix, bootstrap)
+
+
+def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Repeats]]:
+    """Scores of judges kept; and of all judges, if some are not."""
+    kept = rows["kept"].to_numpy()
+    yield "", _ratings_of_scores(rows.filter(pa.array(kept))), repeats.only(~repeats.dropped)
+    if not kept.all():
+        yield UNFILTERED, _ratings_of_scores(rows), repeats
+
+
+def _ratings_of_scores(rows: pa.Table) -> _Scores:
+    all_z = rows["z"].drop_null().to_numpy()
+    first = rows.filter(is_any(rows["control"], ("none",)))
+    criteria = index(first["criterion"], null="").codes
+    items = index(first["item"]).codes
+    units = index_pairs(items, criteria).codes
+    ratings = Ratings(units, index(first["judge"]).codes, first["score"].to_numpy())
+    return _Scores(ratings, items, criteria, first["z"].to_numpy(), all_z)
+
+
+def repeats_of(
+    pairs: pa.Table,
+    judge_tests: pa.Table,
+    judge_scores: pa.Table,
+    arithmetic: Arithmetic,
+) -> Repeats:
+    """Outputs that judges saw twice; parameters as `measure_agreement`'s, of one task."""
+    again = pc.and_(is_any(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
+    rows = pairs.filter(again)
+    first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
+    judge = index(rows["judge_id"])
+    criterion = index(rows["criterion"], null="")
+    mean, sd = (_by_judge(judge_scores, judge.names, name) for name in ("mean", "sd"))
+    dropped = _by_judge(judge_tests, judge.names, "dropped")
+    first_z, second_z = (
+        z_of(judge.codes, score, mean, sd, arithmetic=arithmetic) for score in (first, second)
+    )
+    items = index_pairs(index(rows["item"]).codes, criterion.codes).codes
+    return Repeats(items, judge.codes, first, second, first_z, second_z,
+                    dropped[judge.codes] > 0)  # fmt: skip
+
+
+def _by_judge(rows: pa.Table, judges: list[str], column: str) -> Floats:
+    place = pc.index_in(pa.array(judges, TEXT), rows["judge"].cast(TEXT).combine_chunks())
+    values: Floats = rows[column].cast(pa.float64()).to_numpy()  # null is NaN
+    return np.asarray(values[place.to_numpy()])
+
+
+def _score_rows(
+    scores: _Scores,
+    cuts: ScaleCuts,
+    task: Row,
+    suffix: str,
+    bootstrap: BootstrapRounds,
+) -> Iterator[Row]:
+    of = scores.ratings
+    for metric in ("ordinal", "interval", "ratio"):
+        name = f"alpha_{metric}{suffix}"
+        yield agreement_row(task, name, *_alpha(of, metric, bootstrap.of(name)))
+    name = f"inter_spearman{suffix}"
+    rho = mean_spearman(
+        scores.items, of.judges, of.values, criteria=scores.criteria,
+        n_items=int(scores.items.max(initial=-1)) + 1, n_judges=of.sizes["n_judges"],
+        **bootstrap.of(name),
+    )  # fmt: skip
+    left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
+    yield agreement_row(task, name, rho, rho.n_items, rho.n_judges) | left_out
+    for kind, k in cuts.named:
+        rated, _ = cuts.rated(kind, k, of, scores.z)
+        name = f"inter_kappa_{kind}_{k}{suffix}"
+        found = inter_judge_binned_agreement(
+            rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
+            **bootstrap.of(name),
+        )  # fmt: skip
+        yield from cut_rows(task, name, found, _n_judges(rated))
+    name = f"inter_difference_mean{suffix}"
+    inter = inter_judge_score_differences(
+        of.items, of.judges, of.values, n_items=of.sizes["n_items"], **bootstrap.of(name)
+    )
+    yield from difference_rows(task, name, inter, _n_judges(of))
+
+
+def intra_rows(
+    repeats: Repeats, cuts: ScaleCuts, task: Row, suffix: str, bootstrap: BootstrapRounds
+) -> Iterator[Row]:
+    """Agreement of judges with themselves."""
+    for kind, k in cuts.named:
+        bins = [cuts.bins(kind, k, *of) for of in repeats.showings]
+        known = (bins[0] >= 0) & (bins[1] >= 0)
+        seen = repeats.only(known)
+        name = f"intra_kappa_{kind}_{k}{suffix}"
+        found = binned_agreement(
+            bins[0][known], bins[1][known], seen.items, n_items=seen.n_items, n_categories=k,
+            **bootstrap.of(name),
+        )  # fmt: skip
+        yield from cut_rows(task, name, found, np.unique(seen.judges).size)
+    name = f"intra_difference_mean{suffix}"
+    intra = score_differences(
+        repeats.first, repeats.second, repeats.items, n_items=repeats.n_items, **bootstrap.of(name)
+    )
+    yield from difference_rows(task, name, intra, np.unique(repeats.judges).size)
+
+
+def _alpha(of: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
+    """Alpha, and the items and judges it rests on; undefined for a ratio of negative scores."""
+    rated = np.bincount(of.items, minlength=1)[of.items] >= 2
+    n_judges = np.unique(of.judges[rated]).size
+    alpha = krippendorff_alpha(
+        of.items, of.values, n_units=of.sizes["n_items"], metric=metric, **rounds
+    )
+    if metric == "ratio" and (of.values < 0).any():
+        return Estimate(np.nan, np.nan, np.nan), alpha.n_units, n_judges
+    return alpha, alpha.n_units, n_judges
+
+
+def _n_judges(of: Ratings) -> int:
+    """Judges of the items that two or more judges rated."""
+    return overlap(of.items, of.judges, **of.sizes).n_judges
+
+
+def cut_rows(task: Row, name: str, found: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+    """Rows of agreement on a scale that is cut."""
+    yield agreement_row(task, name, found.kappa, found.n_items, n_judges)
+    share = name.replace("_kappa_", "_percent_agreement_")
+    yield agreement_row(task, share, found.percent_agreement, found.n_items, n_judges)
+
+
+def difference_rows(task: Row, name: str, found: ScoreDifferences, n_judges: int) -> Iterator[Row]:
+    """Rows of differences: mean and sd."""
+    yield agreement_row(task, name, found.mean, found.n_items, n_judges)
+    sd = Estimate(found.sd, np.nan, np.nan)
+    yield agreement_row(task, name.replace("_mean", "_sd"), sd, found.n_items, n_judges)

@@ -1,0 +1,78 @@
+"""How scores of a task are cut into categories (Graham et al. 2013, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.agreement.scale_agreement import (
+    bins_of_edges,
+    equal_bins,
+    percentile_places,
+)
+from annot_pipeline.stages.agreement.ratings import Codes, Floats, Ratings, Row
+
+Flags = npt.NDArray[np.bool_]
+
+CUTS = (5, 4, 2)
+MOST_POINTS = 10
+"""A scale of at most so many whole points is one of radio buttons: it is not cut."""
+
+
+@dataclass(frozen=True)
+class ScaleCuts:
+    """How scores of a task are cut into categories: a declared scale, and z-scores.
+
+    Parameters
+    ----------
+    low, high, points
+        Ends of the scale; its points, if it is one of radio buttons. None: none is declared.
+    edges
+        By number of bins, the z-scores that bins end with; none if there is no z-score.
+    """
+
+    low: float | None
+    high: float | None
+    points: int | None
+    edges: Mapping[int, Floats]
+
+    @classmethod
+    def of(cls, task: Row, points: int | None, all_z: Floats) -> ScaleCuts:
+        """Cuts by all z-scores in order."""
+        edges = {k: all_z[percentile_places(all_z.size, k)] for k in CUTS if all_z.size}
+        return cls(task["scale_low"], task["scale_high"], points, edges)
+
+    @property
+    def named(self) -> list[tuple[str, int]]:
+        """Kinds, raw or z, and numbers of bins."""
+        raw = (self.points,) if self.points else CUTS
+        return [("raw", k) for k in raw if self.low is not None] + [("z", k) for k in CUTS]
+
+    def bins(self, kind: str, k: int, scores: Floats, z: Floats) -> Codes:
+        """Bins ``(n_scores,)``; -1 for a judgment without z."""
+        if kind == "raw" and self.low is not None and self.high is not None:
+            return equal_bins(scores, self.low, self.high, k)
+        found, known = np.full(z.size, -1, np.int64), ~np.isnan(z)
+        if k in self.edges:
+            found[known] = bins_of_edges(z[known], self.edges[k])
+        return found
+
+    def rated(self, kind: str, k: int, of: Ratings, z: Floats) -> tuple[Ratings, Flags]:
+        """Ratings in bins, without those that have none; and which these are."""
+        bins = self.bins(kind, k, of.values, z)
+        known = bins >= 0
+        return of.only(known, bins), known
+
+
+def n_points(task: Row, *, is_whole: bool) -> int | None:
+    """Points of a scale of radio buttons; None for one that is cut, or not declared.
+
+    ``is_whole``: whether all scores are whole numbers.
+    """
+    low, high = task["scale_low"], task["scale_high"]
+    if low is None or high - low >= MOST_POINTS or low != int(low) or high != int(high):
+        return None
+    return int(high - low) + 1 if is_whole else None

@@ -1,0 +1,241 @@
+"""Agreement on scores of a task that is too large for one job: its items come in blocks.
+
+What items add to statistics, of the data and of resamples, is asked of all blocks and added in
+their order; resamples of items are drawn block by block. Percentiles of z-scores are found in two
+looks at each block. Pairs of judges are correlated some judges at a time, over all blocks; their
+mean has no interval, as there would be a resample of all pairs in each round.
+
+What does not belong here: the statistics (methods.agreement.score_alphas, scale_agreement,
+paired_scores).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.errors import shorten
+from annot_pipeline.methods.agreement.scale_agreement import (
+    binned_agreement_of,
+    percentile_places,
+)
+from annot_pipeline.methods.agreement.score_alphas import alphas_of_sums
+from annot_pipeline.methods.agreement.score_differences import differences_of
+from annot_pipeline.methods.numerics.bootstrap import (
+    Estimate,
+    ItemResamples,
+)
+from annot_pipeline.methods.numerics.order_statistics import (
+    cells_of_places,
+    values_at,
+)
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.large_tasks import added, spans_of
+from annot_pipeline.runtime.partitions import Facts, InputPart
+from annot_pipeline.stages.agreement.measure_agreement import agreement_table
+from annot_pipeline.stages.agreement.measure_score_agreement import (
+    cut_rows,
+    difference_rows,
+    intra_rows,
+    repeats_of,
+)
+from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row, agreement_row
+from annot_pipeline.stages.agreement.scale_cuts import CUTS, ScaleCuts, n_points
+from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
+from annot_pipeline.stages.labels.block_codes import dump
+from annot_pipeline.stages.scores.score_block_sums import (
+    Coded,
+    Found,
+    ScoresOfBlock,
+    code,
+    correlate,
+    ordinal_sum_of,
+    scan,
+    sum_up,
+    z_values,
+)
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Bits = npt.NDArray[np.uint8]
+
+PAIRS_AT_ONCE = 1_000_000
+"""Pairs of scores that one job correlates, some 150 bytes each, unless they are of one judge."""
+
+
+def score_agreement_in_blocks(
+    context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
+) -> tuple[pa.Table, Facts]:
+    """Rows of the table ``agreement`` of one task, and by statistic the pairs left out.
+
+    Parameters
+    ----------
+    folder
+        Where it may put what is of no use when the stage has ended.
+    of
+        Its judgments, ``standardized``, and ``judge_scores``, ``control_pairs``.
+    small
+        ``tasks``, ``judge_tests`` of this task.
+    """
+    folder.mkdir(parents=True)
+    [task] = small["tasks"].to_pylist()
+    tables = [block.files["standardized"] for block in of.slices("standardized")]
+    rows: list[Row] = []
+    left_out: Facts = {}
+    again: list[tuple[str, ScaleCuts]] = []
+    for suffix in ("", UNFILTERED):
+        found = Found.of(context.run([partial(scan, table, suffix) for table in tables]))
+        if suffix and not found.some_left_out:
+            break
+        context.progress(f"agreement of {shorten(task['task'])}{suffix and ', all judges'}")
+        work = _Work(context, folder, tables, found, task, suffix)
+        more, undefined, cuts = work.measured()
+        rows += more
+        again.append((suffix, cuts))
+        if undefined:
+            left_out[f"inter_spearman{suffix}"] = undefined
+    stored = {name: of.files[name] for name in ("control_pairs", "judge_scores")}
+    [intra] = context.run(
+        [partial(_intra, stored, small["judge_tests"], task, again, context.campaign.settings)]
+    )
+    return agreement_table(rows + intra), left_out
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Agreement on the scores of one task, of judges kept or of all."""
+
+    context: StageContext
+    folder: Path
+    tables: Sequence[StoredTable]
+    found: Found
+    task: Row
+    suffix: str
+
+    def measured(self) -> tuple[list[Row], int, ScaleCuts]:
+        """Rows of agreement between judges; pairs of judges left out; how scores are cut."""
+        folder, scale = self.folder / f"of{self.suffix}", self.found.scale
+        folder.mkdir()
+        blocks = [ScoresOfBlock(folder, n) for n in range(len(self.tables))]
+        coded = self.context.run([
+            partial(code, table, block, self.found, self.suffix)
+            for table, block in zip(self.tables, blocks, strict=True)
+        ])  # fmt: skip
+        cuts = self._cuts(coded)
+        alphas, differences = (
+            ItemResamples.draw(sum(sizes), **self._rounds(name)).split(sizes)
+            for name, sizes in (
+                (f"alphas{self.suffix}", [of.n_units for of in coded]),
+                (f"inter_difference_mean{self.suffix}", [of.n_differing for of in coded]),
+            )
+        )
+        drawn = [*zip(blocks, alphas, strict=True)]
+        jobs = [
+            partial(sum_up, block, of_units, of_pairs, cuts)
+            for (block, of_units), of_pairs in zip(drawn, differences, strict=True)
+        ]
+        n_rounds = 1 + self.context.campaign.settings.agreement.bootstrap
+        sums = added(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
+        dump(folder / "sums", sums.alphas)
+        more = [partial(ordinal_sum_of, *of, folder / "sums") for of in drawn]
+        ordinal = added(self.context, more, n_rounds * 8)[0]
+        rows = [*self._alpha_rows(alphas_of_sums(sums.alphas, ordinal, scale), coded)]
+        for (kind, k), of_cut in sums.kinds.items():
+            name = f"inter_kappa_{kind}_{k}{self.suffix}"
+            agreement = binned_agreement_of(of_cut, n_categories=k, **self._rounds(name))
+            rows += cut_rows(self.task, name, agreement, int(sums.judges[kind, k].sum()))
+        name = f"inter_difference_mean{self.suffix}"
+        inter = differences_of(
+            sums.differences,
+            sum(of.squares for of in coded),
+            n_items=sum(of.n_differing for of in coded),
+            n_pairs=sum(of.n_pairs for of in coded),
+        )
+        n_shared = int(np.logical_or.reduce([of.shared_judges for of in coded]).sum())
+        rows += difference_rows(self.task, name, inter, n_shared)
+        correlation, undefined = self._correlated(blocks, coded)
+        return [*rows, correlation], undefined, cuts
+
+    def _rounds(self, statistic: str) -> dict[str, Any]:
+        settings = self.context.campaign.settings
+        bootstrap = BootstrapRounds(self.task["task"], settings.agreement.bootstrap, settings.seed)
+        return bootstrap.of(statistic)
+
+    def _cuts(self, coded: Sequence[Coded]) -> ScaleCuts:
+        """How scores are cut: z-scores by percentiles of all of them."""
+        counts = reduce(add, (of.z for of in coded))
+        n = int(counts.sum())
+        points = n_points(self.task, is_whole=self.found.is_whole)
+        edges: dict[int, Floats] = {}
+        if n:
+            places = {k: percentile_places(n, k) for k in CUTS}
+            cells = cells_of_places(counts, np.concatenate([*places.values()]))
+            jobs = [partial(z_values, table, self.suffix, cells) for table in self.tables]
+            values = self.context.run(jobs)
+            edges = {k: values_at(counts, cells, values, of) for k, of in places.items()}
+        return ScaleCuts(self.task["scale_low"], self.task["scale_high"], points, edges)
+
+    def _alpha_rows(self, alphas: Mapping[str, Floats], coded: Sequence[Coded]) -> Iterator[Row]:
+        n_units = sum(of.n_units for of in coded)
+        n_judges = int(np.logical_or.reduce([of.judges for of in coded]).sum())
+        for metric, replicates in alphas.items():
+            name = f"alpha_{metric}{self.suffix}"
+            yield agreement_row(self.task, name, Estimate.of(replicates), n_units, n_judges)
+
+    def _correlated(
+        self, blocks: Sequence[ScoresOfBlock], coded: Sequence[Coded]
+    ) -> tuple[Row, int]:
+        """The mean rank correlation of pairs of judges, and pairs without one."""
+        repeated = any(of.is_repeated for of in coded)
+        largest = max(of.largest for of in coded) if repeated else None
+        n_judges, pairs = len(self.found.judges), reduce(add, (of.pairs for of in coded))
+        starts = np.cumsum([0, *(of.n_items for of in coded)]).tolist()
+        found = self.context.run([
+            partial(correlate, blocks, starts, pairs.size, first, end, largest)
+            for first, end in spans_of(pairs.tolist(), PAIRS_AT_ONCE)
+        ])  # fmt: skip
+        sums = [of for of, _ in found]
+        weight = sum(of.weight for of in sums)
+        value = sum(of.weighed for of in sums) / weight if weight else np.nan
+        items = reduce(np.bitwise_or, (of for _, of in found))
+        judges = {code % n_judges for of in sums for code in of.judges.tolist()}
+        n_pairs, n_defined = (sum(getattr(of, n) for of in sums) for n in ("n_pairs", "n_defined"))
+        estimate = Estimate(float(value), np.nan, np.nan)
+        n_items = int(np.bitwise_count(items).sum())
+        name = f"inter_spearman{self.suffix}"
+        row = agreement_row(self.task, name, estimate, n_items, len(judges))
+        return row, n_pairs - n_defined
+
+
+def _intra(
+    stored: Mapping[str, StoredTable],
+    judge_tests: pa.Table,
+    task: Row,
+    cuts: Sequence[tuple[str, ScaleCuts]],
+    settings: Campaign,
+) -> list[Row]:
+    """Agreement of judges with themselves, of which all lie in pairs of controls."""
+    read = {name: read_unharmed(table) for name, table in stored.items()}
+    again = repeats_of(
+        read["control_pairs"], judge_tests, read["judge_scores"],
+        arithmetic=settings.standardize.arithmetic,
+    )  # fmt: skip
+    bootstrap = BootstrapRounds(task["task"], settings.agreement.bootstrap, settings.seed)
+    return [
+        row
+        for suffix, cut in cuts
+        for row in intra_rows(
+            again if suffix else again.only(~again.dropped), cut, task, suffix, bootstrap
+        )
+    ]

@@ -1,0 +1,168 @@
+"""Agreement of judges, task by task: on labels, scores and preferences.
+
+Steps and their methods load in the work that needs them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import AGREEMENT
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.runtime.partitions import Facts, Make, Part, write_part
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.runtime.task_partitions import (
+    MADE_OF,
+    OF_TASKS,
+    Progress,
+    TaskRows,
+    WholeTasks,
+    now_and_then,
+    of_tasks,
+)
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+
+AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kappa_ternary")
+"""Statistics that are 0 where judges agree as by chance; of a task the first that it has."""
+
+
+def measure_agreement_of_tasks(context: StageContext) -> Made:
+    """Agreement of the judges of all tasks."""
+    made = of_tasks(
+        context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
+        "comparisons", kinds={"controlled": ("categorical",)}, large=partial(_in_blocks, context),
+    )  # fmt: skip
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    return made
+
+
+def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+    """The part of a task that is too large to be done whole."""
+    of, tasks = whole.of, whole.small["tasks"]
+    is_scored = len(of.files["standardized"].files) > 1
+    if not is_scored and not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
+        return []
+    makes = partial(_measured_in_blocks, context, whole, is_scored=is_scored)
+    return parts_of_blocks(context, 1, whole.made_of, makes)
+
+
+def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
+    """Measure agreement on scores, or on labels; what makes the part."""
+    of, folder = whole.of, whole.folder(context)
+    if is_scored:
+        from annot_pipeline.stages.agreement.score_agreement_blocks import score_agreement_in_blocks
+
+        rows, left_out = score_agreement_in_blocks(context, folder, of, whole.small)
+    else:
+        from annot_pipeline.stages.agreement.agreement_blocks import label_agreement_in_blocks
+
+        rows, left_out = label_agreement_in_blocks(context, folder, of, whole.small["tasks"])
+    facts = {"judge_pairs_left_out": {of.tasks[0]: left_out} if left_out else {}}
+    make = partial(_with_preferences, rows, facts, of.files["comparisons"])
+    return [partial(make, context.campaign.settings)]
+
+
+def _with_preferences(
+    rows: pa.Table,
+    facts: Facts,
+    comparisons: StoredTable,
+    settings: Campaign,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Beside the agreement of a task on labels or scores that on comparisons, if it has any."""
+    whole, preferences = _beside(rows, read_unharmed(comparisons), settings)
+    files = {AGREEMENT.name: write_part(folder, AGREEMENT.name, key, partial(iter, [whole]))}
+    return files, {MADE_OF: {}, OF_TASKS: facts | preferences}
+
+
+def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.agreement.measure_agreement import measure_agreement
+
+    settings = of.settings
+    names = (
+        "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
+    )  # fmt: skip
+    table, facts = measure_agreement(
+        *map(of.__getitem__, names),
+        arithmetic=settings.standardize.arithmetic,
+        rounds=settings.agreement.bootstrap,
+        seed=settings.seed,
+        workers=of.workers,
+        progress=now_and_then(of.progress),
+    )
+    whole, preferences = _beside(table, of["comparisons"], settings, now_and_then(of.progress))
+    return {"agreement": whole}, facts | preferences
+
+
+def _beside(
+    rows: pa.Table,
+    comparisons: pa.Table,
+    settings: Campaign,
+    progress: Progress = lambda _: None,
+) -> tuple[pa.Table, Facts]:
+    """Rows of agreement with those on comparisons, by the table's key."""
+    from annot_pipeline.stages.agreement.measure_preference_agreement import (
+        measure_preference_agreement,
+    )
+
+    found, facts = measure_preference_agreement(
+        comparisons,
+        rounds=settings.agreement.bootstrap,
+        seed=settings.seed,
+        progress=progress,
+    )
+    of_preferences = AGREEMENT.of({n: [row[n] for row in found] for n in AGREEMENT.schema.names})
+    whole = pa.concat_tables([rows, of_preferences])
+    facts |= {"agreement_by_chance": _by_chance(whole)}
+    return whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), facts
+
+
+def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return the tasks whose agreement is not above chance.
+
+    By the value, not by its interval: of large tasks that is by other resamples.
+    """
+    named = agreement.filter(is_any(agreement["statistic"], AGAINST_CHANCE))
+    rows: dict[str, dict[str, Any]] = {}
+    for row in sorted(named.to_pylist(), key=lambda r: AGAINST_CHANCE.index(r["statistic"])):
+        if row["value"] is not None:
+            rows.setdefault(row["task"], row)
+    return {
+        task: {
+            "statistic": row["statistic"],
+            "value": round(row["value"], 6),
+            "n_items": row["n_items"],
+        }
+        for task, row in sorted(rows.items())
+        if row["value"] <= 0
+    }
+
+
+MEASURE_AGREEMENT = Stage(
+    "measure_agreement",
+    "Agreement of judges: on labels, scores, preferences; with others and with themselves.",
+    inputs={
+        "controlled": ("task", "item", "judge", "label", "control", "fate"),
+        "standardized": (
+            "task", "item", "criterion", "judge", "control", "kept", "score", "z",
+        ),
+        "control_pairs": (), "judge_tests": ("task", "judge", "dropped"),
+        "judge_scores": ("task", "judge", "mean", "sd"), "tasks": (),
+        "comparisons": (),
+    },
+    outputs=("agreement",),
+    settings=("agreement", "standardize.arithmetic", "seed"),
+    code_version="7",  # tasks whose agreement is not above chance
+    work=measure_agreement_of_tasks,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip

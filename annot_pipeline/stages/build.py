@@ -1,0 +1,320 @@
+"""Builds: the stages of `stages.registry` run one by one, their results remembered.
+
+The Dagster assets run a stage each through `Build`; everything else runs them without Dagster.
+What does not belong here: what stages there are (stages.registry), arithmetic (methods), tables'
+contents (steps), how files are written (storage).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.signature import digest, settings_document
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
+from annot_pipeline.gates import GateResult, can_measure, check_gate_names, is_checked, run_gates
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.executors import engine_of
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.gold.check_tables import check_table
+from annot_pipeline.stages.gold.name_mask import NameMask
+from annot_pipeline.stages.registry import GOLD_MADE, MAKER, STAGES, stages_for
+from annot_pipeline.storage.keys import (
+    derive,
+    judge_key,
+    key_derivation,
+    published_digest,
+    record_derivation,
+)
+from annot_pipeline.storage.places import check_places
+from annot_pipeline.storage.queries import give_back_memory, sql_digest
+from annot_pipeline.storage.shortages import cannot_write, running
+from annot_pipeline.storage.store import StageBasis, StageResult, Store
+from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
+from annot_pipeline.version import __version__, numeric_packages
+
+__all__ = [
+    "GOLD_MADE",
+    "MAKER",
+    "STAGES",
+    "Build",
+    "Planned",
+    "Stage",
+    "StageRun",
+    "check_one_build",
+    "failed",
+    "failed_gates",
+    "stages_for",
+]
+
+Progress = Callable[[str], None]
+Work = Callable[[StageContext], Made]
+Planned: TypeAlias = Sequence[tuple[Path, Callable[[], TableFile]]]
+"""The files of a table, and what gives each (`tables.as_published`)."""
+
+MANY_ROWS = 100_000
+"""Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
+
+
+@dataclass(frozen=True)
+class StageRun:
+    """A stage's result in one build, and how its gates went."""
+
+    result: StageResult
+    gates: tuple[GateResult, ...]
+
+
+@dataclass
+class Build:
+    """One build of a campaign: runs stages one by one, in this or in several processes.
+
+    Parameters
+    ----------
+    campaign
+        What to build.
+    run
+        Id of the build; processes of one build share it.
+    progress
+        Told, in a sentence, what is going on.
+    instead
+        Work that takes a stage's place, by stage: of a recomputation that asks what would be if.
+    """
+
+    campaign: LoadedCampaign
+    run: str = field(default_factory=lambda: uuid.uuid4().hex)
+    progress: Progress = lambda _: None
+    instead: Mapping[str, Work] = field(default_factory=dict)
+    mask: NameMask | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        check_gate_names(self.campaign.settings.gates)
+        self.store = Store(self.campaign.store)
+        if self.campaign.settings.privacy.pseudonymize:
+            self.mask = NameMask(self.store, self.run)
+            told = self.progress
+            self.progress = lambda text: told(self.masked(text))
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the judges' pseudonyms."""
+        return judge_key(self.campaign.settings, self.campaign.store)
+
+    def masked(self, text: str) -> str:
+        """Return a text without raw names of judges who have pseudonyms."""
+        return self.mask(text) if self.mask else text
+
+    def published(self, sha256: str) -> str:
+        """Return the digest of bytes that hold raw names, as it may be published."""
+        return published_digest(self.campaign.settings, self.key, sha256)
+
+    def published_version(self, table: str, sha256: str) -> str:
+        """Return the data version of a table as it may be published; gold names no judge."""
+        return sha256 if table in GOLD else self.published(sha256)
+
+    def run_stage(self, stage: Stage) -> StageRun:
+        """Make a stage's tables, or find that they are made already.
+
+        Raises
+        ------
+        AnnotError
+            Bad exports or a store that cannot be written; nothing half done stays behind.
+        """
+        with self.noting():
+            try:
+                check_places(self.campaign)
+                self.store.prepare()
+                record_derivation(self.store.root, key_derivation(self.store.root))
+                with self.store.in_use(self.say_waiting), running(f"stage {stage.name}"):
+                    run = self._run_stage(stage)
+            except OSError as error:
+                raise cannot_write(self.store.root, error, "store") from error
+        error_ = failed([run])
+        if error_:
+            self.store.note_outcome(self.run, str(error_))
+        return run
+
+    def say_waiting(self) -> None:
+        """Tell that another process has the store for itself."""
+        self.progress(f"annot prune has the store for itself; waiting{self.store.users()}")
+
+    def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
+        """Tables whose files the engine gives, in a folder that all its machines reach."""
+        engine = engine_of(self.campaign.settings, self.store.root, self.progress)
+        jobs = [make for of in planned.values() for _, make in of]
+        of_all = f"of {len(jobs):,} gold files"
+        found = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
+        return {name: StoredTable(tuple(next(found) for _ in of)) for name, of in planned.items()}
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note an error as the build's outcome, for `annot status`."""
+        try:
+            yield
+        except AnnotError as error:
+            self._mask_error(error)
+            self.store.note_outcome(self.run, str(error))
+            raise
+        except Exception as error:  # its words may hold anything: a name, a row
+            defect = f"a defect of annot stopped it: {type(error).__name__}"
+            self.store.note_outcome(self.run, defect)
+            self._mask_error(error)
+            raise
+
+    def _mask_error(self, error: Exception) -> None:
+        if self.mask:
+            self.mask.error(error)
+
+    def _run_stage(self, stage: Stage) -> StageRun:
+        inputs = {
+            table: self.store.recorded(self.run, MAKER[table].name).tables[table]
+            for table in stage.inputs
+        }
+        basis = self.basis(stage, {name: table.sha256 for name, table in inputs.items()})
+        remembered = stage.remembered and stage.name not in self.instead
+        key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
+        result = self.store.result(stage.name, key) if remembered else None
+        if result and not (
+            result.is_unharmed and is_checked(stage.name, stage.outputs, result.facts)
+        ):
+            self.store.discard(result)
+            result = None
+        if result is None:
+            result = self._make(stage, key, basis, inputs)
+        else:
+            result = replace(result, reused=True)
+        self.store.record(self.run, result)
+        gates = self.gates(stage, result)
+        for gate in gates:
+            if gate.level == "error" or (gate.level == "warn" and not result.reused):
+                self.progress(f"{gate.level}: {gate.short}")
+        return StageRun(result, tuple(gates))
+
+    def recorded(self, stage: Stage, *, own: bool = False) -> StageRun:
+        """A stage's result as this build (or, unless ``own``, the latest) made it."""
+        result = self.store.recorded(self.run, stage.name, own=own)
+        return StageRun(result, tuple(self.gates(stage, result)))
+
+    def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
+        """How the gates of a stage go with the levels of this campaign.
+
+        Raises
+        ------
+        StoreError
+            Other code made the result, without a fact that a gate looks at.
+        """
+        if not can_measure(stage.name, stage.outputs, result.facts):
+            raise StoreError(
+                f"{stage.name} was made by other code",
+                [Problem("", "a gate finds nothing to look at", do="annot build makes it again")],
+            )
+        gates = run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
+        return [
+            replace(gate, detail=self.masked(gate.detail), unchecked=self.masked(gate.unchecked))
+            for gate in gates
+        ]
+
+    def basis(self, stage: Stage, inputs: Mapping[str, str]) -> StageBasis:
+        """All that can move the stage's bytes, given the hashes of its input tables."""
+        document = {
+            "code": stage.code_version,
+            "sql": sql_digest(),
+            "contracts": [repr(GOLD[name]) for name in stage.outputs if name in GOLD],
+            "packages": numeric_packages() | {"annot": __version__},
+            "settings": settings_document(self.campaign.settings, stage.settings),
+        }
+        if "privacy" in stage.settings:
+            document["judge_key"] = derive(self.key, "fingerprint")
+        return StageBasis(stage.code_version, digest(document), dict(inputs))
+
+    def _make(
+        self, stage: Stage, key: str, basis: StageBasis, inputs: Mapping[str, StoredTable]
+    ) -> StageResult:
+        def work(folder: Path) -> tuple[dict[str, StoredTable], dict[str, Any]]:
+            context = StageContext(
+                campaign=self.campaign,
+                folder=folder,
+                store=self.store,
+                judge_key=lambda: self.key,
+                inputs=inputs,
+                columns=stage.inputs,
+                progress=self.progress,
+                read=lambda name, *, tasks=None: read_unharmed(
+                    inputs[name], stage.inputs[name], tasks
+                ),
+                latest=cache(lambda: self._latest(stage, basis)),
+            )
+            made = self.instead.get(stage.name, stage.work)(context)
+            tables: dict[str, StoredTable] = {}
+            contracts: dict[str, dict[str, Any]] = {}
+            for name in stage.outputs:
+                tables[name] = made.write(name, folder / f"{name}.parquet")
+                if name in GOLD:
+                    checked = check_table(GOLD[name], tables[name])
+                    contracts[name] = checked.document()
+            facts = made.facts | {"rows_made": {name: t.rows for name, t in tables.items()}}
+            facts |= {"contracts": contracts} if contracts else {}
+            return tables, facts
+
+        result = self.store.make(stage.name, key, basis, self.run, work)
+        if sum(table.rows for table in result.tables.values()) > MANY_ROWS:
+            give_back_memory()
+        return result
+
+    def _latest(self, stage: Stage, basis: StageBasis) -> StageResult | None:
+        """What the stage made last, if it is whole, of this code and these settings."""
+        try:
+            latest = self.store.recorded(self.run, stage.name)
+        except StoreError:
+            return None
+        is_same = latest.basis.settings == basis.settings
+        return latest if is_same and latest.is_unharmed else None
+
+
+def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
+    """Refuse tables that do not belong together: of other inputs, settings or code.
+
+    Raises
+    ------
+    StoreError
+        Which stage has to run again; a selection of assets was materialized, not all.
+    """
+    made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
+    stale = [
+        stage.name
+        for stage in STAGES
+        if runs[stage.name].result.basis
+        != build.basis(stage, {name: made[name].sha256 for name in stage.inputs})
+    ]
+    if stale:
+        raise StoreError(
+            "the tables are not of one build: nothing was published, the last release stands",
+            [
+                Problem(
+                    "",
+                    "made from other inputs, settings or code",
+                    do="run the whole job, or annot build",
+                    values=tuple(stale),
+                )
+            ],
+        )
+
+
+def failed(runs: list[StageRun]) -> GateError | None:
+    """The error that says which gates failed, if any did."""
+    return failed_gates([gate for run in runs for gate in run.gates])
+
+
+def failed_gates(gates: Sequence[GateResult]) -> GateError | None:
+    """Return the error that says which of some gates failed, if any did."""
+    problems = [Problem("", str(gate), do=gate.do) for gate in gates if gate.level == "error"]
+    if not problems:
+        return None
+    title = "a gate failed: nothing was published, the last release stands"
+    return GateError(title, problems, [gate.document() for gate in gates])

@@ -1,0 +1,1 @@
+"""Comparisons of outputs, and rankings of segments and systems."""

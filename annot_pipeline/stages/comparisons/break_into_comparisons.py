@@ -1,0 +1,358 @@
+"""Preferences, rankings and scored HITs become comparisons of two outputs (`comparisons`).
+
+What one judge saw at once stays together: its comparisons share a ranking. A preference of a
+HIT belongs to the HIT, one without is a ranking of its own. A scalar task is broken into
+comparisons where its scores were given side by side: a ranking is mapped, or at least half of
+its judgments share a HIT and a segment with another. What does not belong here: which two items
+of a ranking are compared (imply_comparisons), what is made of the comparisons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import REAL, TEXT
+from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.stages.comparisons.comparisons import LEFT_OUT, comparison_table
+from annot_pipeline.stages.comparisons.imply_comparisons import (
+    MOST_ITEMS,
+    MOST_OF_SEGMENT,
+    imply_comparisons,
+)
+from annot_pipeline.stages.ingest.listed_items import ListedItems
+
+COUNTED = ("used", "judge_failed")
+COMPARED_SHARE = 0.5
+"""Share of a scalar task's judgments that HITs must let be compared for them to be."""
+
+LEFT_OUT_REASONS = (
+    "no ranking and no HIT is mapped",
+    "the only ranked output of its ranking",
+    *(f"its ranking holds more than {n:,} outputs" for n in (MOST_ITEMS, MOST_OF_SEGMENT)),
+)
+"""As `imply_comparisons.REASONS`, said of one judgment."""
+
+NO_RANK = "no rank, where others of the task have one"
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+def break_into_comparisons(
+    judgments: pa.Table,
+    standardized: pa.Table,
+    tasks: pa.Table,
+    items: pa.Table,
+    *,
+    margin: float,
+    n_scored: Mapping[str, int] | None = None,
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Break all that compares outputs into comparisons.
+
+    Parameters
+    ----------
+    judgments
+        Of all tasks; those of kind pairwise and ranking are taken, of the latter also
+        preferences.
+    standardized
+        As `standardize_scores` gives it: judgments of scalar tasks.
+    tasks
+        ``task``, ``kind``.
+    items
+        ``item``, ``segment``, ``system``, ``place`` of the item tables; what the first row says
+        of an item wins over what records say.
+    margin
+        Scores of a scalar task no farther apart are a tie.
+    n_scored
+        Ordinary scores by task, of tasks whose ``standardized`` holds those alone that were judged
+        beside others.
+
+    Returns
+    -------
+    tables, facts
+        ``comparisons`` (`comparisons.COMPARISONS`), ``not_compared`` (`comparisons.LEFT_OUT`);
+        facts are by task.
+    """
+    kinds = {row["task"]: row["kind"] for row in tasks.to_pylist()}
+    counted = judgments.filter(
+        pc.and_(
+            is_any(judgments["fate"], COUNTED),
+            is_any(judgments["control"], ["none", "ask_again"]),
+        )
+    )
+    counted = counted.append_column("kept", is_any(counted["fate"], ("used",)))
+    ranked = _of(counted, kinds, "ranking")
+    is_pair = pc.is_valid(ranked["item_a"])  # as tournaments of a ranking task come back
+    asked_pairs = ranked.filter(is_pair)
+    listed = ListedItems(items)
+    ranked = listed.describe(ranked.filter(pc.invert(is_pair)))
+    valued, value, unranked = _values(ranked)
+    placed = _placings(_one_a_ranking(valued), value, 0.0)
+    scored = standardized.filter(is_any(standardized["control"], ("none",)))
+    scored = _side_by_side(scored, n_scored or {})
+    implied = _placings(scored, scored["score"].to_numpy(), margin)
+    pairs = pa.concat_tables([_of(counted, kinds, "pairwise"), asked_pairs])
+    pairs = _described_pairs(pairs, listed)
+    preferred = _preferences(pairs)
+    table = comparison_table([placed.rows, implied.rows, preferred])
+    reasons = pc.take(pa.array(LEFT_OUT_REASONS, TEXT), pa.array(placed.why))
+    unplaced = _unplaced(valued, pairs)
+    left_out = pa.concat_tables(
+        [
+            _left_out(placed.alone, "comparisons", reasons),
+            _left_out(unranked, "comparisons", NO_RANK),
+            *unplaced,
+        ]
+    )
+    left_out = left_out.sort_by([(name, "ascending") for name in LEFT_OUT.names])
+    n_comparisons = _count(table["task"])
+    facts = {
+        "comparisons": n_comparisons,
+        "ties": _count(table.filter(pc.equal(table["outcome"], 0))["task"]),
+        "without_comparisons": {
+            task: task not in n_comparisons
+            for task, kind in sorted(kinds.items())
+            if kind in ("pairwise", "ranking")
+        },
+        "ranked": _count(ranked["task"]),
+        "left_out": _count(placed.alone["task"], unranked["task"]),
+        "compared": _count(valued["task"], pairs["task"]),
+        "unplaced": _count(*(part["task"] for part in unplaced)),
+        "repeated_outputs": _repeated(valued),
+    }
+    return {"comparisons": table, "not_compared": left_out}, facts
+
+
+def _values(ranked: pa.Table) -> tuple[pa.Table, Floats, pa.Table]:
+    """Ranked outputs, how good each is, and those without the rank that others of the task have.
+
+    A task is ranked by its ranks; by its scores where it has no rank at all.
+    """
+    task, by_rank = index(ranked["task"]), ranked["rank"].is_valid().to_numpy()
+    has_ranks = np.bincount(task.codes[by_rank], minlength=len(task.names)) > 0
+    fits = by_rank == has_ranks[task.codes]
+    known = ranked.filter(pa.array(fits, pa.bool_()))
+    rank = pc.negate(known["rank"].cast(REAL))
+    value = pc.if_else(known["rank"].is_valid(), rank, known["score"])
+    return known, value.to_numpy(), ranked.filter(pa.array(~fits, pa.bool_()))
+
+
+def _one_a_ranking(ranked: pa.Table) -> pa.Table:
+    """Ranked outputs; without ranking and HIT, a judge ranked a segment at once."""
+    neither = pc.and_(pc.is_null(ranked["ranking"]), pc.is_null(ranked["hit"]))
+    ranking = pc.if_else(neither, "", ranked["ranking"].cast(TEXT))
+    return ranked.set_column(ranked.schema.get_field_index("ranking"), "ranking", ranking)
+
+
+def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
+    """Outputs that stand twice in one ranking with different ranks, by task: their mean counts."""
+    keys = ("task", "judge", "ranking", "hit", "segment", "item")
+    group = np.zeros(ranked.num_rows, np.int64)
+    for name in keys:
+        group = index_pairs(group, index(ranked[name], null="").codes).codes
+    place = pc.coalesce(pc.negate(ranked["rank"]).cast(REAL), ranked["score"])
+    found = index_pairs(group, np.unique(place.to_numpy(), return_inverse=True)[1].reshape(-1))
+    twice = np.bincount(found.first, minlength=1) > 1
+    first = np.unique(group, return_index=True)[1]
+    rows = ranked.select(["task", "item"]).take(pa.array(first[twice[: first.size]]))
+    names: dict[str, set[str]] = {}
+    for row in rows.to_pylist():
+        names.setdefault(row["task"], set()).add(row["item"])
+    return {task: sorted(items) for task, items in sorted(names.items())}
+
+
+def _of(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
+    names = pa.array([task for task, of in kinds.items() if of == kind], TEXT)
+    return rows.filter(is_any(rows["task"], names))
+
+
+def _count(*tasks: pa.ChunkedArray) -> dict[str, int]:
+    """Rows by task, of one column or several."""
+    named = pa.chunked_array([part for column in tasks for part in column.cast(TEXT).chunks], TEXT)
+    counts = pc.value_counts(named).to_pylist()
+    return {row["values"]: row["counts"] for row in sorted(counts, key=lambda row: row["values"])}
+
+
+# --- rankings, and scores given side by side ------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Placings:
+    """Comparisons that placings imply; and judgments that are in none, and why (`REASONS`)."""
+
+    rows: pa.Table
+    alone: pa.Table
+    why: Codes
+
+
+def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
+    """Judgments of the scalar tasks whose scores were given to be compared."""
+    task = index(scored["task"])
+    group = task.codes
+    for name in ("judge", "hit", "segment"):
+        group = index_pairs(group, index(scored[name], null="").codes).codes
+    outputs = index_pairs(group, index(scored["item"]).codes)
+    several = np.bincount(outputs.first, minlength=1)[group] > 1 if group.size else group > 0
+    placed = pc.and_(scored["hit"].is_valid(), scored["segment"].is_valid()).to_numpy()
+    n_given = np.bincount(task.codes, minlength=len(task.names)).tolist()
+    n_rows = np.array([n_scored.get(*of) for of in zip(task.names, n_given, strict=True)])
+    n_compared = np.bincount(task.codes[several & placed], minlength=len(task.names))
+    n_ranked = np.bincount(task.codes[scored["ranking"].is_valid().to_numpy()],
+                           minlength=len(task.names))  # fmt: skip
+    side_by_side = (n_ranked > 0) | (n_compared >= COMPARED_SHARE * np.maximum(n_rows, 1))
+    return scored.filter(pa.array(side_by_side[task.codes], pa.bool_()))
+
+
+def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
+    """Comparisons of the outputs that a judge placed at once; more is better."""
+    task, item = index(rows["task"]), index(rows["item"])
+    outputs = index_pairs(task.codes, item.codes)
+    pairs = imply_comparisons(
+        rows, outputs.codes, task.codes, value, n_items=outputs.first.size, margin=margin
+    )
+    first, second = pa.array(pairs.first_row), pa.array(pairs.second_row)
+    at = pa.array(pairs.row)
+    one_position = pc.equal(rows["position"].take(first), rows["position"].take(second))
+    shared = pc.fill_null(one_position, False).to_numpy()
+    # a position where ranks differ is no place of one output, but a trial of several
+    apart = np.zeros(len(task.names), np.bool_)
+    of_pair = task.codes[pairs.first_row]
+    apart[of_pair[shared & (pairs.outcome != 0)]] = True
+    told = np.zeros(len(task.names), np.bool_)
+    told[of_pair[~shared]] = True
+    one_output = shared & (pairs.outcome == 0) & (told & ~apart)[of_pair]
+    table = pa.table(
+        {
+            **{name: rows[name].take(at) for name in ("task", "judge", "kept", "segment")},
+            **{f"{n}_a": rows[n].take(first) for n in ("item", "system")},
+            **{f"{n}_b": rows[n].take(second) for n in ("item", "system")},
+            "outcome": pairs.outcome,
+            "same_output": one_output,
+            "b_shown_first": pa.nulls(pairs.outcome.size, pa.bool_()),
+            "ranking": pairs.ranking,
+            "submitted_at": rows["submitted_at"].take(pa.array(pairs.last_row)),
+            "seconds": pc.coalesce(rows["seconds"], rows["hit_seconds"]).take(at),
+            "judgment_id": rows["judgment_id"].take(at),
+        }
+    )
+    alone = np.flatnonzero(pairs.row_reason >= 0)
+    return _Placings(table, rows.take(pa.array(alone)), pairs.row_reason[alone])
+
+
+def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:
+    """Judgments that a calculation could not take."""
+    if isinstance(reasons, str):
+        reasons = pa.repeat(reasons, rows.num_rows)
+    return pa.table(
+        {
+            **{name: rows[name].cast(TEXT) for name in LEFT_OUT.names[:4]},
+            "left_out_of": pa.repeat(what, rows.num_rows),
+            "reason": reasons,
+        },
+        schema=LEFT_OUT,
+    )
+
+
+def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
+    """Judgments without a segment, or a system, in tasks where others have one."""
+    both = pc.binary_join_element_wise(
+        pairs["item_a"].cast(TEXT), pairs["item_b"].cast(TEXT), " | "
+    )
+    system = pc.if_else(
+        pc.and_(pairs["system_a"].is_valid(), pairs["system_b"].is_valid()), "known", None
+    )
+    at = {name: pairs.schema.get_field_index(name) for name in ("item", "system")}
+    as_one = pairs.set_column(at["item"], "item", both)
+    as_one = as_one.set_column(at["system"], "system", system)
+    names = [*LEFT_OUT.names[:4], "segment", "system"]
+    texts = pa.schema([(name, TEXT) for name in names])
+    rows = pa.concat_tables([part.select(names).cast(texts) for part in (ranked, as_one)])
+    task = index(rows["task"])
+    parts = []
+    for name, what in (("segment", "segment_ranks"), ("system", "system_rankings")):
+        known = rows[name].is_valid().to_numpy()
+        some = np.bincount(task.codes[known], minlength=len(task.names)) > 0
+        without = rows.filter(pa.array(~known & some[task.codes], pa.bool_()))
+        parts.append(_left_out(without, what, f"no {name} is named"))
+    return parts
+
+
+# --- preferences ----------------------------------------------------------------------------
+
+
+def _preferences(rows: pa.Table) -> pa.Table:
+    """Comparisons that judges were asked for as such."""
+    turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
+    stated = rows["preference"].is_valid()
+    by_rank = np.sign(
+        pc.fill_null(rows["rank_b"], 0).to_numpy() - pc.fill_null(rows["rank_a"], 0).to_numpy()
+    )
+    by_word = pc.index_in(rows["preference"].cast(TEXT), pa.array(("b", "tie", "a"), TEXT))
+    outcome = np.where(stated.to_numpy(), pc.fill_null(by_word, 1).to_numpy() - 1, by_rank)
+    flip = pa.array(turned)
+    sides = {
+        f"{name}_{side}": pc.if_else(flip, rows[f"{name}_{other}"], rows[f"{name}_{side}"])
+        for name in ("item", "system")
+        for side, other in (("a", "b"), ("b", "a"))
+    }
+    together, seconds = _together(rows)
+    return pa.table(
+        {
+            **{name: rows[name] for name in ("task", "judge", "kept", "segment")},
+            **sides,
+            "outcome": np.where(turned, -outcome, outcome),
+            "same_output": np.zeros(rows.num_rows, np.bool_),
+            "b_shown_first": pc.if_else(stated, flip, pa.scalar(None, pa.bool_())),
+            "ranking": together,
+            "submitted_at": rows["submitted_at"],
+            "seconds": seconds,
+            "judgment_id": rows["judgment_id"],
+        }
+    )
+
+
+def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
+    """Rows with the segments and systems that item tables give their items."""
+    for side in ("a", "b"):
+        one = pa.table(
+            {"item": rows[f"item_{side}"], "segment": rows["segment"],
+             "system": rows[f"system_{side}"]}
+        )  # fmt: skip
+        found = listed.describe(one)
+        at = rows.schema.get_field_index(f"system_{side}")
+        rows = rows.set_column(at, f"system_{side}", found["system"])
+        rows = rows.append_column(f"segment_{side}", found["segment"].cast(TEXT))
+    same = pc.fill_null(pc.equal(rows["segment_a"], rows["segment_b"]), False)
+    segment = pc.if_else(same, rows["segment_a"], pa.scalar(None, TEXT))
+    return rows.set_column(rows.schema.get_field_index("segment"), "segment", segment)
+
+
+def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:
+    """What was judged at once, and the seconds it took as a whole."""
+    ranked = pc.is_valid(rows["ranking"])
+    name = pc.if_else(
+        ranked,
+        pc.binary_join_element_wise("ranking", rows["ranking"].cast(TEXT), " "),
+        pc.if_else(
+            pc.is_valid(rows["hit"]),
+            pc.binary_join_element_wise("hit", rows["hit"].cast(TEXT), " "),
+            pc.binary_join_element_wise("own", rows["judgment_id"].cast(TEXT), " "),
+        ),
+    )
+    group = index(rows["task"]).codes
+    for column in (rows["judge"], pc.fill_null(rows["segment"].cast(TEXT), ""), name):
+        group = index_pairs(group, index(column).codes).codes
+    own = pc.fill_null(rows["seconds"], np.nan).to_numpy()
+    added = np.bincount(group, weights=np.where(np.isnan(own), 0, own), minlength=1)[group]
+    # a ranking's seconds stand in each of its rows; those of single preferences add up
+    of_each = np.where(ranked.to_numpy(), own, np.where(np.isnan(own), np.nan, added))
+    whole = pc.fill_null(rows["hit_seconds"], np.nan).to_numpy()
+    seconds = np.where(np.isnan(of_each), whole, of_each)
+    return group, pa.array(seconds, mask=np.isnan(seconds))

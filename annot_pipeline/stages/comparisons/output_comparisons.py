@@ -1,0 +1,142 @@
+"""Codes of one task's comparisons, as the methods take them; and of those that were asked.
+
+Codes follow code point order, never row order. What does not belong here: any statistic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.methods.comparisons.shared_outputs import asked_comparisons
+from annot_pipeline.runtime.indexing import index, index_pairs
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of the codes; a segment's code past the last name is that of what has no segment."""
+
+    task: str
+    judges: list[str]
+    segments: list[str]
+    items: list[str]
+
+    def segment(self, code: int) -> str | None:
+        """Name of a segment; None for that of what has none."""
+        return self.segments[code] if code < len(self.segments) else None
+
+
+@dataclass(frozen=True)
+class OutputComparisons:
+    """Arrays are ``(n_comparisons,)``.
+
+    Parameters
+    ----------
+    judges, segments, rankings
+        Codes; what has no segment mapped has one code together, past the last name.
+    first, second
+        Codes of outputs: of items, or past the last item of what several items share.
+    outcome
+        1 the first is better, 0 tie, -1 the second is.
+    same_output
+        Whether the two are one output, and nobody was asked.
+    second_shown_first
+        1, 0, or -1 where nothing tells.
+    kept
+        Whether the judge counts.
+    seconds
+        Of the whole ranking; NaN: unknown.
+    names
+        Names of the codes.
+    """
+
+    judges: Codes
+    segments: Codes
+    rankings: Codes
+    first: Codes
+    second: Codes
+    outcome: Codes
+    same_output: Flags
+    second_shown_first: Codes
+    kept: Flags
+    seconds: Floats
+    names: Names
+
+    @classmethod
+    def by_task(cls, comparisons: pa.Table) -> Iterator[Self]:
+        """Comparisons of each task, in the order of names; a table as `COMPARISONS`."""
+        tasks = index(comparisons["task"])
+        order = np.argsort(tasks.codes, kind="stable")
+        ends = np.cumsum(np.bincount(tasks.codes, minlength=len(tasks.names)))
+        for k, task in enumerate(tasks.names):
+            rows = order[ends[k - 1] if k else 0 : ends[k]]
+            yield cls._of(task, comparisons.take(pa.array(rows)))
+
+    @classmethod
+    def _of(cls, task: str, rows: pa.Table) -> Self:
+        judges = index(rows["judge"])
+        no_segment = pc.is_null(rows["segment"]).to_numpy()
+        segments = index(rows["segment"], null="")
+        codes = np.where(no_segment, len(segments.names), segments.codes)
+        ends = [index(rows[name]) for name in ("item_a", "item_b")]
+        items = sorted({*ends[0].names, *ends[1].names})
+        place = {name: code for code, name in enumerate(items)}
+        first, second = (
+            np.array([place[name] for name in end.names], np.int64)[end.codes] for end in ends
+        )
+        shown = pc.fill_null(rows["b_shown_first"].cast(pa.int64()), UNKNOWN)
+        return cls(
+            judges=judges.codes,
+            segments=codes,
+            rankings=rows["ranking"].to_numpy(),
+            first=first,
+            second=second,
+            outcome=rows["outcome"].cast(pa.int64()).to_numpy(),
+            same_output=rows["same_output"].to_numpy(),
+            second_shown_first=shown.to_numpy(),
+            kept=rows["kept"].to_numpy(),
+            seconds=rows["seconds"].to_numpy(),  # null is NaN
+            names=Names(task, judges.names, segments.names, items),
+        )
+
+    def only(self, rows: Flags | Codes) -> Self:
+        """Some of the comparisons; the codes stay."""
+        arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "names"}
+        return replace(self, **arrays)
+
+    def asked(self) -> Self:
+        """One row for each comparison that was asked: what systems share is one output."""
+        found = asked_comparisons(
+            self.rankings, self.first, self.second, self.same_output, n_items=len(self.names.items)
+        )
+        rows, flip = self.only(found.rows), found.reversed_
+        shown = rows.second_shown_first
+        return replace(
+            rows,
+            first=found.first,
+            second=found.second,
+            outcome=np.where(flip, -rows.outcome, rows.outcome),
+            second_shown_first=np.where(flip & (shown != UNKNOWN), 1 - shown, shown),
+        )
+
+    def pairs(self) -> Codes:
+        """Code of each comparison's segment and two outputs."""
+        outputs = index_pairs(self.first, self.second).codes
+        return index_pairs(self.segments, outputs).codes
+
+    def drawn(self, otherwise: Codes) -> Codes:
+        """What a bootstrap draws: the segment, or where none is mapped something else's code."""
+        lone = self.segments == len(self.names.segments)
+        return np.where(lone, len(self.names.segments) + otherwise, self.segments)

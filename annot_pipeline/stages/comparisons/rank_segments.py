@@ -1,0 +1,318 @@
+"""The outputs of each segment ranked by dominance, labelled adequate or not, and ranked again.
+
+Source: Pighin, Formiga & Marquez 2012, sections 3 and 4.3. Graphs are pooled over judges, pair
+by pair by majority; or there is one for each judge, and dominance is the mean over judges. Either
+way parts that no comparison connects are ranked apart, and adequacy spreads along the pooled
+graph. What does not belong here: the graphs (comparison_graphs), the rules of adequacy
+(adequacy), systems (rank_by_comparisons).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import ADEQUACY_SOURCES, INT, SEGMENT_RANKS, TEXT
+from annot_pipeline.methods.comparisons.adequacy import NOT_KNOWN, Adequacy, spread_adequacy
+from annot_pipeline.methods.comparisons.comparison_graphs import (
+    ComparisonGraphs,
+    comparison_graphs,
+    graph_consistency,
+    majority_outcomes,
+)
+from annot_pipeline.methods.comparisons.harmonized_ranks import harmonized_ranks, rank_shift
+from annot_pipeline.methods.numerics.dense_ranks import dense_ranks
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.runtime.indexing import index, index_pairs, names_of
+from annot_pipeline.stages.comparisons.adequacy_answers import adequacy_answers
+from annot_pipeline.stages.comparisons.equal_outputs import equal_outputs
+
+Codes = npt.NDArray[np.int64]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """The outputs of a task's segments, and their comparisons by judges kept.
+
+    ``segment``, ``item`` and ``system`` name the outputs, ``graph`` numbers their segments,
+    ``n_comparisons`` counts, ``(n_outputs,)``. ``first``, ``second``, ``outcome``, ``judge`` are
+    ``(n_comparisons,)``, of outputs that differ in more than casing: the first of those that do
+    not stands for all. ``like`` and ``twin``, ``(n_twins,)``, are such a first and each other.
+    """
+
+    segment: pa.Array
+    item: pa.Array
+    system: pa.Array
+    graph: Codes
+    n_comparisons: Codes
+    first: Codes
+    second: Codes
+    outcome: Codes
+    judge: Codes
+    like: Codes
+    twin: Codes
+
+
+VOTES = pa.schema([("task", TEXT), ("item", TEXT), ("label", TEXT), ("votes", INT)])
+"""Answers to whether an output is adequate."""
+
+
+def rank_segments(
+    comparisons: pa.Table,
+    tasks: pa.Table,
+    items: pa.Table,
+    votes: pa.Table,
+    *,
+    segment_graphs: str,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Rank the outputs of every segment.
+
+    Parameters
+    ----------
+    comparisons
+        `comparisons.COMPARISONS`.
+    tasks
+        ``task``, ``references``, ``adequacy_task``, ``adequate``.
+    items
+        Rows of the item tables: outputs whose texts differ in casing only are equal.
+    votes
+        `VOTES`.
+    segment_graphs
+        ``pooled``: one graph a segment; ``judge``: one for each judge of it.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    segment_ranks, facts
+        The facts are by task.
+    """
+    kept = comparisons.filter(comparisons["kept"])
+    equal = equal_outputs(items)
+    known = {row["task"]: row for row in tasks.to_pylist()}
+    judged = set(pc.unique(votes["task"].cast(TEXT)).to_pylist())
+    facts: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": {}}
+    parts = []
+    task = index(kept["task"])
+    for code, name in enumerate(task.names):
+        if progress:
+            progress(f"ranking outputs: task {code + 1} of {len(task.names)}")
+        rows = kept.filter(pa.array(task.codes == code))
+        outputs = _outputs(rows, name, equal)
+        edges = majority_outcomes(outputs.graph, outputs.first, outputs.second, outputs.outcome)
+        ties = (outputs.like, outputs.twin, np.zeros_like(outputs.like))
+        pooled = comparison_graphs(outputs.graph, *map(np.append, edges, ties))
+        adequacy = _adequacy(outputs, pooled, known[name], votes)
+        found = _by_judge(outputs) if segment_graphs == "judge" else _of_graphs(pooled)
+        rank = dense_ranks(pooled.part, comparable(found["dominance"].astype(np.float64)))
+        harmonized = harmonized_ranks(pooled.part, rank, adequacy.adequate)
+        parts.append(_table(name, outputs, pooled, adequacy, found | {
+            "rank": rank, "harmonized_rank": pa.array(harmonized.rank, mask=~harmonized.defined),
+        }))  # fmt: skip
+        facts["segment_graphs"][name] = _graph_facts(outputs, pooled, edges)
+        if known[name]["references"] or known[name]["adequacy_task"] is not None:
+            moved = rank_shift(pooled.part, rank, harmonized)
+            facts["adequacy"][name] = _plain(asdict(adequacy.effort) | asdict(moved))
+        if known[name]["adequacy_task"] not in {None, *judged}:
+            facts["adequacy_without_labels"][name] = known[name]["adequacy_task"]
+    return pa.concat_tables(parts) if parts else SEGMENT_RANKS.empty(), facts
+
+
+# --- outputs and their graphs ---------------------------------------------------------------
+
+
+def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
+    """Outputs that were compared, or are equal to one that was but for casing.
+
+    Where a task names no segment at all, it is one segment of its own name.
+    """
+    segment = rows["segment"].cast(TEXT)
+    whole = segment.null_count == rows.num_rows
+    if whole:
+        segment = pa.chunked_array([pa.repeat(pa.scalar(task, TEXT), rows.num_rows)])
+    rows, segment = rows.filter(segment.is_valid()), segment.drop_null()
+    ties = _ties(rows, segment, task, equal, whole=whole)
+    n = rows.num_rows
+    places = index(pa.chunked_array([*segment.chunks, ties["segment"]]))
+    sides = {
+        name: pa.chunked_array(
+            [c for side in ("a", "b")
+             for c in (*rows[f"{name}_{side}"].cast(TEXT).chunks, ties[f"{name}_{side}"])],
+            TEXT,
+        )
+        for name in ("item", "system")
+    }  # fmt: skip
+    names = index(sides["item"])
+    found = index_pairs(np.tile(places.codes, 2), names.codes)
+    both = np.split(found.codes, 2)
+    n_outputs = found.first.size
+    stands_for = np.arange(n_outputs)
+    stands_for[both[1][n:]] = both[0][n:]
+    first, second = (stands_for[side[:n]] for side in both)
+    differ = first != second
+    return _Outputs(
+        segment=names_of(places.names, found.first),
+        item=names_of(names.names, found.second),
+        system=_first_known(sides["system"], found.codes, n_outputs),
+        graph=found.first,
+        n_comparisons=np.bincount(np.concatenate([s[:n] for s in both]), minlength=n_outputs),
+        first=first[differ],
+        second=second[differ],
+        outcome=rows["outcome"].to_numpy().astype(np.int64)[differ],
+        judge=index(rows["judge"]).codes[differ],
+        like=both[0][n:],
+        twin=both[1][n:],
+    )
+
+
+def _first_known(names: pa.ChunkedArray, codes: Codes, n: int) -> pa.Array:
+    """The least name that rows give each of ``n`` codes; null where none does."""
+    valid = names.is_valid().to_numpy()
+    known = index(names.drop_null())
+    least = np.full(n, len(known.names))
+    np.minimum.at(least, codes[valid], known.codes)
+    return pc.take(pa.array(known.names, TEXT), pa.array(least, mask=least == len(known.names)))
+
+
+def _ties(
+    rows: pa.Table, segment: pa.ChunkedArray, task: str, equal: pa.Table, *, whole: bool
+) -> pa.Table:
+    """Ties between outputs that differ in casing only, of which at least one was compared."""
+    of_task = equal.filter(pc.fill_null(pc.equal(equal["task"], task), True)).to_pylist()
+    compared: dict[str, set[str]] = {}
+    if of_task:
+        for side in ("item_a", "item_b"):
+            for item, place in zip(rows[side].to_pylist(), segment.to_pylist(), strict=True):
+                compared.setdefault(place, set()).add(item)
+    groups: dict[int, list[Row]] = {}
+    for row in of_task:
+        groups.setdefault(row["group"], []).append(row)
+    found: list[dict[str, Any]] = []
+    for group in groups.values():
+        place = task if whole else group[0]["segment"]
+        if compared.get(place, set()) & {row["item"] for row in group}:
+            found += [
+                {
+                    "segment": place,
+                    **{f"{n}_a": group[0][n] for n in ("item", "system")},
+                    **{f"{n}_b": other[n] for n in ("item", "system")},
+                }
+                for other in group[1:]
+            ]
+    names = ("segment", "item_a", "system_a", "item_b", "system_b")
+    ties = pa.Table.from_pylist(found, pa.schema([(name, TEXT) for name in names]))
+    return ties.combine_chunks()
+
+
+def _of_graphs(graphs: ComparisonGraphs) -> dict[str, Any]:
+    return {
+        name: getattr(graphs, name)
+        for name in ("n_dominates", "n_dominated_by", "dominance", "in_contradiction")
+    }
+
+
+def _by_judge(outputs: _Outputs) -> dict[str, Any]:
+    """The same of one graph for each judge of a segment: counts add up, dominance is the mean.
+
+    The mean is over the judges who compared the output: to be judged more often is not better.
+    """
+    seen = index_pairs(np.concatenate([outputs.first, outputs.second]), np.tile(outputs.judge, 2))
+    # what is equal to an output that a judge compared is in the judge's graph as well
+    order = np.argsort(outputs.like, kind="stable")
+    starts, ends = (np.searchsorted(outputs.like[order], seen.first, side=side)
+                    for side in ("left", "right"))  # fmt: skip
+    of_node = np.repeat(np.arange(seen.first.size), ends - starts)
+    nth = np.arange(of_node.size) - np.repeat(
+        np.cumsum(ends - starts) - (ends - starts), ends - starts
+    )
+    twin = outputs.twin[order[starts[of_node] + nth]]
+    first = np.append(outputs.first, seen.first[of_node])
+    second = np.append(outputs.second, twin)
+    judge = np.append(outputs.judge, seen.second[of_node])
+    outcome = np.append(outputs.outcome, np.zeros_like(twin))
+    nodes = index_pairs(np.concatenate([first, second]), np.tile(judge, 2))
+    graph = index_pairs(outputs.graph[nodes.first], nodes.second).codes
+    first, second = nodes.codes.reshape(2, -1)
+    found = _of_graphs(comparison_graphs(graph, first, second, outcome))
+    sums = {
+        name: np.bincount(nodes.first, weights=values, minlength=outputs.graph.size)
+        for name, values in found.items()
+    }
+    n_judges = np.bincount(nodes.first, minlength=outputs.graph.size)
+    return {name: values.astype(np.int64) for name, values in sums.items()} | {
+        "dominance": sums["dominance"] / np.maximum(n_judges, 1),
+        "in_contradiction": sums["in_contradiction"] > 0,
+    }
+
+
+def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
+    """Labels of outputs, from answers, references and dominance."""
+    is_reference = pc.is_in(outputs.system, pa.array(task["references"] or [], TEXT))
+    asked = np.full(outputs.graph.size, NOT_KNOWN)
+    if task["adequacy_task"] is not None:
+        asked = adequacy_answers(
+            votes, outputs.item, task=task["adequacy_task"], adequate=task["adequate"]
+        )
+    return spread_adequacy(graphs, is_reference.to_numpy(zero_copy_only=False), asked)
+
+
+# --- the table, and what gates, report and manifest say -------------------------------------
+
+
+def _table(
+    task: str,
+    outputs: _Outputs,
+    graphs: ComparisonGraphs,
+    adequacy: Adequacy,
+    ranked: dict[str, Any],
+) -> pa.Table:
+    n = outputs.graph.size
+    return SEGMENT_RANKS.of(
+        {
+            "task": pa.repeat(pa.scalar(task, TEXT), n),
+            "segment": outputs.segment,
+            "item": outputs.item,
+            "system": outputs.system,
+            "n_comparisons": outputs.n_comparisons,
+            "component": _places(outputs.graph, graphs.component),
+            "part": _places(outputs.graph, graphs.part),
+            "adequate": pa.array(adequacy.adequate == 1, mask=adequacy.adequate == NOT_KNOWN),
+            "adequacy_source": names_of(ADEQUACY_SOURCES, adequacy.source),
+            **ranked,
+        }
+    )
+
+
+def _places(graph: Codes, group: Codes) -> Codes:
+    """Number of each group within its graph, from 1; groups are numbered by graph."""
+    first = np.full(int(graph.max(initial=-1)) + 1, group.size)
+    np.minimum.at(first, graph, group)
+    return np.asarray(group - first[graph] + 1)
+
+
+def _graph_facts(
+    outputs: _Outputs, graphs: ComparisonGraphs, edges: tuple[Codes, Codes, Codes]
+) -> dict[str, int]:
+    found = graph_consistency(outputs.graph, graphs)
+    return {
+        "segments": found.graph.size,
+        "outputs": outputs.graph.size,
+        "components": int(found.n_components.sum()),
+        "pairs": np.unique(np.stack(edges[:2]), axis=1).shape[1],
+        "segments_with_contradictions": int((found.n_in_contradiction > 0).sum()),
+        "outputs_in_contradiction": int(found.n_in_contradiction.sum()),
+        "segments_in_parts": int((found.n_parts > 1).sum()),
+    }
+
+
+def _plain(figures: dict[str, Any]) -> dict[str, Any]:
+    """Figures as JSON has them: null where undefined."""
+    return {name: None if value != value else value for name, value in figures.items()}

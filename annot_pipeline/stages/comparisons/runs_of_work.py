@@ -1,0 +1,68 @@
+"""The longest run of equal scores of each judge, in the order in which judgments were given."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import INT
+from annot_pipeline.methods.scores.constant_runs import longest_constant_runs
+from annot_pipeline.runtime.indexing import index
+from annot_pipeline.stages.scores.judge_sums import Judges
+
+Codes = npt.NDArray[np.int64]
+
+
+def order_is_told(rows: pa.Table) -> pa.ChunkedArray:
+    """Whether a judgment tells when it was given: in a task where none does, no run is known."""
+    return pc.or_(rows["position"].is_valid(), rows["submitted_at"].is_valid())
+
+
+def runs_of_work(rows: pa.Table, judges: Codes, of: Judges) -> pa.Array:
+    """Longest constant runs; null in tasks of which nothing tells the order of work.
+
+    Parameters
+    ----------
+    rows
+        All judgments of some judges.
+    judges
+        ``(n_rows,)`` places of these among ``of``.
+    of
+        All judges; of others the run is of no meaning.
+    """
+    told = {*rows["task"].filter(order_is_told(rows)).to_pylist()}
+    has_order = np.array([task in told for task in of.tasks], np.bool_)
+    if not told:
+        return pa.nulls(has_order.size, INT)
+    runs = longest_runs(rows, judges, n_judges=has_order.size)
+    return pa.array(runs, INT, mask=(runs < 0) | ~has_order)
+
+
+def longest_runs(rows: pa.Table, judges: Codes, *, n_judges: int) -> Codes:
+    """Longest constant run ``(n_judges,)`` of all judgments of judges; -1 where none is known."""
+    time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), 0).to_numpy()
+    names = ("hit", "native_id", "position", "criterion")
+    order = [time, *(_ordinals(rows[name]) for name in names)]
+    timed = rows["submitted_at"].is_valid().to_numpy()
+    sittings = np.where(timed, -1, order[1])  # nothing tells the order of HITs without a time
+    given = rows["score"].to_numpy(zero_copy_only=False)
+    return longest_constant_runs(judges, sittings, order, given, n_judges=n_judges)
+
+
+def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
+    """Places of names in their natural order: numbers by size, then texts."""
+    found = index(column, null="")
+
+    def natural(code: int) -> tuple[bool, int, str]:
+        name = found.names[code]
+        if not (name.isascii() and name.isdecimal()):
+            return True, 0, name
+        digits = name.lstrip("0")  # a longer number is larger, however long
+        return False, len(digits), digits
+
+    order = sorted(range(len(found.names)), key=natural)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place[found.codes]

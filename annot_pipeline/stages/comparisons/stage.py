@@ -1,0 +1,217 @@
+"""Comparisons of outputs, and rankings of segments and systems."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import pyarrow as pa
+
+from annot_pipeline.contracts import DESCRIBING
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.hash_values import hash_values
+from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
+from annot_pipeline.runtime.partitions import Facts, Part
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, now_and_then, of_tasks
+
+
+def compare_outputs(context: StageContext) -> Made:
+    """Comparisons of all tasks that hold any."""
+    made = of_tasks(
+        context, _compare_outputs, "controlled", "standardized",
+        kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
+        large=partial(_comparisons_in_blocks, context),
+    )  # fmt: skip
+    n, ties = (sum(made.facts[name].values()) for name in ("comparisons", "ties"))
+    if n:
+        context.progress(f"{n:,} comparisons, {ties:,} of them ties")
+    return made
+
+
+def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+    """The part of a task that is standardised in blocks."""
+    if len(whole.of.files["standardized"].files) == 1:
+        return []
+    from annot_pipeline.stages.scores.score_blocks import compared_in_blocks
+
+    makes = partial(compared_in_blocks, context, whole.of, whole.small["tasks"])
+    return parts_of_blocks(context, 1, whole.made_of, makes)
+
+
+def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
+
+    names = ("controlled", "standardized", "tasks", "item_rows")
+    return break_into_comparisons(*map(of.__getitem__, names), margin=of.settings.easl.margin)
+
+
+@dataclass(frozen=True)
+class _Votes:
+    """What judges said in another task, that of a ranking's adequacy."""
+
+    task: str
+    made_of: str
+    rows: pa.Table = field(repr=False)
+
+
+def rank_outputs(context: StageContext) -> Made:
+    """Ranks of the outputs of every segment."""
+    asked = {
+        row["task"]: row["adequacy_task"]
+        for row in context.read("tasks").to_pylist()
+        if row["adequacy_task"] is not None
+    }
+    votes = ByTask(context.read("label_distributions", tasks={*asked.values()}))
+    given = {task: _Votes(of, hash_values([votes[of]]), votes[of]) for task, of in asked.items()}
+    made = of_tasks(
+        context, _rank_outputs, "comparisons", whole=("item_rows",),
+        apart=("label_distributions",), given=given,
+    )  # fmt: skip
+    if made.facts["segment_graphs"]:
+        graphs = made.facts["segment_graphs"].values()
+        n, n_outputs = (sum(found[name] for found in graphs) for name in ("segments", "outputs"))
+        context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
+    return made
+
+
+def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.comparisons.rank_segments import VOTES, rank_segments
+
+    votes = {given.task: given.rows.cast(VOTES) for given in of.given.values()}
+    table, facts = rank_segments(
+        of["comparisons"],
+        of["tasks"],
+        of["item_rows"],
+        pa.concat_tables([VOTES.empty_table(), *votes.values()]),
+        segment_graphs=of.settings.ranking.segment_graphs,
+        progress=now_and_then(of.progress),
+    )
+    return {"segment_ranks": table}, facts
+
+
+def rank_systems_of_tasks(context: StageContext) -> Made:
+    """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
+    made = of_tasks(
+        context, _rank_systems, "standardized", "comparisons",
+        large=partial(_rankings_in_blocks, context),
+    )  # fmt: skip
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    return Made(made.tables, made.facts | {"alpha": context.campaign.settings.ranking.alpha})
+
+
+def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+    """The part of a task that is standardised in blocks; judges are drawn from all at once."""
+    resample = context.campaign.settings.ranking.resample
+    if len(whole.of.files["standardized"].files) == 1 or resample != "segments":
+        return []
+    from annot_pipeline.stages.scores.score_blocks import ranked_in_blocks
+
+    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.of, whole.small)
+    return parts_of_blocks(context, 1, whole.made_of, makes)
+
+
+def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.comparisons.rank_systems import rank_systems
+    from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
+
+    tables, facts = rank_systems(
+        of["standardized"],
+        of["tasks"],
+        ranking=of.settings.ranking,
+        standardize=of.settings.standardize,
+        seed=of.settings.seed,
+        workers=of.workers,
+        progress=now_and_then(of.progress),
+    )
+    compared, compared_facts = with_comparisons(
+        tables, of["comparisons"], of["segment_ranks"], of.settings, now_and_then(of.progress)
+    )
+    return compared, facts | compared_facts
+
+
+def describe_comparisons_of_tasks(context: StageContext) -> Made:
+    """Contradictions and times of all tasks that have comparisons."""
+    return of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+
+
+def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.comparisons.describe_comparisons import describe_comparisons
+
+    return describe_comparisons(of["comparisons"], of["item_rows"])
+
+
+BREAK_INTO_COMPARISONS = Stage(
+    "break_into_comparisons",
+    "Breaks preferences, rankings and HITs scored side by side into comparisons of outputs.",
+    inputs={
+        "controlled": (
+            *DESCRIBING, "item_a", "item_b", "system_a", "system_b",
+            "preference", "rank", "rank_a", "rank_b", "score", "fate",
+        ),
+        "standardized": (
+            "task", "item", "segment", "system", "judge", "judge_id", "control", "kept",
+            "score", "ranking", "hit", "submitted_at", "judgment_id", "position", "seconds",
+            "hit_seconds",
+        ),
+        "tasks": ("task", "kind"),
+        "item_rows": ("item", "segment", "system", "place"),
+    },
+    outputs=("comparisons", "not_compared"),
+    settings=("easl.margin",),
+    code_version="5",  # large tasks in blocks
+    work=compare_outputs,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip
+
+RANK_SEGMENTS = Stage(
+    "rank_segments",
+    "Ranks the outputs of each segment by dominance; says which are adequate.",
+    inputs={
+        "comparisons": (), "tasks": ("task", "references", "adequacy_task", "adequate"),
+        "item_rows": ("task", "item", "segment", "system", "text"),
+        "label_distributions": ("task", "item", "label", "votes"),
+    },
+    outputs=("segment_ranks",),
+    settings=("ranking.segment_graphs",),
+    code_version="3",  # in parts, its facts by task
+    work=rank_outputs,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip
+
+RANK_SYSTEMS = Stage(
+    "rank_systems",
+    "Ranks systems by mean scores and EASL, and by comparisons; tests pairs; clusters.",
+    inputs={
+        "standardized": (
+            "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
+            "score", "z",
+        ),
+        "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
+        "comparisons": (), "segment_ranks": ("task", "segment", "system", "dominance"),
+    },
+    outputs=("system_rankings", "system_comparisons"),
+    settings=(
+        "ranking", "standardize", "seed", "easl.gamma", "easl.epsilon", "easl.trueskill_mean",
+        "easl.trueskill_sd",
+    ),
+    code_version="4",  # large tasks in blocks
+    work=rank_systems_of_tasks,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip
+
+DESCRIBE_COMPARISONS = Stage(
+    "describe_comparisons",
+    "Counts contradictions in comparisons by judge and segment; times comparisons.",
+    inputs={
+        "comparisons": (), "item_rows": ("task", "item", "segment", "source", "place"),
+    },
+    outputs=("judge_contradictions", "segment_contradictions", "comparison_times"),
+    settings=(),
+    code_version="3",  # in parts
+    work=describe_comparisons_of_tasks,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip

@@ -1,0 +1,56 @@
+"""All rankings of the systems of some tasks: by scores, and by comparisons of outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.stages.comparisons.judgments_of_systems import judgments_of_systems
+from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
+
+
+def with_comparisons(
+    by_scores: Mapping[str, pa.Table],
+    comparisons: pa.Table,
+    segment_ranks: pa.Table,
+    settings: Campaign,
+    progress: Callable[[str], None] = lambda _: None,
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Rank by comparisons beside the rankings by scores.
+
+    Parameters
+    ----------
+    by_scores
+        As `rank_systems` gives them.
+    comparisons, segment_ranks
+        Of the same tasks, as `rank_by_comparisons` takes them.
+    settings
+        ``ranking``, ``easl``, ``seed``.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    tables, facts
+        ``system_rankings``, ``system_comparisons`` by their keys.
+    """
+    compared, facts = rank_by_comparisons(
+        comparisons,
+        ranking=settings.ranking,
+        easl=settings.easl,
+        seed=settings.seed,
+        segment_ranks=segment_ranks,
+        progress=progress,
+    )
+    whole = {
+        name: pa.concat_tables([table, compared[name]]).sort_by(
+            [(column, "ascending") for column in GOLD[name].key]
+        )
+        for name, table in by_scores.items()
+    }
+    systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
+    return whole, facts | systems

@@ -1,0 +1,1 @@
+"""Tables that describe a release: judges, items, judgments, lineage, changes, costs."""

@@ -1,0 +1,111 @@
+"""Holds a build against the newest release: agreement, classes, labels, judges, judgments."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.partitions import input_parts
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.storage.keys import fingerprint, same_names
+from annot_pipeline.storage.queries import Tasks
+from annot_pipeline.storage.releases import Release, Releases
+from annot_pipeline.storage.tables import StoredTable, unharmed
+
+COMPARED = {
+    "agreement_changes": ("agreement", "agreement"),
+    "prevalence_changes": ("prevalence", "prevalence"),
+    "label_changes": ("labels", "labels"),
+    "judge_changes": ("judges", "judges"),
+}
+"""Queries, with the table of the build and that of the release which each compares."""
+
+VANISHED = "vanished_judgments"
+"""What is asked task by task: of all judgments at once it would hold every id."""
+
+
+def compare_releases(context: StageContext) -> Made:
+    """What has become of each compared table since the newest release."""
+    from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
+
+    release = Releases.of(context.campaign).latest()
+    changes = {
+        changed: context.queries.table(
+            f"audit/{changed}",
+            {made: unharmed(context.inputs[made]), "released": _released(release, released)},
+        )
+        for changed, (made, released) in COMPARED.items()
+    }
+    changes[VANISHED] = _vanished(context, release)
+    agreement, falls = agreement_changes(changes["agreement_changes"])
+    prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
+    facts = {
+        "released_version": release.version if release else None,
+        "judges_have_other_names": release is not None and not _same_names(context, release),
+        "agreement_falls": falls,
+        "prevalence_shifts": shifts,
+        "label_changes": changes["label_changes"].to_pylist(),
+        "judge_changes": changes["judge_changes"].to_pylist(),
+        VANISHED: changes[VANISHED].to_pylist(),
+    }
+    return Made(changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}, facts)
+
+
+def _vanished(context: StageContext, release: Release | None) -> pa.Table:
+    """Judgments of the newest release that no export holds any more."""
+    released = _released(release, "judgments")
+
+    def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
+        inputs = {"lineage": lineage, "released": released}
+        of = Tasks.of(tasks, none=False)
+        query = f"audit/{VANISHED}"
+        with context.queries.run(query, inputs, tasks=of, of=("released",)) as rows:
+            return rows.read_all()
+
+    nothing = GOLD["lineage"].empty()
+    if release is None:
+        return asked(nothing, ())
+    parts = [of for of in input_parts(context, "lineage") if of.tasks]
+    starts = [of.tasks[0] for of in parts]
+    tables = [asked(nothing, ())]
+    gone = context.queries.table("audit/released_tasks", {"released": released})
+    for task in gone["task"].to_pylist():
+        n = bisect.bisect_right(starts, task) - 1
+        if n < 0 or task > parts[n].tasks[-1]:  # in no part: all of it has vanished
+            tables.append(asked(nothing, [task]))
+    tables += [asked(unharmed(of.files["lineage"]), of.tasks) for of in parts]
+    return pa.concat_tables(tables).sort_by("task")
+
+
+def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
+    """A table of the newest release, or an empty one where there is none."""
+    if release is None or name not in release.tables:
+        return GOLD[name].empty()
+    return release.stored(name)
+
+
+def _same_names(context: StageContext, release: Release) -> bool:
+    """Whether judges have the names that they have in the release."""
+    privacy = context.campaign.settings.privacy
+    now: dict[str, Any] = privacy.model_dump()
+    if privacy.pseudonymize:
+        now["key_fingerprint"] = fingerprint(context.judge_key())
+    return same_names(release.manifest["settings"], {"privacy": now})
+
+
+COMPARE_RELEASES = Stage(
+    "compare_releases",
+    "Holds what judges said, and what came of it, against the newest release.",
+    inputs={made: () for made, _ in COMPARED.values()} | {"lineage": ()},
+    outputs=(*COMPARED, VANISHED),
+    settings=(),
+    code_version="2",
+    work=compare_releases,
+    remembered=False,  # the newest release is looked at anew each time
+    kinds=frozenset({"parquet", "duckdb", "numpy"}),
+)  # fmt: skip

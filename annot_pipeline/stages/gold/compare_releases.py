@@ -1,0 +1,86 @@
+"""What has changed since the newest release more than chance allows, for the gates to look at."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
+from annot_pipeline.methods.numerics.wilson import wilson_interval
+
+CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
+"""Statistics of agreement that do not rise with the number of items of one class."""
+
+Row = dict[str, Any]
+Floats = npt.NDArray[np.float64]
+
+
+def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
+    """Changes of agreement with their intervals, and falls beyond these, the largest first.
+
+    Parameters
+    ----------
+    rows
+        Statistics with ``released``, ``now``, the ends of their bootstrap intervals, and ``items``.
+    """
+    (before, before_ends), (after, after_ends) = (_ends(rows, n) for n in ("released", "now"))
+    changes = change_intervals(before, before_ends, after, after_ends)
+    table = _with(rows, changes)
+    falls = [
+        {"name": f"{row['task']} {row['statistic']}", "change": row["change"],
+         "low": row["change_low"], "high": row["change_high"], "items": row["items"]}
+        for row in table.filter(pa.array(changes.beyond & (changes.change < 0))).to_pylist()
+        if CHANCE_CORRECTED.search(row["statistic"])
+    ]  # fmt: skip
+    return table, _largest(falls)
+
+
+def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
+    """Changes of classes' shares with their intervals, and those beyond, the largest first.
+
+    Parameters
+    ----------
+    rows
+        Classes with their shares ``released`` and ``now`` and the numbers of items.
+    """
+    sides = []
+    for name in ("released", "now"):
+        share, items = (_floats(rows, column) for column in (name, f"{name}_items"))
+        sides.append((share, wilson_interval(np.clip(share, 0, 1) * items, items)))
+    (before, before_ends), (after, after_ends) = sides
+    changes = change_intervals(before, before_ends, after, after_ends)
+    table = _with(rows, changes)
+    shifts = [
+        {"name": f"{row['task']} {row['label']}", "change": row["change"],
+         "low": row["change_low"], "high": row["change_high"],
+         "items": min(row["released_items"], row["now_items"])}
+        for row in table.filter(pa.array(changes.beyond)).to_pylist()
+    ]  # fmt: skip
+    return table, _largest(shifts)
+
+
+def _ends(rows: pa.Table, name: str) -> tuple[Floats, tuple[Floats, Floats]]:
+    value, low, high = (_floats(rows, f"{name}{end}") for end in ("", "_low", "_high"))
+    return value, (low, high)
+
+
+def _floats(rows: pa.Table, name: str) -> Floats:
+    """A column; null is NaN."""
+    values: Floats = rows[name].cast(pa.float64()).to_numpy()
+    return values
+
+
+def _with(rows: pa.Table, changes: Changes) -> pa.Table:
+    for name, values in (
+        ("change", changes.change), ("change_low", changes.low), ("change_high", changes.high)
+    ):  # fmt: skip
+        rows = rows.append_column(name, pa.array(values))
+    return rows
+
+
+def _largest(changes: list[Row]) -> list[Row]:
+    return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))

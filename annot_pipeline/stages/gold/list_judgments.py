@@ -1,0 +1,75 @@
+"""One row is a judgment, once: what a judge answered.
+
+Records that are rejected, duplicate or superseded are in lineage alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.stages.gold.shown_items import shown_items
+from annot_pipeline.stages.ingest.listed_items import ListedItems
+from annot_pipeline.stages.scores.standardize_scores import takes_part
+
+HASHED = {"ranking": "ranking:", "hit": "hit:"}
+"""Columns whose names may tell who judged, and what is hashed before each."""
+
+
+def judgment_rows(
+    records: Iterable[pa.Table],
+    z: pa.ChunkedArray,
+    tasks: pa.Table,
+    listed: ListedItems,
+    *,
+    salt: str | None,
+) -> Iterator[pa.Table]:
+    """The rows of the table, part by part, in the order of the records.
+
+    Parameters
+    ----------
+    records
+        ``public_id``, ``judge_id``, ``item_a``, ``item_b``, and what the table has by the same
+        name, in parts.
+    z
+        Of the scalar judgments that take part in standardisation, in the order of the records.
+    tasks
+        ``task``, ``kind``.
+    listed
+        What item tables say, which wins over what records say.
+    salt
+        Hashed into the names of HITs and rankings, so that nobody without the key can test a
+        guess of who judged; None where judges have their own names.
+    """
+    standardized, start = z.to_numpy(), 0  # null is NaN
+    for part in records:
+        rows = part.filter(is_any(part["fate"], COUNTED_FATES))
+        scored = takes_part(rows, tasks).to_numpy()
+        of_rows = np.full(rows.num_rows, np.nan)
+        of_rows[scored] = standardized[start : start + scored.sum()]
+        start += scored.sum()
+        rows = listed.describe(rows)
+        found = {name: rows[name] for name in rows.schema.names if name in JUDGMENTS.schema.names}
+        found |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
+        found |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
+        found |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
+        yield pa.table(found)
+    if start != standardized.size:
+        raise ValueError(f"{standardized.size} z-scores, {start} judgments that have one")
+
+
+def _hashed(names: pa.ChunkedArray, salt: str | None, what: str) -> pa.ChunkedArray:
+    """Names by their hashes, each distinct one hashed once."""
+    if salt is None:
+        return names
+    encoded = names.combine_chunks().dictionary_encode()
+    hashed = [
+        hashlib.sha256(f"{salt}{what}{name}".encode()).hexdigest()[:16]
+        for name in encoded.dictionary.to_pylist()
+    ]
+    return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(hashed, pa.string()))

@@ -1,0 +1,271 @@
+"""Judgments become gold tables: judges, items, lists, lineage, costs, next HITs.
+
+Steps and their methods load in the work that needs them: most commands run none, and a build with
+nothing new neither. What does not belong here: what is worked out task by task (by_task).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.runtime.context import Made, StageContext, write_declared
+from annot_pipeline.runtime.hash_values import hash_values
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.partitions import (
+    PARTS,
+    Facts,
+    Part,
+    in_parts,
+    input_parts,
+    input_slices,
+    placed_part,
+    write_part,
+)
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.gold.described_items import listed_of
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    groups_unharmed,
+    read_unharmed,
+    unharmed,
+)
+
+
+def set_judgments_aside(context: StageContext) -> Made:
+    """Judgments that a calculation could not take."""
+    settings = context.campaign.settings
+    parameters = {
+        "salt": context.salt,
+        "pseudonymize": settings.privacy.pseudonymize,
+        "paired_controls": list(settings.quality.paired_controls),
+    }
+    return _by_query(context, "gold/set_aside", "set_aside", parameters)
+
+
+def describe_judges(context: StageContext) -> Made:
+    """Judges of all tasks."""
+    made = _by_query(context, "gold/judges", "judges")
+    made.facts["alpha"] = context.campaign.settings.quality.alpha
+    return made
+
+
+def describe_items(context: StageContext) -> Made:
+    """Items judged or listed."""
+    made = _by_query(context, "gold/items", "items")
+    contents: dict[str, set[tuple[Any, ...]]] = {}
+    for row in context.read("item_rows").to_pylist():
+        for not_content in ("place", "task"):
+            row.pop(not_content)
+        contents.setdefault(row["item"], set()).add(tuple(row.values()))
+    made.facts["repeated_items"] = sorted(i for i, rows in contents.items() if len(rows) > 1)
+    return made
+
+
+def list_judgments(context: StageContext) -> Made:
+    """What every judge answered, once."""
+    tasks, items = context.read("tasks"), context.inputs["item_rows"]
+    listed = hash_values([context.read("item_rows")])
+    pseudonyms = context.campaign.settings.privacy.pseudonymize
+    salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
+    parts = []
+    for whole in input_parts(context, "controlled", "standardized"):
+        told = tasks.filter(is_any(tasks["task"], whole.tasks))
+        for of in whole.aligned():
+            make = partial(_list, of.files, columns, told, items, salt)
+            parts.append(Part([of.hashes, told.to_pylist(), listed], make, goes_on=of.goes_on))
+    tables, by_part = in_parts(context, parts)
+    return Made(tables, {PARTS: by_part})
+
+
+def _list(
+    files: Mapping[str, StoredTable],
+    columns: Sequence[str],
+    tasks: pa.Table,
+    items: StoredTable,
+    salt: str | None,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """List the judgments of some tasks."""
+    from annot_pipeline.stages.gold.list_judgments import judgment_rows
+
+    z = read_unharmed(files["standardized"], ["z"])["z"]
+    listed = listed_of(items, groups_unharmed(files["controlled"], ["item"]))
+
+    def rows() -> Iterator[pa.Table]:
+        records = groups_unharmed(files["controlled"], columns)
+        return judgment_rows(records, z, tasks, listed, salt=salt)
+
+    return {"judgments": write_part(folder, "judgments", key, rows)}, {}
+
+
+def add_up_costs(context: StageContext) -> Made:
+    """What judgments cost, by task; nothing where no export carries rewards."""
+    from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
+
+    def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
+        [found] = context.run([partial(_asked, context.part_queries, query, inputs)])
+        return found
+
+    rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
+    costs = COSTS.empty_table()
+    if rewards.num_rows:
+        costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
+    return Made({"costs": costs}, {"cost": costs.to_pylist(), "unread_rewards": unread})
+
+
+def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:
+    """What a query gives over tables of the store and others."""
+    return queries.table(query, {name: _looked_at(table) for name, table in inputs.items()})
+
+
+def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
+    return unharmed(table) if isinstance(table, StoredTable) else table
+
+
+def trace_lineage(context: StageContext) -> Made:
+    """The fate and place of every record."""
+    columns = context.columns["controlled"]
+    parts = [
+        Part(of.hashes, partial(_trace, of.files["controlled"], columns), goes_on=of.goes_on)
+        for of in input_slices(context, "controlled")
+    ]
+    tables, by_part = in_parts(context, parts)
+    return Made(tables, {PARTS: by_part, "records": context.inputs["controlled"].rows})
+
+
+def _trace(
+    controlled: StoredTable, columns: Sequence[str], folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Trace the records of some tasks."""
+    from annot_pipeline.stages.gold.trace_lineage import lineage_rows
+
+    made = write_part(
+        folder, "lineage", key, lambda: lineage_rows(groups_unharmed(controlled, columns))
+    )
+    return {"lineage": made}, {}
+
+
+def _by_query(
+    context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
+) -> Made:
+    """A table that a query over all tasks makes."""
+    make = partial(
+        _query, context.part_queries, query, dict(context.inputs), parameters, context.folder, table
+    )
+    [file] = context.run([make])
+    return Made({table: StoredTable((file,))})
+
+
+def _query(
+    queries: Queries,
+    query: str,
+    inputs: Mapping[str, StoredTable],
+    parameters: Mapping[str, Any] | None,
+    folder: Path,
+    table: str,
+) -> TableFile:
+    inputs = {name: unharmed(read) for name, read in inputs.items()}
+    return placed_part(
+        folder,
+        table,
+        "all",
+        lambda path: write_declared(path, table, lambda: queries.run(query, inputs, parameters)),
+    )
+
+
+DESCRIBE_JUDGES = Stage(
+    "describe_judges",
+    "Lists the judges of each task with what is known of them.",
+    inputs={
+        "controlled": (), "tasks": (), "judge_tests": (), "judge_scores": (),
+        "judge_figures": (), "judge_contradictions": (),
+    },
+    outputs=("judges",),
+    settings=("quality",),
+    code_version="5",  # power and interval of the effect
+    work=describe_judges,
+    kinds=frozenset({"parquet", "duckdb"}),
+)  # fmt: skip
+
+DESCRIBE_ITEMS = Stage(
+    "describe_items",
+    "Lists the items that were judged, with what item tables say of them.",
+    inputs={"controlled": (), "item_rows": ()},
+    outputs=("items",),
+    settings=(),
+    code_version="2",
+    work=describe_items,
+    kinds=frozenset({"parquet", "duckdb"}),
+)  # fmt: skip
+
+LIST_JUDGMENTS = Stage(
+    "list_judgments",
+    "Lists what every judge answered, once, with standardised scores.",
+    inputs={
+        "controlled": (
+            "public_id", "task", "item", "judge_id", "fate", "control", "segment", "system",
+            "criterion", "label", "score", "item_a", "item_b", "system_a", "system_b",
+            "preference", "rank", "rank_a", "rank_b", "ranking", "hit", "position",
+            "submitted_at", "seconds",
+        ),
+        "standardized": ("z",), "tasks": ("task", "kind"),
+        "item_rows": ("item", "segment", "system", "place"),
+    },
+    outputs=("judgments",),
+    settings=("privacy",),
+    code_version="2",
+    work=list_judgments,
+    kinds=frozenset({"parquet", "pyarrow"}),
+)  # fmt: skip
+
+SET_JUDGMENTS_ASIDE = Stage(
+    "set_judgments_aside",
+    "Lists judgments that count, but that a calculation could not take, with the reason.",
+    inputs={
+        "controlled": (), "tasks": (), "item_rows": (), "control_pairs": (),
+        "known_answers": (), "judge_scores": (), "not_compared": (),
+    },
+    outputs=("set_aside",),
+    settings=("privacy", "quality"),
+    code_version="2",
+    work=set_judgments_aside,
+    kinds=frozenset({"parquet", "duckdb"}),
+)  # fmt: skip
+
+ADD_UP_COSTS = Stage(
+    "add_up_costs",
+    "Adds up what assignments were paid, by task, where exports carry rewards.",
+    inputs={
+        "controlled": (), "record_files": (), "labels": ("task", "item"),
+        "scores": ("task", "item"), "segment_ranks": ("task", "item"),
+    },
+    outputs=("costs",),
+    settings=(),
+    code_version="3",
+    work=add_up_costs,
+    kinds=frozenset({"parquet", "duckdb"}),
+)  # fmt: skip
+
+TRACE_LINEAGE = Stage(
+    "trace_lineage",
+    "Says of every record which judgment it is, what became of it, and where it stands.",
+    inputs={
+        "controlled": (
+            "public_id", "task", "item", "item_a", "item_b", "judge_id", "fate", "reason",
+            "source_digest", "source_file", "source_row", "cell",
+        ),
+    },
+    outputs=("lineage",),
+    settings=(),
+    code_version="3",  # digests of exports are keyed
+    work=trace_lineage,
+    kinds=frozenset({"parquet", "pyarrow"}),
+)  # fmt: skip

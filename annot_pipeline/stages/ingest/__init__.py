@@ -1,0 +1,1 @@
+"""Exports become judgments: archive, parse, resolve identities and fates."""

@@ -1,0 +1,202 @@
+"""Exports: found, archived, and parsed into records, each only once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import (
+    CaptureExpression,
+    Expression,
+    ItemSource,
+    JoinExpression,
+    Limits,
+    Source,
+)
+from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.errors import counted, first_of
+from annot_pipeline.exports import Opening
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.parent import check_parent
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.ingest.opened_exports import check_columns
+from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
+from annot_pipeline.stages.ingest.present_exports import (
+    ITEM_ROWS,
+    exports_of,
+    item_rows,
+    unread_rows,
+)
+from annot_pipeline.storage.archive import (
+    archive_file,
+    archived,
+    matching_folders,
+)
+from annot_pipeline.storage.checked_export import FoundExport
+from annot_pipeline.storage.keys import exposed_secrets
+from annot_pipeline.storage.published_settings import names_in_path
+from annot_pipeline.storage.shortages import reading_export
+from annot_pipeline.storage.tables import read_table
+
+EXPORTS = pa.schema(
+    [
+        ("kind", TEXT),
+        ("source_order", INT),
+        ("file_order", INT),
+        ("source_file", TEXT),
+        ("source_sha256", TEXT),
+        ("bytes", INT),
+    ]
+)
+RECORD_FILES = pa.schema(
+    [
+        *(EXPORTS.field(name) for name in EXPORTS.names[1:]),
+        ("filename", TEXT),
+        ("records_sha256", TEXT),
+        ("rows", INT),
+        ("records", INT),
+        ("ignored", TEXT),
+        ("rows_with_records", INT),
+        ("row_hashes", INT),
+    ]
+)
+
+
+def archive_exports(context: StageContext) -> Made:
+    """Find the inputs of this build and keep their bytes."""
+    waiting = partial(context.progress, "another build publishes; waiting")
+    parent = check_parent(context.campaign, waiting)  # before any work
+    settings, folder = context.campaign.settings, context.campaign.folder
+    rows = []
+    listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
+        ("judgments", settings.sources),
+        ("items", settings.items),
+    ]
+    for kind, sources in listed:
+        for source_order, source in enumerate(sources):
+            where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
+            found = exports_of(context.campaign, source, where)
+            folders = matching_folders(folder, source.path)
+            if folders:
+                context.progress(f"folders are not read: {first_of(folders)}")
+            for file_order, export in enumerate(found):
+                with reading_export(export.relative, context.store.root):
+                    sha256, size = archive_file(
+                        export.real, context.store.archive, _whole(export, settings.limits)
+                    )
+                rows.append((kind, source_order, file_order, export.relative, sha256, size))
+    table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
+    total = sum(row[5] for row in rows)
+    context.progress(
+        f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
+    )
+    exposed = exposed_secrets(settings.privacy, context.store.root)
+    facts = {"files": len(rows), "bytes": total, "parent": parent, "exposed_secrets": exposed}
+    return Made({"exports": table}, facts)
+
+
+def _whole(export: FoundExport, limits: Limits) -> Callable[[Path], None]:
+    """Refuse a gzip that is cut short (later, the bytes could not be fetched again), or a bomb."""
+    return lambda copied: Opening(copied, export.relative, limits=limits).check_whole()
+
+
+def read_exports(context: StageContext) -> Made:
+    """Parse the exports that were not parsed before with the same mapping."""
+    settings = context.campaign.settings
+    exports = context.read("exports").to_pylist()
+    items: list[dict[str, Any]] = []
+    unread: list[str] = []
+    for export in exports:
+        if export["kind"] == "items":
+            name, place = export["source_file"], export["source_order"]
+            kept = archived(context.store.archive, export["source_sha256"])
+            fields = f"items.{place}.fields"
+            with reading_export(name, context.store.root):
+                rows = item_rows(settings.items[place], kept, name, fields, settings.limits)
+            unread += unread_rows(settings.items[place], kept, name, rows, settings.limits)
+            items += [row for row in rows if not row["reason"]]
+    judged = [export for export in exports if export["kind"] == "judgments"]
+    parsed, n_new = parse_all(context, judged)
+    files: list[dict[str, Any]] = []
+    seen: dict[int, dict[str, None]] = {}
+    for export, (parsing, came_of_it) in zip(judged, parsed, strict=True):
+        if came_of_it.columns is not None:  # a row may leave out what is null, a source may not
+            seen.setdefault(parsing.place, {}).update(dict.fromkeys(came_of_it.columns))
+        counts = came_of_it.counts
+        files.append(
+            {name: export[name] for name in EXPORTS.names if name != "kind"}
+            | {"filename": parsing.target.name, "records_sha256": came_of_it.sha256, **counts}
+            | {"ignored": json.dumps(counts["ignored"], sort_keys=True)}
+        )
+    for place, met in seen.items():
+        source = settings.sources[place]
+        check_columns(source, list(met), source.path, f"sources.{place}.fields")
+    n_rows, n_records = (sum(file[what] for file in files) for what in ("rows", "records"))
+    context.progress(
+        f"{counted(n_rows, 'row')}, {counted(n_records, 'record')}; "
+        f"{n_new:,} of {counted(len(files), 'export')} new"
+    )
+    tables = {
+        "record_files": pa.Table.from_pylist(files, RECORD_FILES),
+        "item_rows": pa.Table.from_pylist(
+            [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
+        ),
+    }
+    facts = {
+        "rows": n_rows,
+        "records": n_records,
+        "parsed": n_new,
+        "unread_items": unread,
+        "judges_in_paths": _judges_in_paths(context, files),
+    }
+    return Made(tables, facts)
+
+
+def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Sources whose paths, which are published, tell who judged."""
+    settings = context.campaign.settings
+    if not settings.privacy.pseudonymize:
+        return []
+    telling = {n for n, s in enumerate(settings.sources) if _captures(s.fields["judge"])}
+    for file in files:
+        if file["source_order"] not in telling:
+            judges = read_table(context.store.records / file["filename"], ["judge"])["judge"]
+            if any(names_in_path(file["source_file"], j) for j in judges.unique().to_pylist() if j):
+                telling.add(file["source_order"])
+    return [settings.sources[n].path for n in sorted(telling)]
+
+
+def _captures(expression: Expression) -> bool:
+    if isinstance(expression, JoinExpression):
+        return any(map(_captures, expression.join))
+    return isinstance(expression, CaptureExpression)
+
+
+ARCHIVE_EXPORTS = Stage(
+    "archive_exports",
+    "Finds the exports and keeps their raw bytes by SHA-256.",
+    inputs={},
+    outputs=("exports",),
+    settings=("sources", "items"),
+    code_version="2",
+    work=archive_exports,
+    remembered=False,  # the folder is looked at anew each time
+    kinds=frozenset({"file"}),
+)  # fmt: skip
+
+READ_RECORDS = Stage(
+    "read_records",
+    "Reads each export that was not read before: a row becomes records, or a reason.",
+    inputs={"exports": ()},
+    outputs=("record_files", "item_rows"),
+    settings=("campaign", "sources", "items"),
+    code_version=CODE_VERSION,
+    work=read_exports,
+    remembered=False,  # each export is, on its own
+    kinds=frozenset({"parquet", "pyarrow"}),
+)  # fmt: skip

@@ -1,0 +1,423 @@
+"""Records become judgments: tasks and judges resolved, ids and fates given."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config.signature import digest
+from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
+from annot_pipeline.errors import counted, first_of, row_and_line, shorten
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.partitions import (
+    PARTS,
+    Facts,
+    Part,
+    cut,
+    in_parts,
+    is_large,
+    placed_part,
+    runs_of,
+    write_part,
+)
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.gold.name_search import NameSearch, masked_reasons
+from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
+from annot_pipeline.stages.ingest.account_records import account, whole_account
+from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, names_of
+from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
+from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.files import TEMPORARY
+from annot_pipeline.storage.keys import pseudonym, published_digest
+from annot_pipeline.storage.queries import Items, Queries, Tasks
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    read_groups,
+    read_table,
+    unharmed,
+    write_table,
+)
+
+ACCOUNT = "account"
+AUDIT = "audit"
+"""The fact of a part that tells what people want to know of it."""
+CLASSES = "classes"
+"""The entry of that fact that tells how many labels tasks have."""
+SLICES = "slices"
+"""The fact that tells where large tasks are cut, by what they are made of."""
+
+
+def settle_judgments(context: StageContext) -> Made:
+    """Resolve tasks and judges, then give ids and fates."""
+    settings, queries = context.campaign.settings, context.queries
+    record_files = context.read("record_files")
+    inputs: dict[str, Any] = {
+        "records": _parsed_exports(context, record_files).paths,
+        "any_record": ANY_RECORD.empty_table(),
+    }
+    names = queries.table("ingest/names", inputs)
+    tasks, ambiguous = resolve_tasks(names, settings.tasks)
+    judges = context.folder / f"{TEMPORARY}judges.parquet"  # for all jobs; goes when they are done
+    write_table(judges, _judges(context, names))
+    parameters = {
+        "drop_rejected": settings.quality.rejected_assignments == "drop",
+        "pseudonymize": settings.privacy.pseudonymize,
+        "salt": context.salt,
+    }
+    slices: Facts = {}
+    parts = [
+        Part(
+            [asdict(some), of.files.to_pylist(), of.tasks.to_pylist()],
+            partial(
+                _settle, context.part_queries, of.records,
+                {"record_files": of.files, "tasks": of.tasks, "judges": judges}, parameters, some,
+            ),
+            goes_on=n > 0,
+        )
+        for of in _parts(context, inputs, record_files, names, tasks)
+        for n, some in enumerate(_slices(context, of, slices))
+    ]  # fmt: skip
+    # a query works on all cores; two write one part while they sort another, in twice the memory
+    at_once = 1 if settings.resources.memory_limit else 2
+    tables, by_part = in_parts(context, parts, at_once=at_once)
+    audits = [facts[AUDIT] for facts in by_part.values()]
+    accounting = whole_account(record_files.to_pylist(), (of[ACCOUNT] for of in audits))
+    fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
+    n_records = tables["settled"].rows
+    context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
+    [alike] = context.run([partial(_all_look_alikes, tables["names"])])
+    facts = {
+        PARTS: by_part,
+        SLICES: slices,
+        "records": n_records,
+        "fates": fates,
+        "files": accounting,
+        "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
+        "rejections": _with_lines(
+            context,
+            _rejections(audits, tables["settled"], accounting),
+            record_files.to_pylist(),
+        ),
+        "ambiguous_tasks": ambiguous,
+        "unused_task_settings": unused_settings(tasks, settings.tasks),
+        "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
+        "assumed_scales": [
+            "{task}: {assumed_low:g} to {assumed_high:g}".format(**row)
+            for row in tasks.to_pylist()
+            if row["assumed_low"] is not None
+        ],
+        "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
+        "look_alikes": alike,
+        "undeclared_classes": _undeclared_classes(audits, tasks),
+        "superseded_by_order": _superseded_by_order(audits),
+        "experts_disagree": [
+            f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
+            for of in audits
+            for row in of["experts_disagree"]
+        ],
+    }
+    return Made({**tables, "tasks": tasks}, facts)
+
+
+def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTable:
+    """Return the files of the parsed exports, each once, in the order of their names.
+
+    Raises
+    ------
+    StoreError
+        The bytes of one are not those that were written.
+    """
+    columns = (record_files[name].to_pylist() for name in ("filename", "records_sha256", "records"))
+    files = {name: (sha256, rows) for name, sha256, rows in zip(*columns, strict=True)}
+    return unharmed(
+        StoredTable(
+            tuple(TableFile(context.store.records / name, *files[name]) for name in sorted(files))
+        )
+    )
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Tasks that are settled together.
+
+    Parameters
+    ----------
+    named
+        Which these are.
+    n_records
+        How many records name them.
+    files, records
+        The files that hold such, in their order of precedence, without the number, which moves
+        when another file comes between; and where they lie.
+    tasks
+        What the tasks are.
+    """
+
+    named: Tasks
+    n_records: int
+    files: pa.Table
+    records: Sequence[Path]
+    tasks: pa.Table
+
+
+def _parts(
+    context: StageContext,
+    inputs: Mapping[str, Any],
+    record_files: pa.Table,
+    names: pa.Table,
+    tasks: pa.Table,
+) -> Iterator[_Together]:
+    """Tasks that are settled together. Ids name their task: no two parts share one."""
+    rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
+    sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
+    parts = cut(sizes)
+    held = context.queries.table("ingest/files_of_tasks", inputs)
+    ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
+    published = partial(published_digest, context.campaign.settings, context.judge_key())
+    digests = pa.array(map(published, ordered["source_sha256"].to_pylist()), TEXT)
+    ordered = ordered.select(["source_order", "source_file", "filename"])
+    ordered = ordered.append_column("source_digest", digests)
+    for place, of_part in enumerate(parts, start=1):
+        none = place == len(parts)
+        named = is_any(held["task"], of_part)
+        if none:
+            named = pc.or_(named, held["task"].is_null())
+        files = ordered.filter(is_any(ordered["filename"], held.filter(named)["filename"]))
+        told = tasks.filter(is_any(tasks["task"], of_part))
+        read = files if files.num_rows else ordered  # no record at all: any file tells the columns
+        yield _Together(
+            Tasks.of(of_part, none=none),
+            sum(sizes[task] for task in of_part),
+            read,
+            [context.store.records / name for name in sorted({*read["filename"].to_pylist()})],
+            told,
+        )
+
+
+def _slices(context: StageContext, of: _Together, known: Facts) -> list[Tasks]:
+    """The same, or of a task that is too large for a part, some of its items at a time.
+
+    Ids name their item, too. Where slices end is kept in ``known``: all items are looked at for it.
+    """
+    if not is_large(of.n_records):
+        return [of.named]
+    key = digest([of.named.first, [path.name for path in of.records]])
+    latest = context.latest()
+    ends = latest.facts.get(SLICES, {}).get(key) if latest else None
+    if ends is None:
+        context.progress(f"{shorten(of.named.first)} is large: it is cut at items")
+        [ends] = context.run([partial(_ends, context.part_queries, of.records, of.named)])
+    known[key] = ends
+    return [
+        replace(of.named, none=of.named.none and last is None, items=Items(after, last))
+        for after, last in pairwise([None, *ends, None])
+    ]
+
+
+def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
+    """The items that end slices of a task, but the last."""
+    inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
+    of_task = replace(task, none=False)
+    with queries.run("ingest/items_of_task", inputs, tasks=of_task, of=("records",)) as rows:
+        items = ((row["name"], row["judgments"]) for batch in rows for row in batch.to_pylist())
+        return [run[-1] for run in runs_of(items)][:-1]
+
+
+def _settle(
+    queries: Queries,
+    records: Sequence[Path],
+    inputs: Mapping[str, Any],
+    parameters: Mapping[str, Any],
+    tasks: Tasks,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Settle the records of some tasks; files take precedence in their order, the last the most."""
+    files = inputs["record_files"]
+    ordered = files.append_column("file_order", pa.array(range(files.num_rows), INT))
+    with queries.run(
+        "ingest/settle_judgments",
+        {"records": records, "any_record": ANY_RECORD.empty_table(), **inputs}
+        | {"record_files": ordered},
+        parameters,
+        made={"keyed": "ingest/key_records"},
+        tasks=tasks,
+        of=("records",),
+    ) as rows:
+        shown = _reasons_masked(rows, inputs["judges"]) if parameters["pseudonymize"] else rows
+        settled = placed_part(folder, "settled", key, lambda path: write_table(path, shown))
+    named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
+    named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
+    names = write_part(folder, "names", key, partial(iter, [names_of(named)]))
+    audit = _audit(queries, settled, ordered) | {CLASSES: _n_classes(named)}
+    return {"settled": settled, "names": names}, {AUDIT: audit}
+
+
+def _reasons_masked(rows: pa.RecordBatchReader, judges: Path) -> pa.RecordBatchReader:
+    """Return records whose reasons, which are published, quote no cell that may name a judge."""
+    search = NameSearch.of_names(read_table(judges, ["judge"])["judge"].to_pylist())
+    place = rows.schema.get_field_index("reason")
+
+    def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.set_column(
+            place, rows.schema.field(place), masked_reasons(batch.column(place), search)
+        )
+
+    return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
+
+
+def _n_classes(named: pa.Table) -> dict[str, int]:
+    """Return how many different labels each task of some records has."""
+    labelled = named.select(["task", "label"]).filter(pc.is_valid(named["label"]))
+    counts = labelled.group_by("task").aggregate([("label", "count_distinct")]).to_pylist()
+    return {row["task"]: row["label_count_distinct"] for row in counts}
+
+
+def _undeclared_classes(audits: Sequence[Facts], tasks: pa.Table) -> dict[str, int]:
+    """Return the number of classes of tasks that declare none; of a cut task that of its slices."""
+    open_tasks = {
+        row["task"]
+        for row in tasks.to_pylist()
+        if row["kind"] == "categorical" and row["labels"] is None
+    }
+    most: dict[str, int] = {}
+    for audit in audits:
+        for task, n in audit[CLASSES].items():
+            if task in open_tasks:
+                most[task] = max(n, most.get(task, 0))
+    return most
+
+
+def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Facts:
+    """What people want to know of the records of a part."""
+    accounts = account(read_groups(settled.path, ACCOUNTED))
+    fates = {fate for fate in FATES for row in accounts if row[fate]}
+    inputs = {"judgments": settled.path, "record_files": record_files}
+
+    def told(query: str, *of: str) -> list[dict[str, Any]]:
+        if not fates.intersection(of):
+            return []
+        rows: list[dict[str, Any]] = queries.table(f"audit/{query}", inputs).to_pylist()
+        return rows
+
+    return {
+        ACCOUNT: accounts,
+        "rejections": told("rejections", "rejected"),
+        "superseded_by_order": told("superseded_by_order", "superseded"),
+        "experts_disagree": told("expert_disagreements", "adjudication"),
+    }
+
+
+def _judges(context: StageContext, names: pa.Table) -> pa.Table:
+    judges = sorted({j for j in names["judge"].to_pylist() if j is not None})
+    public = judges
+    if context.campaign.settings.privacy.pseudonymize:
+        key = context.judge_key()
+        public = [pseudonym(key, judge) for judge in judges]
+    return pa.table({"judge": pa.array(judges, TEXT), "judge_id": pa.array(public, TEXT)})
+
+
+def _superseded_by_order(audits: Sequence[Facts]) -> list[dict[str, Any]]:
+    """Answers that gave way by the order of files alone, by both files."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in (row for of in audits for row in of["superseded_by_order"]):
+        found[row["file"], row["over"]] += row["records"]
+    in_order = sorted(found, key=lambda pair: (-found[pair], *pair))
+    return [{"file": file, "over": over, "records": found[file, over]} for file, over in in_order]
+
+
+def _rejections(
+    audits: Sequence[Facts], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Why records were rejected, with the values that were met, the most frequent first."""
+    place = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for row in (row for of in audits for row in of["rejections"]):
+        kinds.setdefault(row["kind"], []).append(row)
+    if not kinds:
+        return []
+    counts: Counter[str] = Counter()
+    for rows in read_groups(judgments, ["fate", "reason"]):
+        reasons = rows.filter(pc.equal(rows["fate"].cast(TEXT), "rejected"))["reason"].cast(TEXT)
+        counts.update({row["values"]: row["counts"] for row in reasons.value_counts().to_pylist()})
+    values: dict[str, list[str]] = {}
+    for reason in sorted(counts, key=lambda reason: (-counts[reason], reason)):
+        kind, _, value = reason.partition(": ")
+        values.setdefault(kind, []).append(value)
+    found = []
+    for kind, of in kinds.items():
+        first = min(of, key=lambda r: (place[r["source_order"], r["source_file"]], r["source_row"]))
+        found.append({
+            "kind": kind,
+            "records": sum(row["records"] for row in of),
+            "reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; ")))),
+            "source_order": first["source_order"],
+            "source_file": first["source_file"],
+            "source_row": first["source_row"],
+        })  # fmt: skip
+    return sorted(found, key=lambda row: (-row["records"], row["kind"]))
+
+
+def _with_lines(
+    context: StageContext,
+    rejections: Sequence[Mapping[str, Any]],
+    files: Sequence[Mapping[str, Any]],
+) -> list[dict[str, Any]]:
+    """Return kinds of rejected records, the row of the example with its line number."""
+    settings = context.campaign.settings
+    exports = {(file["source_order"], file["source_file"]): file for file in files}
+    rows: dict[tuple[int, str], set[int]] = {}
+    for kind in rejections:
+        place = kind["source_order"], kind["source_file"]
+        rows.setdefault(place, set()).add(kind["source_row"])
+    lines: dict[tuple[int, str], dict[int, int]] = {}
+    for place, wanted in rows.items():
+        kept = archived(context.store.archive, exports[place]["source_sha256"])
+        source = settings.sources[place[0]]
+        lines[place] = export_lines(kept, place[1], source, settings.limits, wanted, MOST_BYTES)
+    found = []
+    for kind in rejections:
+        name, row = kind["source_file"], kind["source_row"]
+        line = lines[kind["source_order"], name].get(row)
+        shown = {key: value for key, value in kind.items() if key != "source_order"}
+        found.append(shown | {"line": line, "example": f"{name} {row_and_line(row, line)}"})
+    return found
+
+
+def _all_look_alikes(names: StoredTable) -> list[str]:
+    """Look-alike names, by what they name; a judge's own name is not told."""
+    hashes = ["what", "name_hash", "appearance_hash"]
+    alike = may_be_alike(read_groups(names, hashes))
+    found: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
+    for rows in read_groups(names) if len(alike) else ():
+        for row in rows.filter(pc.is_in(rows["appearance_hash"], alike)).to_pylist():
+            found[row["what"]].append(row["name"])
+    return [
+        f"{what} {'names' if what == 'judge' else group}"
+        for what in sorted(found)
+        for group in look_alikes(found[what])
+    ]
+
+
+SETTLE_JUDGMENTS = Stage(
+    "settle_judgments",
+    "Gives every judgment an id and every record a fate; names tasks, kinds and judges.",
+    inputs={"record_files": ()},
+    outputs=("settled", "tasks", "names"),
+    settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
+    code_version="12",  # examples of rejected rows name their lines
+    work=settle_judgments,
+    kinds=frozenset({"parquet", "duckdb"}),
+)  # fmt: skip

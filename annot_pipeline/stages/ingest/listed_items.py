@@ -1,0 +1,74 @@
+"""What item tables say of the items that were judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.runtime.indexing import index, is_any
+
+COLUMNS = ("item", "segment", "system", "place")
+"""What is read of item tables."""
+
+
+class ListedItems:
+    """Segments and systems by item; what the first row says of an item wins.
+
+    Parameters
+    ----------
+    items
+        ``item``, ``segment``, ``system``, ``place`` of the item tables.
+    """
+
+    def __init__(self, items: pa.Table) -> None:
+        self._are_any = items.num_rows > 0
+        listed = items.sort_by("place")
+        first = np.sort(np.unique(index(listed["item"]).codes, return_index=True)[1])
+        listed = listed.take(pa.array(first))
+        self._names = listed["item"].cast(TEXT).combine_chunks()
+        self._given = {
+            name: listed[name].cast(TEXT).combine_chunks() for name in ("segment", "system")
+        }
+
+    @classmethod
+    def named(cls, items: Iterable[pa.Table], rows: Iterable[pa.Table]) -> ListedItems:
+        """Of the items alone that some rows name: a campaign may list millions.
+
+        Parameters
+        ----------
+        items
+            The item tables, in parts, at least one.
+        rows
+            ``item``, in parts.
+        """
+        chunks = (chunk for part in rows for chunk in part["item"].chunks)
+        names = pa.chunked_array([pc.unique(chunk).cast(TEXT) for chunk in chunks], TEXT)
+        names = pc.drop_null(pc.unique(names))
+        n_rows, found = 0, []
+        for part in items:
+            n_rows += part.num_rows
+            found.append(part.filter(is_any(part["item"], names)))
+        listed = cls(pa.concat_tables(found).unify_dictionaries())
+        listed._are_any = n_rows > 0
+        return listed
+
+    def describe(self, rows: pa.Table) -> pa.Table:
+        """Rows with the segments and systems that item tables give their items.
+
+        Parameters
+        ----------
+        rows
+            ``item``, ``segment``, ``system`` and more.
+        """
+        if not self._are_any:
+            return rows
+        place = pc.index_in(rows["item"].cast(TEXT), self._names).combine_chunks()
+        for name, given in self._given.items():
+            at = rows.schema.get_field_index(name)
+            column = pc.coalesce(given.take(place), rows[name].cast(TEXT))
+            rows = rows.set_column(at, name, column)
+        return rows

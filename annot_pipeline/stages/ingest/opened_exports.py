@@ -1,0 +1,123 @@
+"""Exports and item tables as their readers give them, held against what is mapped."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from annot_pipeline.config import ItemSource, Limits, Source
+from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
+from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
+from annot_pipeline.stages.ingest.read_records import columns_by_field, columns_of
+
+NO_TEXT = "the export has no such column; its header is not text, and not shown"
+CHECK_ENCODING = "check that the file is the export, or set options.encoding to its encoding"
+BLANK = "\t\r\n\f\v"
+ODD_SHARE = 5
+"""With more than one in so many characters of a header that no text holds, it is none."""
+
+
+def open_export(
+    source: Source | ItemSource,
+    path: Path,
+    name: str,
+    piece: Piece | None = None,
+    *,
+    limits: Limits,
+) -> Export:
+    """Open an export, or a piece of it, with the reader of its format."""
+    opening = replace(_opening(source, path, name), piece=piece, limits=limits)
+    return READERS[source.format](opening)
+
+
+def pieces_of(source: Source, path: Path, name: str) -> list[Piece]:
+    """Pieces that an export is read in side by side; none where one job reads it."""
+    if source.format not in PIECES or path.stat().st_size <= PIECE_BYTES:
+        return []
+    pieces = PIECES[source.format](_opening(source, path, name))
+    return pieces if len(pieces) > 1 else []
+
+
+def _opening(source: Source | ItemSource, path: Path, name: str) -> Opening:
+    options = source.options
+    return Opening(
+        path,
+        name,
+        frozenset(columns_of(source)),
+        options.delimiter,
+        options.quote,
+        options.encoding,
+        options.columns,
+        options.multilabel,
+    )
+
+
+def check_columns(
+    source: Source | ItemSource, columns: Sequence[str], name: str, where: str
+) -> None:
+    """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
+
+    Raises
+    ------
+    ConfigError
+        With the columns that there are.
+    """
+    missing = [c for c in columns_of(source) if c not in columns]
+    if not missing or not columns:
+        return
+    by_field = columns_by_field(source)
+    fields = [field for field, names in by_field.items() if set(names) & set(missing)]
+    is_text = _is_text("".join(columns))
+    what = "the export has no such column" if is_text else NO_TEXT
+    allowed = first_of(list(map(shorten, columns)), 40) if is_text else ""
+    do = _how_to_name(missing, columns) if is_text else CHECK_ENCODING
+    if isinstance(source, Source) and _names_judges(source):
+        used = by_field[fields[0]]
+        places = [str(n) for n, column in enumerate(used, start=1) if column in missing]
+        what = (
+            f"the export lacks {len(missing)} of the columns that it names; its entries "
+            f"{first_of(places)} of {len(used)} (not shown: `each` names columns after judges)"
+        )
+        missing, allowed, do = [], "", "compare `each` with the header"
+    raise ConfigError(
+        f"{name}: unknown column",
+        [
+            Problem(
+                f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
+                what,
+                allowed=allowed,
+                do=do,
+                values=tuple(missing),
+            )
+        ],
+    )
+
+
+def _names_judges(source: Source) -> bool:
+    """Return whether columns are named after judges: ``each`` runs over both."""
+    judge = json.dumps(source.fields["judge"].model_dump(mode="json"))
+    return any(f"{{{name}}}" in judge or f"{{{name}.index}}" in judge for name in source.each)
+
+
+def _is_text(header: str) -> bool:
+    """Return whether a header is text: few control characters, and few that were not decoded."""
+    odd = [
+        c for c in header if c == "\ufffd" or (unicodedata.category(c) == "Cc" and c not in BLANK)
+    ]
+    return ODD_SHARE * len(odd) <= len(header)
+
+
+def _how_to_name(missing: Sequence[str], columns: Sequence[str]) -> str:
+    repeated = [c for c in columns if any(c.startswith(f"{m}#") for m in missing)]
+    likely = difflib.get_close_matches(missing[0], columns, 1)
+    if repeated:
+        return f"several columns have this name; name one by its place, as {repeated[0]}"
+    if len(columns) == 1:
+        return 'set options.delimiter to what stands between the columns ("\\t" for a tab)'
+    if any("\ufffd" in column for column in columns):
+        return "set options.encoding to the file's encoding"
+    return f"did you mean {likely[0]}?" if likely else "name a column that the export has"

@@ -1,0 +1,292 @@
+"""Exports as records: each parsed once, several at a time, and kept by what went into it."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import CANONICAL_FIELDS, Limits, Source
+from annot_pipeline.config.signature import digest
+from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.errors import counted
+from annot_pipeline.exports import CODE_VERSION as READERS_VERSION
+from annot_pipeline.exports import Piece
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.stages.ingest.account_records import RowCounts, row_hashes
+from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export, pieces_of
+from annot_pipeline.stages.ingest.read_records import CODE_VERSION as RECORDS_VERSION
+from annot_pipeline.stages.ingest.read_records import FIELD_TYPES, read_records
+from annot_pipeline.storage.archive import archived
+from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
+from annot_pipeline.storage.shortages import reading_export
+from annot_pipeline.storage.store import digest_of
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    read_groups,
+    unharmed,
+    write_table,
+)
+
+CODE_VERSION = f"{READERS_VERSION}.{RECORDS_VERSION}"
+"""Of reading: the readers', then that of making records."""
+
+ANY_RECORD = pa.schema(
+    [("record", INT), ("row", INT), ("cell", TEXT), ("reason", TEXT)]
+    + [(name, FIELD_TYPES.get(name, TEXT)) for name in CANONICAL_FIELDS]
+    + [("filename", TEXT)]
+)
+"""A record with every canonical field; parsed files hold those that are mapped."""
+
+
+COUNTS = ("rows", "records", "ignored", "rows_with_records", "row_hashes")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Records of an export, counted.
+
+    Parameters
+    ----------
+    counts
+        ``rows``, ``records``, what was ``ignored``; and of the records, the ``rows_with_records``
+        and ``row_hashes``, those of the rows' numbers added up over records.
+    columns
+        Those met, where the format has no header; else None.
+    sha256
+        Digest of the file that holds the records.
+    """
+
+    counts: dict[str, Any]
+    columns: list[str] | None
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Parsing:
+    """One export to be parsed, or parsed already.
+
+    Parameters
+    ----------
+    source, place
+        The mapping, and its place among the sources.
+    name
+        The export relative to the campaign.
+    kept
+        Its archived bytes.
+    target
+        Where its records lie.
+    limits
+        What it may hold at most.
+    """
+
+    source: Source
+    place: int
+    name: str
+    kept: Path
+    target: Path
+    limits: Limits
+
+    @classmethod
+    def of(cls, context: StageContext, export: dict[str, Any]) -> Parsing:
+        """Of a row of the table ``exports``."""
+        settings = context.campaign.settings
+        source, name = settings.sources[export["source_order"]], export["source_file"]
+        key = digest(
+            {
+                "code": CODE_VERSION,
+                "sha256": export["source_sha256"],
+                "mapping": source.model_dump(mode="json", exclude={"path", "files"}),
+                "campaign": settings.campaign,
+                "path": name if '"capture"' in source.model_dump_json() else None,
+                "gzipped": name.lower().endswith(".gz"),
+            }
+        )[:32]
+        kept = archived(context.store.archive, export["source_sha256"])
+        target = context.store.records / f"{key}.parquet"
+        return cls(source, export["source_order"], name, kept, target, settings.limits)
+
+    @property
+    def note(self) -> Path:
+        """What was counted; written last."""
+        return self.target.with_suffix(".json")
+
+    def known(self) -> Parsed | None:
+        """Return what an earlier build parsed; None: not parsed, damaged, or of other code."""
+        try:
+            document = read_json(self.note)
+            if document.pop("sha256") != digest_of(document):
+                return None
+            parsed = Parsed(document["counted"], document["columns"], document["records_sha256"])
+            if set(COUNTS) == set(parsed.counts) and file_sha256(self.target) == parsed.sha256:
+                return parsed
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            pass
+        return None
+
+    def parse(self, campaign: str) -> Parsed:
+        """Write the records, then the note.
+
+        Raises
+        ------
+        AnnotError
+            The export cannot be read, or lacks a column that its mapping names.
+        """
+        return self._noted(self.read(campaign, self.target))
+
+    def read(self, campaign: str, target: Path, piece: Piece | None = None) -> Parsed:
+        """Write the records of the export, or of a piece of it, somewhere; raises as `parse`."""
+        with reading_export(self.name, self.target.parent):
+            return self._read(campaign, target, piece)
+
+    def _read(self, campaign: str, target: Path, piece: Piece | None) -> Parsed:
+        export = open_export(self.source, self.kept, self.name, piece, limits=self.limits)
+        if export.has_header:
+            where = f"sources.{self.place}.fields"
+            check_columns(self.source, export.columns, self.name, where)
+        of_rows = RowCounts()
+        tables = (
+            of_rows.counted(read_records(chunk, self.source, path=self.name, campaign=campaign))
+            for chunk in export.chunks
+        )
+        with replacing(target) as temporary:
+            written = write_table(temporary, _numbered(tables))
+        counts = {
+            "rows": export.n_rows,
+            "records": written.rows,
+            "ignored": export.ignored,
+            "rows_with_records": of_rows.n,
+            "row_hashes": of_rows.hashes,
+        }
+        columns = None if export.has_header else export.columns
+        return Parsed(counts, columns, written.sha256)
+
+    def join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
+        """Write the records of all pieces, the same as of `parse`, then the note."""
+        with reading_export(self.name, self.target.parent):
+            return self._join(campaign, pieces)
+
+    def _join(self, campaign: str, pieces: Sequence[tuple[Path, Parsed]]) -> Parsed:
+        columns = [parsed.columns for _, parsed in pieces]
+        met = None if None in columns else [*dict.fromkeys(chain(*filter(None, columns)))]
+        if met == []:  # no row can be read: the reader says so, who now sees all of them
+            return self.parse(campaign)
+        hashes = 0
+
+        def tables() -> Iterator[pa.Table]:
+            nonlocal hashes
+            before = 0
+            for path, parsed in pieces:
+                piece = TableFile(path, parsed.sha256, parsed.counts["records"])
+                for records in read_groups(unharmed(StoredTable((piece,))), plain=True):
+                    if not records.num_rows:
+                        continue
+                    rows = pc.add(records["row"], before)
+                    hashes += row_hashes(rows)
+                    place = records.schema.get_field_index("row")
+                    yield records.set_column(place, "row", rows).drop_columns("record")
+                before += parsed.counts["rows"]
+
+        with replacing(self.target) as temporary:
+            written = write_table(temporary, _numbered(tables()))
+        counts: dict[str, Any] = {
+            name: sum(parsed.counts[name] for _, parsed in pieces)
+            for name in ("rows", "records", "rows_with_records")
+        }
+        ignored: Counter[str] = Counter()
+        for _, parsed in pieces:
+            ignored.update(parsed.counts["ignored"])
+        counts |= {"ignored": dict(ignored), "row_hashes": hashes}
+        return self._noted(Parsed(counts, met, written.sha256))
+
+    def _noted(self, parsed: Parsed) -> Parsed:
+        document = {
+            "counted": parsed.counts,
+            "columns": parsed.columns,
+            "records_sha256": parsed.sha256,
+        }
+        write_json(self.note, document | {"sha256": digest_of(document)})
+        return parsed
+
+
+def parse_all(
+    context: StageContext, exports: list[dict[str, Any]]
+) -> tuple[list[tuple[Parsing, Parsed]], int]:
+    """Parse the exports that were not parsed before with the same mapping; how many were not.
+
+    Raises
+    ------
+    AnnotError
+        Of the first export that cannot be read.
+    """
+    context.store.records.mkdir(parents=True, exist_ok=True)
+    parsings = [Parsing.of(context, export) for export in exports]
+    known = {parsing.target: parsing.known() for parsing in parsings}
+    new: dict[Path, Parsing] = {}  # equal exports are parsed once
+    for parsing in parsings:
+        if known[parsing.target] is None:
+            new.setdefault(parsing.target, parsing)
+    if new:
+        known |= _parsed(context, new)
+    return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new)
+
+
+def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Parsed]:
+    """What came of exports, by where their records lie; large ones are read in pieces."""
+    campaign, folder = context.campaign.settings.campaign, context.folder / "pieces"
+    pieces = {
+        target: [(folder / f"{target.stem}-{n}.parquet", piece) for n, piece in enumerate(found)]
+        for target, parsing in new.items()
+        if (found := pieces_of(parsing.source, parsing.kept, parsing.name))
+    }
+    if pieces:
+        folder.mkdir()
+    jobs: dict[Path, list[Callable[[], Parsed]]] = {
+        target: [partial(parsing.read, campaign, at, piece) for at, piece in pieces.get(target, ())]
+        or [partial(parsing.parse, campaign)]
+        for target, parsing in new.items()
+    }
+    n_jobs, of = sum(map(len, jobs.values())), counted(len(new), "export")
+    if pieces:
+        of = f"{counted(n_jobs, 'piece')} of {of}"
+    made = iter(
+        context.engine.run(
+            [*chain(*jobs.values())], done=lambda n: context.progress(f"read {n:,} of {of}")
+        )
+    )
+    read = {target: [next(made) for _ in jobs[target]] for target in jobs}
+    joins = [
+        partial(
+            new[target].join, campaign, [*zip([at for at, _ in places], read[target], strict=True)]
+        )
+        for target, places in pieces.items()
+    ]
+    joined = dict(zip(pieces, context.engine.run(joins), strict=True))
+    shutil.rmtree(folder, ignore_errors=True)
+    return {target: parts[0] for target, parts in read.items()} | joined
+
+
+def _numbered(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
+    """Records of one export, numbered from 0, with the columns that its mapping gives."""
+    first = next(tables, None)
+    names = ANY_RECORD.names[:-1] if first is None else ["record", *first.column_names]
+    schema = pa.schema([ANY_RECORD.field(name) for name in names])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        n = 0
+        for table in chain([] if first is None else [first], tables):
+            numbers = pa.array(np.arange(n, n + table.num_rows))
+            n += table.num_rows
+            yield from table.add_column(0, "record", numbers).cast(schema).to_batches()
+
+    return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,0 +1,155 @@
+"""What lies there now, before any build: exports to read, and item tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import ItemSource, Limits, LoadedCampaign, Source
+from annot_pipeline.contracts import INT, TEXT
+from annot_pipeline.errors import ConfigError, row_and_line
+from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
+from annot_pipeline.stages.ingest.opened_exports import check_columns, open_export
+from annot_pipeline.stages.ingest.read_records import read_items
+from annot_pipeline.storage.archive import (
+    export_sha256,
+    find_exports,
+    readable,
+    stamp,
+)
+from annot_pipeline.storage.checked_export import FoundExport
+
+ITEM_ROWS = pa.schema(
+    [
+        *((name, TEXT) for name in (
+            "task", "item", "segment", "system", "text", "source", "reference", "truth"
+        )),
+        ("place", INT),
+    ]
+)  # fmt: skip
+
+
+def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
+    """Rows of the item tables as they lie there now, in order of precedence, and those unread.
+
+    Raises
+    ------
+    AnnotError
+        A table is missing or cannot be read, or a mapping names a column that it lacks.
+    """
+    rows: list[dict[str, Any]] = []
+    unread: list[str] = []
+    for number, source in enumerate(campaign.settings.items):
+        where = f"items.{number}"
+        for found in exports_of(campaign, source, f"{where}.path"):
+            fields, limits = f"{where}.fields", campaign.settings.limits
+            read = item_rows(source, found.real, found.relative, fields, limits)
+            rows += [row for row in read if not row["reason"]]
+            unread += unread_rows(source, found.real, found.relative, read, limits)
+    table = pa.Table.from_pylist(
+        [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS
+    )
+    return table, unread
+
+
+def present_exports(
+    campaign: LoadedCampaign,
+    *,
+    missing_ok: bool = False,
+    sha256: Callable[[Path], str] = export_sha256,
+) -> list[tuple[int, str, str]]:
+    """What a build would read now: (number of the source, export, SHA-256).
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read.
+    """
+    return [
+        (number, export.relative, sha256(export.real))
+        for number, export in _found(campaign, missing_ok=missing_ok)
+    ]
+
+
+def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int]]:
+    """What the file system says of them: number of the source, export, size, mtime, inode.
+
+    Cheap, and told apart from `present_exports` for that: equal figures are a hint that the
+    bytes are equal, other figures that they may not be.
+
+    Raises
+    ------
+    AnnotError
+        An export is missing or cannot be read.
+    """
+    stats = []
+    for number, export in _found(campaign, missing_ok=False):
+        with readable(export.real):
+            stats.append((number, export.relative, *stamp(export.real)))
+    return stats
+
+
+def exports_of(
+    campaign: LoadedCampaign, source: Source | ItemSource, where: str
+) -> list[FoundExport]:
+    """Return the exports of a source, or the files of an item table; see `find_exports`."""
+    latest = isinstance(source, Source) and source.files == "latest"
+    return find_exports(
+        campaign.folder, source.path, latest=latest, where=where, own=campaign.own_folders
+    )
+
+
+def check_exports(campaign: LoadedCampaign) -> None:
+    """Make sure that all that a campaign names as input may be read; opens nothing.
+
+    Raises
+    ------
+    AnnotError
+        An export is missing, no regular file, or lies where no export may lie.
+    """
+    for number, source in enumerate(campaign.settings.sources):
+        exports_of(campaign, source, f"sources.{number}.path")
+    for number, items in enumerate(campaign.settings.items):
+        exports_of(campaign, items, f"items.{number}.path")
+
+
+def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int, FoundExport]]:
+    settings = campaign.settings
+    sources: list[Source | ItemSource] = [*settings.sources, *settings.items]
+    for number, source in enumerate(sources):
+        try:
+            exports = exports_of(campaign, source, source.path)
+        except ConfigError:
+            if not missing_ok:
+                raise
+            exports = []
+        yield from ((number, export) for export in exports)
+
+
+def item_rows(
+    source: ItemSource, kept: Path, name: str, where: str, limits: Limits
+) -> list[dict[str, Any]]:
+    """Rows of an item table in their order, with the reason where one cannot be read."""
+    export = open_export(source, kept, name, limits=limits)
+    if export.has_header:
+        check_columns(source, export.columns, name, where)
+    tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
+    check_columns(source, export.columns, name, where)
+    rows = [row for table in tables for row in table.to_pylist()]
+    return sorted(rows, key=lambda row: row["row"])
+
+
+def unread_rows(
+    source: ItemSource, kept: Path, name: str, rows: list[dict[str, Any]], limits: Limits
+) -> list[str]:
+    """Return the place and the reason of each row of an item table that cannot be read."""
+    unread = [row for row in rows if row["reason"]]
+    numbers = [row["row"] for row in unread]
+    lines = export_lines(kept, name, source, limits, numbers, MOST_BYTES)
+    return [
+        f"{name} {row_and_line(row['row'], lines.get(row['row']))}: {row['reason']}"
+        for row in unread
+    ]

@@ -1,0 +1,1 @@
+"""Judge control: pair control items, test judges, drop those who fail."""

@@ -1,0 +1,234 @@
+"""Judge control: settled judgments get their final fates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow as pa
+
+from annot_pipeline.config import Quality
+from annot_pipeline.contracts import FATES, TEXT, fates_text
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.hash_values import hash_values
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.large_tasks import has_blocks, some_judges
+from annot_pipeline.runtime.partitions import (
+    PARTS,
+    Facts,
+    InputPart,
+    Part,
+    in_parts,
+    input_parts,
+    input_slices,
+    link_part,
+    write_part,
+)
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
+from annot_pipeline.stages.ingest.account_records import account, whole_account
+from annot_pipeline.storage.queries import Judges, Queries, Tasks
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    groups_unharmed,
+    read_groups,
+    read_unharmed,
+    unharmed,
+)
+
+ACCOUNT = "account"
+"""The fact of a part that tells what became of its records, by export."""
+
+COUNTED = ("used", "control")
+"""Fates of judgments, before judge control, that it looks at."""
+
+SCORED = ("task", "judge_id", "control", "criterion", "item", "hit", "score", "fate")
+"""What a test of all scores reads."""
+
+TESTED = {
+    "controls_met": ("task", "judge_id", "control"),
+    "control_pairs": (
+        "task", "judge_id", "control", "criterion", "item", "hit", "score", "ordinary_score",
+        "reason", "in_control",
+    ),
+    "known_answers": ("task", "judge_id", "item", "hit", "label", "truth", "n_classes", "reason"),
+}  # fmt: skip
+"""What tests of judges read."""
+
+
+def pair_controls(context: StageContext) -> Made:
+    """Controls with the judgments that they are compared with; both are of one task."""
+    tasks, listed = context.read("tasks"), context.read("item_rows")
+    truths = hash_values([listed])
+    parts = []
+    for of in input_parts(context, "settled"):
+        told = tasks.filter(is_any(tasks["task"], of.tasks))
+        for n, some in enumerate(_judges(context, of, told)):
+            pair = partial(
+                _pair, context.part_queries, of.files["settled"], some, told,
+                context.inputs["item_rows"],
+            )  # fmt: skip
+            made_of = [of.hashes, told.to_pylist(), truths, some and asdict(some)]
+            parts.append(Part(made_of, pair, goes_on=n > 0))
+    tables, by_part = in_parts(context, parts, at_once=1)  # a query works on all cores
+    return Made(tables, {PARTS: by_part})
+
+
+def _judges(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Tasks | None]:
+    """All judges, or of a large task some at a time: what is paired is of one judge."""
+    if not has_blocks(context, of, "settled", "scalar", tasks, COUNTED):
+        return [None]
+    n: Counter[str] = Counter()
+    for of_block in context.run(
+        [partial(_by_judge, block.files["settled"]) for block in of.slices("settled")]
+    ):
+        n.update(of_block)
+    ends = [names[-1] for names in some_judges(n)][:-1]
+    task = Tasks.of(of.tasks, none=False)
+    return [
+        replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
+    ]
+
+
+def _by_judge(settled: StoredTable) -> dict[str, int]:
+    """Judgments that count so far, by judge."""
+    n: Counter[str] = Counter()
+    for rows in groups_unharmed(settled, ["judge", "fate"]):
+        judges = rows.filter(is_any(rows["fate"], COUNTED))["judge"].cast(TEXT)
+        n.update({row["values"]: row["counts"] for row in judges.value_counts().to_pylist()})
+    return dict(n)
+
+
+def _pair(
+    queries: Queries,
+    settled: StoredTable,
+    judges: Tasks | None,
+    tasks: pa.Table,
+    listed: StoredTable,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Pair the controls of some tasks, or of some judges of one."""
+    from annot_pipeline.stages.judges.control_judges import orient_pairs
+
+    judgments = unharmed(settled)
+    inputs = {
+        "judgments": judgments, "all_judgments": judgments, "tasks": tasks, "item_rows": listed,
+    }  # fmt: skip
+    made = {
+        name: queries.table(query, inputs, tasks=judges, of=("judgments",))
+        for name, query in (
+            ("control_pairs", "control/pairs"),
+            ("known_answers", "control/known_answers"),
+            ("controls_met", "control/controls_met"),
+        )
+    }
+    made["control_pairs"] = orient_pairs(made["control_pairs"], tasks)
+    return {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in made.items()
+    }, {}
+
+
+def control_judges_of_campaign(context: StageContext) -> Made:
+    """Test judges, and set the judgments of those who fail apart."""
+    tasks = context.read("tasks")
+    parts = input_slices(context, "settled")
+    stored = {name: context.inputs[name] for name in TESTED}
+    test = partial(
+        _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
+    )
+    [(tests, facts)] = context.run([test])
+    controlled, by_part = with_verdicts(context, parts, tests)
+    accounting = whole_account(
+        context.read("record_files").to_pylist(), (of[ACCOUNT] for of in by_part.values())
+    )
+    fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
+    if facts["judges_in_control"]:
+        found = ", ".join(f"{n} {verdict}" for verdict, n in facts["verdicts"].items() if n)
+        context.progress(f"judges: {found}")
+    if facts["judges_dropped"]:
+        context.progress(f"after judge control: {fates_text(fates)}")
+    facts |= {
+        "records": context.inputs["settled"].rows,
+        "fates": fates,
+        "files": accounting,
+        "unaccounted": [row["source_file"] for row in accounting if not row["adds_up"]],
+    }
+    return Made({"judge_tests": tests, **controlled}, facts | {PARTS: by_part})
+
+
+def _test(
+    stored: Mapping[str, StoredTable], settled: StoredTable, tasks: pa.Table, quality: Quality
+) -> tuple[pa.Table, Facts]:
+    """Test the judges of all tasks; scores are read only where a test takes all of them."""
+    from annot_pipeline.stages.judges.control_judges import control_judges
+    from annot_pipeline.stages.judges.control_samples import with_degraded_copies
+
+    met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
+    pooled = quality.contrast == "pooled" and quality.test not in ("known_answer", "none")
+    taken = sorted(with_degraded_copies(met)) if pooled else []
+    scores = read_unharmed(settled, SCORED, taken)
+    scores = scores.filter(is_any(scores["task"], taken))
+    scores = scores.filter(is_any(scores["fate"], COUNTED))
+    return control_judges(met, pairs, answers, tasks, scores, quality=quality)
+
+
+def with_verdicts(
+    context: StageContext, settled: Sequence[InputPart], tests: pa.Table
+) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
+    """The settled judgments as ``controlled``, with the fates that verdicts give them."""
+    dropped = tests.filter(tests["dropped"])
+    parts = []
+    for of in settled:
+        told = dropped.filter(is_any(dropped["task"], of.tasks))
+        made_of = [of.hashes, hash_values([told])]
+        [settled_file] = of.files["settled"].files
+        parts.append(Part(made_of, partial(_apply, settled_file, told), goes_on=of.goes_on))
+    return in_parts(context, parts)
+
+
+def _apply(
+    settled: TableFile, dropped: pa.Table, folder: Path, key: str
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Some tasks' judgments with the fates that verdicts give; the same file if none is dropped."""
+    from annot_pipeline.stages.judges.apply_verdicts import apply_verdicts
+
+    if not dropped.num_rows:
+        made = link_part(folder, "controlled", key, settled)
+    else:
+        table = StoredTable((settled,))
+        made = write_part(
+            folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(table), dropped)
+        )
+    return {"controlled": made}, {ACCOUNT: account(read_groups(made.path, ACCOUNTED))}
+
+
+PAIR_CONTROLS = Stage(
+    "pair_controls",
+    "Pairs each control with the judgment it is compared with; finds known answers.",
+    inputs={"settled": (), "tasks": (), "item_rows": ("item", "truth", "place")},
+    outputs=("control_pairs", "known_answers", "controls_met"),
+    settings=(),
+    code_version="3",  # known answers with their HITs
+    work=pair_controls,
+    kinds=frozenset({"parquet", "duckdb"}),
+)  # fmt: skip
+
+CONTROL_JUDGES = Stage(
+    "control_judges",
+    "Tests every judge by controls; the judgments of those who fail count no more.",
+    inputs={
+        "settled": (), "tasks": (), "record_files": (), "control_pairs": (),
+        "known_answers": (), "controls_met": (),
+    },
+    outputs=("controlled", "judge_tests"),
+    settings=("quality",),
+    code_version="6",  # undetermined without power
+    work=control_judges_of_campaign,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip

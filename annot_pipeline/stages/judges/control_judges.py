@@ -1,0 +1,248 @@
+"""Judge control: every judge tested by controls, and what the test says.
+
+Sources: Graham et al. 2013, sections 3 and 4 (degraded copies, repeated items, one-sided
+tests); the contrasts and tests that campaigns since use are settings. What does not belong
+here: which control belongs to which judgment (sql/control), what is compared
+(control_samples), what follows from a test (judge_verdicts), arithmetic (methods).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Quality
+from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
+from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
+from annot_pipeline.methods.judges.grouped_tests import GroupedTest
+from annot_pipeline.methods.judges.known_answers import known_answers
+from annot_pipeline.runtime.indexing import is_any, names_of
+from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
+from annot_pipeline.stages.judges.judge_verdicts import (
+    FAILED,
+    PASSED,
+    UNDETERMINED,
+    UNTESTED,
+    ControlTest,
+    JudgeVerdicts,
+    answer_test,
+    judge_verdicts,
+    score_test,
+    untested,
+)
+from annot_pipeline.stages.scores.orient_scores import orient_scores
+
+FEW_PAIRS = 10
+"""Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
+degradation of 20 points with power .96 (METHODS; tests/simulate/test_score_power.py)."""
+
+JUDGE_TESTS = pa.schema(
+    [
+        ("task", TEXT),
+        ("judge", TEXT),
+        ("verdict", TEXT),
+        ("verdict_reason", TEXT),
+        ("dropped", pa.bool_()),
+        ("test", TEXT),
+        ("contrast", TEXT),
+        ("statistic", REAL),
+        ("effect", REAL),
+        ("effect_low", REAL),
+        ("effect_high", REAL),
+        ("required_effect", REAL),
+        ("p_value", REAL),
+        ("p_adjusted", REAL),
+        ("power", REAL),
+        ("n_pairs", INT),
+        ("n_needed", INT),
+        ("n_known_answers", INT),
+        ("known_answer_accuracy", REAL),
+        ("known_answer_low", REAL),
+        ("known_answer_high", REAL),
+    ]
+)
+"""One row is a task and judge; joined into `contracts.JUDGES`."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def control_judges(
+    met: pa.Table,
+    pairs: pa.Table,
+    answers: pa.Table,
+    tasks: pa.Table,
+    scores: pa.Table,
+    *,
+    quality: Quality,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Test the judges.
+
+    Parameters
+    ----------
+    met
+        As sql/control/controls_met.sql gives it.
+    pairs
+        As `orient_pairs` gives them.
+    answers
+        As sql/control/known_answers.sql gives them.
+    tasks
+        ``task``, ``kind``, ``scale_low``, ``scale_high``, ``criteria``.
+    scores
+        ``task``, ``judge_id``, ``control``, ``criterion``, ``score`` of judgments that count, of
+        tasks with degraded copies; looked at where the contrast is ``pooled``.
+    quality
+        Which test of which contrast, and what follows from it.
+
+    Returns
+    -------
+    judge_tests, facts
+        A row a task and judge.
+    """
+    units = Units.of_controls(met, quality)
+    known = answers.filter(pc.is_null(answers["reason"]))
+    given = answers_of(known, units)
+    floor = quality.known_accuracy
+    classes = known["n_classes"].to_numpy().astype(np.float64)
+    chance = np.full(classes.size, floor) if floor else 1 / np.maximum(classes, 2)
+    answered = known_answers(given.unit, given.right, chance, n_judges=units.size)
+    test: ControlTest | None = None
+    verdicts = untested(units.size)
+    if quality.test == "known_answer":
+        right = np.where(answered.n > 0, answered.n_right, np.nan)
+        result = GroupedTest(right, answered.effect, answered.p_value, answered.n)
+        test = answer_test(
+            result, answered.accuracy - answered.effect, *accuracy_interval(given, units.stratum)
+        )
+        sampled = set(answers["task"].to_pylist())
+    elif quality.test != "none":
+        scored = tested_scores(met, pairs, tasks, scores, units, quality)
+        test = score_test(scored.test, scored.samples, units.stratum, quality)
+        sampled = scored.tasks
+    if test:
+        verdicts = judge_verdicts(test, units.are_controlled(sampled), units.stratum, quality)
+    drop = verdicts.verdict == FAILED
+    if quality.undetermined == "drop":
+        drop |= verdicts.verdict == UNDETERMINED
+    of_pair = units.of_pair
+    n = of_pair.size
+
+    def column(values: Floats | None, kind: pa.DataType = REAL) -> pa.Array:
+        if values is None:
+            return pa.nulls(n, kind)
+        values = values[of_pair]
+        return pa.array(values, mask=~np.isfinite(values)).cast(kind)
+
+    has_contrast = quality.test not in ("none", "known_answer")
+    result_or_none = test.result if test else None
+    table = pa.table(
+        {
+            "task": names_of(units.task.names, units.pairs.first),
+            "judge": names_of(units.judge.names, units.pairs.second),
+            "verdict": names_of(VERDICTS, verdicts.verdict[of_pair]),
+            "verdict_reason": verdicts.reason.take(pa.array(of_pair)),
+            "dropped": drop[of_pair],
+            "test": pa.repeat(pa.scalar(quality.test if test else None, TEXT), n),
+            "contrast": pa.repeat(pa.scalar(quality.contrast if has_contrast else None, TEXT), n),
+            "statistic": column(result_or_none.statistic if result_or_none else None),
+            "effect": column(result_or_none.effect if result_or_none else None),
+            "effect_low": column(test.low if test else None),
+            "effect_high": column(test.high if test else None),
+            "required_effect": column(verdicts.required),
+            "p_value": column(result_or_none.p_value if result_or_none else None),
+            "p_adjusted": column(verdicts.p_adjusted),
+            "power": column(verdicts.power),
+            "n_pairs": result_or_none.n[of_pair] if result_or_none else np.zeros(n, np.int64),
+            "n_needed": column(verdicts.n_needed, INT),
+            "n_known_answers": answered.n[of_pair],
+            "known_answer_accuracy": column(answered.accuracy),
+            "known_answer_low": column(answered.low),
+            "known_answer_high": column(answered.high),
+        },
+        schema=JUDGE_TESTS,
+    )
+    return table, _facts(verdicts, drop, test, pairs, answers, quality)
+
+
+def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
+    """Pairs of controls with scores turned so that more is better.
+
+    Parameters
+    ----------
+    pairs
+        As sql/control/pairs.sql gives them; a control without its pair has no ordinary score.
+    tasks
+        ``task``, ``scale_low``, ``scale_high``, ``criteria``.
+
+    Returns
+    -------
+    The same, with whether the criterion is ``in_control``.
+    """
+    of = {
+        name: orient_scores(
+            pairs.select(["task", "criterion"]).append_column(
+                "score", pc.fill_null(pairs[name], 0.0)
+            ),
+            tasks,
+        )
+        for name in ("score", "ordinary_score")
+    }
+    for name, oriented in of.items():
+        at = pairs.schema.get_field_index(name)
+        missing = pc.is_null(pairs[name]).to_numpy()
+        pairs = pairs.set_column(at, name, pa.array(oriented.score, mask=missing))
+    return pairs.append_column("in_control", pa.array(of["score"].in_control))
+
+
+def _facts(
+    verdicts: JudgeVerdicts,
+    drop: npt.NDArray[np.bool_],
+    test: ControlTest | None,
+    pairs: pa.Table,
+    answers: pa.Table,
+    quality: Quality,
+) -> dict[str, Any]:
+    verdict = verdicts.verdict
+    tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
+    few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
+    n_degraded = int(pc.sum(is_any(pairs["control"], ("bad_reference",))).as_py() or 0)
+    kinds = pa.array(quality.paired_controls, TEXT)
+    pairs = pairs.filter(is_any(pairs["control"], kinds))
+    unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
+    without_truth = answers.num_rows - answers["reason"].null_count
+    return {
+        "verdicts": {name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
+        "judges_in_control": tested,
+        "judges_dropped": int(drop.sum()),
+        "verdicts_without_power": _shortages(verdicts, test),
+        "judges_with_few_pairs": few if quality.test != "known_answer" else 0,
+        "paired_controls": pairs.num_rows,
+        "unpaired_controls": unpaired.num_rows,
+        "unpaired_reasons": {
+            row["values"]: row["counts"]
+            for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
+        },
+        "known_answers": answers.num_rows,
+        "known_answers_without_truth": without_truth,
+        "unused_controls": {"none": 0, "known_answer": without_truth + n_degraded}.get(
+            quality.test, answers.num_rows
+        ),
+    }
+
+
+def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[dict[str, int | None]]:
+    """Return how many judges had too little power, by their controls and those they need."""
+    if test is None:
+        return []
+    some = np.flatnonzero(verdicts.lacks_power)
+    counts = Counter(
+        (int(test.result.n[unit]), float(verdicts.n_needed[unit])) for unit in some.tolist()
+    )
+    return [
+        {"n": n, "needed": int(needed) if np.isfinite(needed) else None, "judges": judges}
+        for (n, needed), judges in sorted(counts.items())
+    ]

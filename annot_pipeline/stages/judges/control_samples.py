@@ -1,0 +1,263 @@
+"""The scores and answers that judge control tests, by the judge who is tested.
+
+What does not belong here: what a test says of a judge (judge_verdicts), the arithmetic of the
+tests (methods).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Quality
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.methods.judges.effect_bounds import Answers, ControlScores
+from annot_pipeline.methods.judges.grouped_tests import (
+    GroupedTest,
+    mann_whitney,
+    paired_t,
+    signed_rank,
+    welch,
+)
+from annot_pipeline.methods.numerics.rounding import comparable
+from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.stages.scores.orient_scores import orient_scores
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Scale = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Units:
+    """Who is tested: judges of the campaign, or judges of each task.
+
+    Parameters
+    ----------
+    pairs, task, judge
+        All pairs of task and judge, and their names.
+    of_pair
+        Unit of each pair.
+    stratum
+        ``(size,)`` code of the judges that a unit is compared with: those of its task where tasks
+        are tested apart, else all.
+    size
+        Number of units.
+    """
+
+    pairs: PairIndex
+    task: Index
+    judge: Index
+    of_pair: Codes
+    stratum: Codes
+    size: int
+
+    @classmethod
+    def of_controls(cls, met: pa.Table, quality: Quality) -> Units:
+        """Return the units of the controls that judges met, as ``quality.scope`` has them."""
+        task, judge = index(met["task"]), index(met["judge_id"])
+        pairs = index_pairs(task.codes, judge.codes)
+        if quality.scope == "task":
+            size = pairs.first.size
+            return cls(pairs, task, judge, np.arange(size), pairs.first, size)
+        size = len(judge.names)
+        return cls(pairs, task, judge, pairs.second, np.zeros(size, np.int64), size)
+
+    def of_rows(self, rows: pa.Table) -> Codes:
+        """Return the unit of each row of a table with ``task`` and ``judge_id``."""
+        return self.of_pair[self.pair_of_rows(rows)]
+
+    def pair_of_rows(self, rows: pa.Table) -> Codes:
+        """Return the task and judge of each row of such a table."""
+        width = len(self.judge.names)
+        keys = _place(rows["task"], self.task) * width + _place(rows["judge_id"], self.judge)
+        return np.searchsorted(self.pairs.first * width + self.pairs.second, keys)
+
+    def are_controlled(self, sampled: set[str]) -> npt.NDArray[np.bool_]:
+        """Return whether any task of a unit holds controls for the test."""
+        in_sample = np.array([name in sampled for name in self.task.names], np.bool_)
+        hit = in_sample[self.pairs.first] if in_sample.size else np.empty(0, np.bool_)
+        return np.bincount(self.of_pair[hit], minlength=self.size) > 0
+
+
+@dataclass(frozen=True)
+class TestedScores:
+    """The test of every unit, with what it compared.
+
+    Parameters
+    ----------
+    test
+        Its result.
+    samples
+        Differences of pairs, or the two samples.
+    tasks
+        Names of the tasks that hold the controls it needs.
+    """
+
+    test: GroupedTest
+    samples: tuple[ControlScores, ...]
+    tasks: set[str]
+
+
+def with_degraded_copies(met: pa.Table) -> set[str]:
+    """Return the tasks of which judges met degraded copies."""
+    degraded = met.filter(is_any(met["control"], ("bad_reference",)))
+    return set(pc.unique(degraded["task"]).to_pylist())
+
+
+def tested_scores(
+    met: pa.Table,
+    pairs: pa.Table,
+    tasks: pa.Table,
+    scores: pa.Table,
+    units: Units,
+    quality: Quality,
+) -> TestedScores:
+    """Test every unit by scores; parameters as `control_judges` has them."""
+    scalar = {row["task"] for row in tasks.to_pylist() if row["kind"] == "scalar"}
+    sampled = with_degraded_copies(met) & scalar
+    points = _points(tasks, sampled, quality)
+    samples: tuple[ControlScores, ...]
+    if quality.contrast == "pooled":
+        ordinary, copies = (
+            _scores(scores, control, tasks, units, points) for control in ("none", "bad_reference")
+        )
+        # scores of tasks and criteria in which the judge saw no degraded copy are another matter
+        samples = (_of_groups(ordinary, copies.group), copies.scores)
+    else:
+        degraded = _differences(pairs, "bad_reference", units, points)
+        if quality.contrast == "paired":
+            one_sample = paired_t if quality.test == "paired_t" else signed_rank
+            test = one_sample(degraded.unit, degraded.value, n_groups=units.size)
+            return TestedScores(test, (degraded,), sampled)
+        repeated = _differences(pairs, "ask_again", units, points, absolute=not quality.signed)
+        samples = (degraded, repeated)
+    two_samples = welch if quality.test == "welch" else mann_whitney
+    first, second = samples
+    test = two_samples(first.unit, first.value, second.unit, second.value, n_groups=units.size)
+    return TestedScores(test, samples, sampled)
+
+
+def answers_of(answers: pa.Table, units: Units) -> Answers:
+    """Return known answers with a usable truth, as sql/control/known_answers.sql gives them."""
+    right = pc.equal(answers["label"].cast(TEXT), answers["truth"].cast(TEXT)).to_numpy()
+    unit = units.of_rows(answers)
+    item = index(answers["item"], null="")
+    output = index_pairs(units.pair_of_rows(answers), item.codes).codes
+    return Answers(unit, right, output, _hits(answers, units, output))
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of one kind of judgment; ``group`` tells judge, task and criterion apart."""
+
+    scores: ControlScores
+    group: Codes
+
+
+def _of_groups(ordinary: _Scores, groups: Codes) -> ControlScores:
+    some = np.isin(ordinary.group, groups)
+    scores = ordinary.scores
+    return ControlScores(
+        scores.unit[some], scores.value[some], scores.output[some], scores.hit[some]
+    )
+
+
+def _points(tasks: pa.Table, sampled: set[str], quality: Quality) -> dict[str, Scale]:
+    """Zero and unit of each task's scores: 0 and 1, or where scales differ, the lowest point and
+    the hundredth part of the scale.
+
+    Raises
+    ------
+    ConfigError
+        Judges are to be tested over tasks of which one has another scale than the others, and
+        one has none declared.
+    """
+    scales = {
+        row["task"]: (row["scale_low"], row["scale_high"])
+        for row in tasks.to_pylist()
+        if row["task"] in sampled
+    }
+    if quality.scope == "task" or len(set(scales.values())) < 2:
+        return dict.fromkeys(scales, (0.0, 1.0))
+    unknown = sorted(task for task, (low, _) in scales.items() if low is None)
+    if unknown:
+        raise ConfigError(
+            "judges cannot be tested over tasks of different scales",
+            [
+                Problem(
+                    "tasks",
+                    "no scale is declared, and other tasks have one",
+                    do="declare scale: [lowest, highest], or write quality.scope: task",
+                    values=tuple(unknown),
+                )
+            ],
+        )
+    return {task: (low, (high - low) / 100) for task, (low, high) in scales.items()}
+
+
+def _scores(
+    scored: pa.Table, control: str, tasks: pa.Table, units: Units, points: dict[str, Scale]
+) -> _Scores:
+    """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
+    rows = scored.select(["task", "judge_id", "control", "criterion", "item", "hit", "score"])
+    rows = rows.filter(is_any(rows["control"], (control,)))
+    rows = rows.filter(is_any(rows["task"], list(points)))
+    oriented = orient_scores(rows, tasks)
+    rows = rows.filter(pa.array(oriented.in_control))
+    zero, unit = _by_task(rows, points)
+    score = (oriented.score[oriented.in_control] - zero) / unit
+    criteria = pc.unique(scored["criterion"].cast(TEXT))
+    criterion = pc.fill_null(pc.index_in(rows["criterion"].cast(TEXT), criteria), 0).to_numpy()
+    group = units.pair_of_rows(rows) * (len(criteria) + 1) + criterion
+    return _Scores(_control_scores(rows, score, units), group)
+
+
+def _differences(
+    pairs: pa.Table,
+    control: str,
+    units: Units,
+    points: dict[str, Scale],
+    *,
+    absolute: bool = False,
+) -> ControlScores:
+    """Ordinary score minus control's score, by unit."""
+    rows = pairs.filter(is_any(pairs["control"], (control,)))
+    rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
+    rows = rows.filter(is_any(rows["task"], list(points)))
+    differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
+    _, unit = _by_task(rows, points)
+    differences = comparable(differences / unit)
+    return _control_scores(rows, np.abs(differences) if absolute else differences, units)
+
+
+def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScores:
+    """Values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
+    hit, item = (index(rows[name], null="") for name in ("hit", "item"))
+    shown = index_pairs(hit.codes, item.codes).codes
+    output = index_pairs(units.pair_of_rows(rows), shown).codes
+    return ControlScores(units.of_rows(rows), values, output, _hits(rows, units, output))
+
+
+def _hits(rows: pa.Table, units: Units, output: Codes) -> Codes:
+    """HIT of each row by judge; where HITs are not mapped each output stands for itself."""
+    hit = index(rows["hit"], null="")
+    codes = index_pairs(units.of_rows(rows), hit.codes).codes
+    unknown = pc.is_null(rows["hit"]).to_numpy()
+    return np.where(unknown, int(codes.max(initial=-1)) + 1 + output, codes)
+
+
+def _place(column: pa.ChunkedArray, names: Index) -> Codes:
+    found = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
+    return np.asarray(found.to_numpy(), np.int64)
+
+
+def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:
+    """Zero and unit of each row's task, ``(2, n_rows)``."""
+    place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
+    return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[place].T)

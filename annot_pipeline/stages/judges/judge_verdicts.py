@@ -1,0 +1,389 @@
+"""Verdicts of judge control, and whether a test could have told a careful judge from another.
+
+A judge who does not pass fails only where a careful judge would probably have passed: with the
+median effect of the judges who pass, and the standard deviation within judges pooled over all of
+them, the test has a power of at least ``quality.min_power`` at this judge's controls. (Judges who
+pass few controls vary less than they should; pooled over them alone the power would be too high,
+and by the mean of all, random judges among them, too low.)
+Else, and where even a perfect record could not reach alpha, the verdict is undetermined.
+
+Where no judge passes, what a careful judge shows is unknown. The power is then that for
+``quality.required_effect`` or, without one, for an effect of 0.8 standard deviations ("large",
+Cohen 1988) or an accuracy halfway from chance to 1: many controls can show that nobody looks, few
+cannot. A crowd can, too: judges who do not pass fail where, of so many judges with that effect, at
+least one would have passed with a chance of 0.95.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.config import Quality
+from annot_pipeline.contracts import TEXT, VERDICTS
+from annot_pipeline.errors import counted
+from annot_pipeline.methods.judges.effect_bounds import ControlScores, effect_interval, mean_errors
+from annot_pipeline.methods.judges.grouped_tests import GroupedTest
+from annot_pipeline.methods.judges.judge_power import (
+    SEARCHED,
+    enough_controls,
+    least_p_known_answers,
+    least_p_mann_whitney,
+    least_p_signed_rank,
+    power_known_answers,
+    power_mann_whitney,
+    power_paired_t,
+    power_signed_rank,
+    power_welch,
+    typical_sd,
+)
+from annot_pipeline.methods.numerics.moments import moments, sums
+from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+PASSED, FAILED, UNDETERMINED, UNTESTED = range(len(VERDICTS))
+
+LARGE_EFFECT = 0.8
+"""Standard deviations; what a careful judge is taken to show where no judge passes."""
+
+CROWD_CHANCE = 0.95
+"""That one of many judges would have passed, from which on it tells of all that none does."""
+
+
+@dataclass(frozen=True)
+class ControlTest:
+    """A test of judges, with what its power depends on; arrays are ``(n_units,)``.
+
+    Parameters
+    ----------
+    result
+        What it says.
+    least_p
+        p of a perfect record of so many controls; 0 for t-tests.
+    controls
+        Numbers of controls of each sample.
+    chance
+        Chance of a right answer without looking; NaN for tests of scores.
+    low, high
+        95% interval of the effect.
+    sd
+        Standard deviations of each sample within judges, pooled by stratum.
+    """
+
+    result: GroupedTest
+    least_p: Floats
+    controls: tuple[Codes, ...]
+    chance: Floats
+    low: Floats
+    high: Floats
+    sd: tuple[Floats, ...]
+
+
+@dataclass(frozen=True)
+class JudgeVerdicts:
+    """Verdicts and what they rest on; arrays are ``(n_units,)``, NaN where undefined.
+
+    Parameters
+    ----------
+    verdict
+        Place in ``VERDICTS``.
+    reason
+        Why there is none, or how it was reached; null where the test says it all.
+    p_adjusted
+        After the correction for many judges.
+    power
+        Chance that a judge with the reference effect passes.
+    n_needed
+        Controls that would be needed for a verdict; NaN for judges who have one.
+    lacks_power
+        Whether a test was done and is undetermined for lack of power.
+    required
+        Effect below which a judge's work may be rejected.
+    """
+
+    verdict: Codes
+    reason: pa.Array
+    p_adjusted: Floats | None
+    power: Floats | None
+    n_needed: Floats
+    lacks_power: Flags
+    required: Floats | None
+
+
+def untested(n_units: int) -> JudgeVerdicts:
+    """Return the verdicts of a campaign that asks for no test."""
+    return JudgeVerdicts(
+        np.full(n_units, UNTESTED), pa.repeat(pa.scalar("quality.test is none", TEXT), n_units),
+        None, None, np.full(n_units, np.nan), np.zeros(n_units, np.bool_), None,
+    )  # fmt: skip
+
+
+def score_test(
+    result: GroupedTest, samples: tuple[ControlScores, ...], strata: Codes, quality: Quality
+) -> ControlTest:
+    """Return a test of scores with what its power depends on."""
+    n_units = strata.size
+    controls = tuple(np.bincount(sample.unit, minlength=n_units) for sample in samples)
+    least = np.zeros(n_units)
+    if quality.test == "signed_rank":
+        least = least_p_signed_rank(controls[0])
+    elif quality.test == "mann_whitney":
+        least = least_p_mann_whitney(*controls)
+    low, high = effect_interval(result.effect, *(mean_errors(s, strata) for s in samples))
+    sd = tuple(_pooled_sd(sample, strata) for sample in samples)
+    return ControlTest(result, least, controls, np.full(n_units, np.nan), low, high, sd)
+
+
+def answer_test(
+    result: GroupedTest, chance: Floats, accuracy_low: Floats, accuracy_high: Floats
+) -> ControlTest:
+    """Return the test of known answers with what its power depends on."""
+    least = least_p_known_answers(result.n, np.where(np.isnan(chance), 1.0, chance))
+    low, high = accuracy_low - chance, accuracy_high - chance
+    return ControlTest(result, least, (result.n,), chance, low, high, ())
+
+
+def judge_verdicts(
+    test: ControlTest, controlled: Flags, strata: Codes, quality: Quality
+) -> JudgeVerdicts:
+    """Decide on every unit.
+
+    Parameters
+    ----------
+    test
+        Its results.
+    controlled
+        ``(n_units,)`` whether any task of the unit holds controls for the test.
+    strata
+        ``(n_units,)`` whom a unit is compared with.
+    quality
+        What is asked of judges.
+    """
+    result = test.result
+    fewest = 1 if quality.test == "known_answer" else quality.min_pairs
+    tested = controlled & (result.n >= fewest) & ~np.isnan(result.p_value)
+    p_values = np.where(tested, result.p_value, np.nan)
+    p_adjusted = adjust(p_values, quality.correction)
+    alpha = thresholds(p_values, quality.correction, quality.alpha)
+    can_pass = test.least_p < alpha
+    significant = np.less(p_adjusted, quality.alpha, where=tested, out=np.zeros(alpha.size, bool))
+    passes = tested & significant & can_pass
+    reference = _Reference.of_passing(test, passes, strata, quality)
+    power = np.full(strata.size, np.nan)
+    if tested.any():  # else scipy need not load
+        power = np.where(tested, reference.power(test.controls, alpha), np.nan)
+    fails = tested & ~passes & can_pass & (power >= quality.min_power)
+    by_crowd = tested & can_pass & ~fails & reference.none_of_many_passes(power)
+    fails |= by_crowd
+    verdict = np.select([passes, fails, controlled], [PASSED, FAILED, UNDETERMINED], UNTESTED)
+    needed = reference.controls_needed(verdict == UNDETERMINED, alpha, fewest, quality)
+    reason = _reasons(
+        test, verdict, tested, can_pass, by_crowd, alpha, power, needed, reference, quality
+    )
+    return JudgeVerdicts(
+        verdict, reason, p_adjusted, power, needed, tested & (verdict == UNDETERMINED),
+        reference.required,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Reference:
+    """What a careful judge shows, ``(n_units,)``; accuracies where answers are known.
+
+    Parameters
+    ----------
+    effect
+        Median of the judges who pass, or what is taken where none does.
+    n_passing
+        Judges of the stratum who pass.
+    required
+        Effect below which a judge's work may be rejected; NaN where no judge passes.
+    strata, kind
+        Whom a unit is compared with; the test.
+    sd
+        Standard deviations of each sample within judges, pooled by stratum.
+    """
+
+    test: ControlTest
+    effect: Floats
+    sd: tuple[Floats, ...]
+    n_passing: Codes
+    required: Floats
+    strata: Codes
+    kind: str
+
+    @classmethod
+    def of_passing(
+        cls, test: ControlTest, passes: Flags, strata: Codes, quality: Quality
+    ) -> _Reference:
+        """Return the reference by the judges who pass."""
+        n_passing = np.bincount(strata[passes], minlength=int(strata.max(initial=-1)) + 1)[strata]
+        known = quality.test == "known_answer"
+        start = test.chance if known else np.zeros(strata.size)
+        median = _medians(strata, passes, test.result.effect + start)[strata]
+        required, sd = (median - start) / 2, test.sd
+        if known:
+            fallback = (1 + test.chance) / 2
+        else:
+            # an effect is told in standard deviations: where nothing varies any unit will do
+            still = (n_passing == 0) & (np.sum(sd, axis=0) == 0)
+            sd = tuple(np.where(still, 1.0, of_sample) for of_sample in sd)
+            fallback = LARGE_EFFECT * np.sqrt(np.mean(np.square(sd), axis=0))
+        if quality.required_effect is not None:
+            required = np.full(strata.size, quality.required_effect)
+            fallback = start + required
+        effect = np.where(n_passing > 0, median, fallback)
+        effect = np.minimum(effect, 1) if known else effect
+        return cls(test, effect, sd, n_passing, required, strata, quality.test)
+
+    def power(self, controls: tuple[Codes, ...], alpha: Floats) -> Floats:
+        """Return the power of each unit with its numbers of controls."""
+        everyone = np.arange(self.strata.size)
+        return self._power(everyone, tuple(n.astype(np.float64) for n in controls), alpha)
+
+    def _power(self, unit: Codes | int, n: tuple[Floats, ...], alpha: Floats) -> Floats:
+        effect = self.effect[unit]
+        if self.kind == "known_answer":
+            chance = self.test.chance[unit]
+            chance, effect = (np.where(np.isnan(x), 0.5, x) for x in (chance, effect))
+            return power_known_answers(n[0], effect, chance, alpha)
+        sd = [of_sample[unit] for of_sample in self.sd]
+        if self.kind == "paired_t":
+            return power_paired_t(n[0], effect, sd[0], alpha)
+        if self.kind == "signed_rank":
+            return power_signed_rank(n[0], effect, sd[0], alpha)
+        two_samples = power_welch if self.kind == "welch" else power_mann_whitney
+        return two_samples(n[0], n[1], effect, sd[0], sd[1], alpha)
+
+    def none_of_many_passes(self, power: Floats) -> Flags:
+        """Return where nobody passes though one of so many judges would have."""
+        misses = np.log1p(-np.minimum(np.nan_to_num(power), 1 - 1e-15))
+        chance = 1 - np.exp(_stratum_sums(self.strata, misses))
+        return np.asarray((self.n_passing == 0) & (chance >= CROWD_CHANCE))
+
+    def controls_needed(
+        self, undetermined: Flags, alpha: Floats, fewest: int, quality: Quality
+    ) -> Floats:
+        """Return how many controls undetermined judges need, infinite beyond `SEARCHED`."""
+        needed = np.full(self.strata.size, np.nan)
+        totals = [_stratum_sums(self.strata, n) for n in self.test.controls]
+        known: dict[tuple[float, ...], float] = {}
+        for unit in np.flatnonzero(undetermined).tolist():
+            chance = float(self.test.chance[unit])
+            key = (
+                float(self.strata[unit]),
+                float(alpha[unit]),
+                -1.0 if chance != chance else chance,
+            )
+            if key not in known:
+                sizes = [float(total[unit]) for total in totals]
+                known[key] = self._enough(unit, float(alpha[unit]), sizes, fewest, quality)
+            n = int(self.test.result.n[unit])
+            needed[unit] = max(known[key], n + 1)
+        return needed
+
+    def _enough(
+        self, unit: int, alpha: float, sizes: list[float], fewest: int, quality: Quality
+    ) -> float:
+        """Return how many controls one unit needs, in the stratum's proportion of samples."""
+        least = max(min(sizes), 1.0)
+
+        def power(n: Floats) -> Floats:
+            controls = tuple(np.round(n * max(size, 1.0) / least) for size in sizes)
+            return self._power(unit, controls, np.full(n.size, alpha))
+
+        enough = enough_controls(power, max(quality.min_power, 1e-9), least=fewest)
+        return np.inf if enough is None else float(enough)
+
+
+def _medians(strata: Codes, passes: Flags, values: Floats) -> Floats:
+    """Median of the values of those who pass, by stratum; NaN where none does."""
+    n_strata = int(strata.max(initial=-1)) + 1
+    of_stratum, value = strata[passes], values[passes]
+    order = np.lexsort((value, of_stratum))
+    value, n = value[order], np.bincount(of_stratum, minlength=n_strata)
+    median = np.full(n_strata, np.nan)
+    some = n > 0
+    first = (np.cumsum(n) - n)[some]
+    low, high = first + (n[some] - 1) // 2, first + n[some] // 2
+    median[some] = (value[low] + value[high]) / 2
+    return median
+
+
+def _pooled_sd(sample: ControlScores, strata: Codes) -> Floats:
+    """Standard deviation within judges of the stratum of each unit."""
+    of_unit = moments(sample.unit, sample.value, n_groups=strata.size)
+    freedom = np.maximum(of_unit.n - 1, 0)
+    return typical_sd(np.where(freedom > 0, of_unit.variance, 0.0), freedom, strata)[strata]
+
+
+def _stratum_sums(strata: Codes, values: npt.ArrayLike) -> Floats:
+    """Sum over the stratum of each unit."""
+    n_strata = int(strata.max(initial=-1)) + 1
+    return sums(strata, np.asarray(values, np.float64), n_groups=n_strata)[strata]
+
+
+def _reasons(
+    test: ControlTest,
+    verdict: Codes,
+    tested: Flags,
+    can_pass: Flags,
+    by_crowd: Flags,
+    alpha: Floats,
+    power: Floats,
+    needed: Floats,
+    reference: _Reference,
+    quality: Quality,
+) -> pa.Array:
+    """Why a verdict is undetermined or how it was reached, for people."""
+    result = test.result
+    constant = tested & np.isin(result.p_value, (0.0, 1.0)) & ~np.isfinite(result.statistic)
+    constant |= tested & (result.statistic == 0) & (result.effect == 0) & (result.p_value == 1)
+    texts: list[str | None] = [None] * verdict.size
+    for unit in np.flatnonzero(by_crowd).tolist():
+        texts[unit] = (
+            f"no judge passes: of so many judges with {_effect_text(reference, unit, quality)} one "
+            "at least would have"
+        )
+    for unit in np.flatnonzero(constant).tolist():
+        texts[unit] = "the scores do not vary: decided by the means"
+    for unit in np.flatnonzero(verdict == UNTESTED).tolist():
+        texts[unit] = "no controls for this test"
+    for unit in np.flatnonzero(verdict == UNDETERMINED).tolist():
+        text = _shortage(int(result.n[unit]), needed[unit], quality)
+        if tested[unit] and not can_pass[unit]:
+            text += f": even a perfect record has p = {test.least_p[unit]:.3g}, not below "
+            text += f"{alpha[unit]:.3g}"
+        elif tested[unit]:
+            text += f": {_power_text(power[unit], reference, unit, quality)}"
+        texts[unit] = text
+    return pa.array(texts, TEXT)
+
+
+def _shortage(n: int, needed: float, quality: Quality) -> str:
+    noun = "known answer" if quality.test == "known_answer" else "pair"
+    held = counted(n, noun)
+    if quality.contrast == "pooled" and noun == "pair":
+        held = f"{counted(n, 'score')} in the smaller sample"
+    many = f"{needed:,.0f} are" if np.isfinite(needed) else f"more than {SEARCHED:,} are"
+    return f"{held}, {many} needed"
+
+
+def _effect_text(reference: _Reference, unit: int, quality: Quality) -> str:
+    effect = reference.effect[unit]
+    if quality.test == "known_answer":
+        return f"an accuracy of {effect:.2g}"
+    return f"an effect of {effect:.3g}"
+
+
+def _power_text(power: float, reference: _Reference, unit: int, quality: Quality) -> str:
+    size = _effect_text(reference, unit, quality)
+    who = "the median of the judges who pass"
+    if not reference.n_passing[unit]:
+        who = "assumed, as no judge passes"
+    return f"the power is {power:.2g} for {size} ({who}), {quality.min_power:g} is needed"

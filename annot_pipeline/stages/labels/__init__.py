@@ -1,0 +1,1 @@
+"""Labels of items: votes, Dawid-Skene, calibration, experts' decisions."""

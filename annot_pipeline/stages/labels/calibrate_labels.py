@@ -1,0 +1,139 @@
+"""Certainty of labels that holds, and what it rests on: calibrations of all tasks, as rows.
+
+What does not belong here: how a task is calibrated (label_calibration), labels (infer_labels), what
+truth says of certainty (check_calibration).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from annot_pipeline.contracts import LABEL_CALIBRATION
+from annot_pipeline.methods.labels.calibration_choice import Choice, choose_together, draw_together
+from annot_pipeline.methods.labels.dawid_skene import (
+    DawidSkeneModel,
+    DawidSkeneParams,
+    DawidSkeneResult,
+)
+from annot_pipeline.methods.labels.held_out_labels import HeldOutLabels
+from annot_pipeline.methods.labels.label_calibration import (
+    Calibration,
+    CalibrationParams,
+    Evidence,
+    calibrate_batch,
+    early_fits,
+)
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.predictive_checks import PredictiveChecks, predictive_checks
+from annot_pipeline.methods.numerics.wilson import Z
+
+Row = dict[str, Any]
+
+MODELS = ("raw", "pooled", "calibrated", "votes")
+"""Those whose probabilities of held-out labels are compared."""
+LIKELIHOOD = "held_out_log_likelihood"
+
+
+def calibrate_labels(
+    names: Sequence[str],
+    tasks: Sequence[LabelCodes],
+    fits: Sequence[DawidSkeneResult],
+    *,
+    params: CalibrationParams,
+    seed: int,
+    together: Mapping[str, Choice] | None = None,
+) -> list[Calibration]:
+    """Calibrate every task; what is drawn depends on its name and the seed alone.
+
+    Parameters
+    ----------
+    names, tasks, fits
+        Of each task, its labels and its fit.
+    params, seed
+        What is chosen, and the seed of which labels are held out together.
+    together
+        What tasks chose together, where these tasks are not all there are (`choose`).
+    """
+    seeds = [task_seed(name, seed) for name in names]
+    chosen = None if together is None else [together.get(name) for name in names]
+    return calibrate_batch(tasks, fits, params=params, seeds=seeds, together=chosen)
+
+
+def hold_out_together(name: str, task: LabelCodes, *, seed: int) -> HeldOutLabels:
+    """Labels by which a task chooses with others."""
+    return draw_together(task, task_seed(name, seed))
+
+
+def choose_together_by(
+    held_out: Sequence[HeldOutLabels], *, model: DawidSkeneParams, params: CalibrationParams
+) -> Choice:
+    """What tasks choose that choose together, by some of them; see `choose_together`."""
+    return choose_together(
+        held_out, pooling=params.given_pooling, temper=params.given_temper,
+        params=early_fits(model),
+    )  # fmt: skip
+
+
+def calibration_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows as the table has them."""
+    return LABEL_CALIBRATION.of(
+        {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
+    )
+
+
+def calibration_row(
+    model: str, statistic: str, value: float, n: int, interval: Sequence[float] = (np.nan, np.nan)
+) -> Row:
+    """A figure of a task; what is not finite is null: nothing can be said of it."""
+    low, high = interval
+    numbers = {"value": value, "ci_low": low, "ci_high": high}
+    known = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return {"model": model, "statistic": statistic, **known, "n": n}
+
+
+def task_seed(name: str, seed: int) -> list[int]:
+    """Of what is drawn for a task: it depends on its name and the seed alone."""
+    digest = hashlib.sha256(f"{name}\x1fcalibration".encode()).digest()
+    return [seed, int.from_bytes(digest[:8], "big")]
+
+
+def held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
+    """What a task chose, and how it does on labels that were held out; all but the task."""
+    n_pooling = 0 if choice.is_pooling_given else choice.n_labels
+    yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
+    if np.isnan(choice.temper):
+        yield calibration_row("calibrated", "dependence", choice.dependence, choice.n_labels)
+    else:
+        yield calibration_row("calibrated", "temper", choice.temper, 0)
+    for model, statistic, found in (
+        *((m, LIKELIHOOD, getattr(of, m)) for m in MODELS),
+        ("raw", "overconfidence", of.overconfidence),
+        ("calibrated", "overconfidence", of.left),
+    ):
+        low, high = found.mean - Z * found.error, found.mean + Z * found.error
+        ends = (low, min(high, 0.0) if statistic == LIKELIHOOD else high)
+        yield calibration_row(model, statistic, found.mean, of.n_labels, ends)
+
+
+def check_rows(
+    name: str, task: LabelCodes, fits: Mapping[str, DawidSkeneModel], *, seed: int
+) -> Iterator[Row]:
+    """How often judges agree, and models say they would; all but the task."""
+    for model, fit in fits.items():
+        found = predictive_checks(task, fit, rng=np.random.default_rng(task_seed(name, seed)))
+        yield from rows_of_checks(model, found)
+
+
+def rows_of_checks(model: str, found: PredictiveChecks) -> Iterator[Row]:
+    """Rows of one model, and with the raw one those of the data."""
+    for statistic in ("pairwise_agreement", "unanimous_share"):
+        of = getattr(found, statistic)
+        if model == "raw":
+            yield calibration_row("observed", statistic, of.observed, found.n_items)
+        ends = (of.low, of.high)
+        yield calibration_row(model, statistic, of.expected, found.n_items, ends)

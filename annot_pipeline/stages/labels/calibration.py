@@ -1,0 +1,148 @@
+"""What categorical tasks choose together for the calibration of their labels, whatever their part.
+
+A task with few labels is calibrated by what labels of all such tasks say (calibration_choice), so
+this is found before any part is made, and given to each.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.config.signature import digest
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.partitions import Facts, InputPart, input_parts
+from annot_pipeline.storage.tables import StoredTable, read_unharmed
+
+if TYPE_CHECKING:
+    from annot_pipeline.methods.labels.calibration_choice import Choice
+    from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+    from annot_pipeline.methods.labels.held_out_labels import HeldOutLabels
+    from annot_pipeline.stages.labels.label_tasks import LabelTask
+
+SIZES = "predictable_labels"
+"""The fact that holds predictable labels of tasks, by the file of judgments and its tasks."""
+TOGETHER = "chosen_together"
+"""The fact that holds the choice, and the hash of the labels that it was made by."""
+COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
+
+Labels = tuple[StoredTable, pa.Table]
+"""A table of judgments, and rows of ``tasks``: those of its categorical tasks that are wanted."""
+
+
+def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
+    """What tasks choose with others, by task; and facts by which a later build knows it."""
+    from annot_pipeline.methods.labels.calibration_choice import by_whom, large_and_others
+
+    params = context.campaign.settings.calibration_params
+    if params.given_pooling is not None and params.given_temper is not None:
+        return {}, {}
+    tasks = context.read("tasks")
+    tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
+    parts, latest = input_parts(context, "controlled"), context.latest()
+    slices = [piece for of in parts for piece in of.slices("controlled")]
+    by_file = _sizes_by_file(context, slices, tasks, latest.facts.get(SIZES, {}) if latest else {})
+    sizes: Counter[str] = Counter()
+    for of_file in by_file.values():
+        sizes.update(of_file)
+    names = sorted(sizes)
+    _, together = large_and_others(np.array([sizes[name] for name in names], np.int64))
+    others = [names[place] for place in together]
+    asked = [others[place] for place in by_whom([sizes[name] for name in others])]
+    settings = context.campaign.settings
+    jobs = [
+        partial(_draw, _labels(of, tasks, asked), settings.seed)
+        for of in parts
+        if {*asked}.intersection(of.tasks)
+    ]
+    held_out = {task: labels for of in context.run(jobs) for task, labels in of.items()}
+    known = latest.facts.get(TOGETHER) if latest else None
+    choose = partial(_choose, [held_out[name] for name in asked], settings, known)
+    [(choice, told)] = context.run([choose]) if asked else [choose()]
+    return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
+
+
+def _labels(of: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
+    named = sorted({*of.tasks}.intersection(names))
+    return of.files["controlled"], tasks.filter(is_any(tasks["task"], named))
+
+
+def _sizes_by_file(
+    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Facts
+) -> dict[str, dict[str, int]]:
+    """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
+    labels = [_labels(of, tasks, of.tasks) for of in parts]
+    asked = {
+        digest([file.sha256, told["task"].to_pylist()]): (file, told)
+        for file, told in labels
+        if told.num_rows
+    }
+    new = [key for key in asked if key not in known]
+    model = context.campaign.settings.dawid_skene_params
+    jobs = [partial(_sizes, asked[key], model) for key in new]
+    found = {**known, **dict(zip(new, context.run(jobs), strict=True))}
+    return {key: found[key] for key in asked}
+
+
+def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
+    """Predictable labels of the tasks of a file; tasks that get no model have no part in it."""
+    from annot_pipeline.methods.labels.held_out_labels import n_predictable
+
+    return {
+        task.name: n_predictable(task.codes)
+        for task in _read(labels)
+        if model.can_fit(len(task.judges), len(task.classes))
+    }
+
+
+def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
+    """Labels by which tasks choose together."""
+    from annot_pipeline.stages.labels.calibrate_labels import hold_out_together
+
+    return {
+        task.name: hold_out_together(task.name, task.codes, seed=seed) for task in _read(labels)
+    }
+
+
+def _choose(
+    held_out: Sequence[HeldOutLabels], settings: Campaign, known: Facts | None
+) -> tuple[Choice, Facts]:
+    """The choice of some tasks; as it was for the same labels."""
+    from annot_pipeline.methods.labels.calibration_choice import Choice
+    from annot_pipeline.stages.labels.calibrate_labels import choose_together_by
+
+    made_of = digest([[_hash(array) for array in of.arrays()] for of in held_out])
+    if known and known["made_of"] == made_of:
+        told: Facts = {name: np.nan if of is None else of for name, of in known["choice"].items()}
+        return Choice(**told), known
+    choice = choose_together_by(
+        held_out, model=settings.dawid_skene_params, params=settings.calibration_params
+    )
+    plain: Mapping[str, Any] = {
+        name: None if of != of else of for name, of in asdict(choice).items()
+    }
+    return choice, {"made_of": made_of, "choice": plain}
+
+
+def _hash(array: npt.NDArray[np.int64]) -> str:
+    return hashlib.sha256(array.tobytes()).hexdigest()
+
+
+def _read(labels: Labels) -> list[LabelTask]:
+    """Labels of the tasks that are wanted."""
+    from annot_pipeline.stages.labels.label_tasks import label_tasks
+
+    table, tasks = labels
+    names = tasks["task"].to_pylist()
+    rows = read_unharmed(table, COLUMNS, names)
+    return label_tasks(rows.filter(is_any(rows["task"], names)), tasks)

@@ -1,0 +1,148 @@
+"""Probabilities of labels held against the truth of item tables: raw, calibrated and votes.
+
+A truth that is no class of the task has probability 0, so a label of such an item is wrong; a gate
+names these truths. What experts decided has no part: it is the models that are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.contracts import CERTAIN, LABEL_CALIBRATION, TEXT
+from annot_pipeline.errors import shorten
+from annot_pipeline.methods.labels.reliability import reliability
+from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.stages.labels.calibrate_labels import calibration_row, calibration_table
+
+NO_CLASS = -1
+FLOOR = 1e-9
+"""What a probability counts as at least, so that log loss is finite; as `annot score` has it."""
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+Row = dict[str, Any]
+
+
+def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Table) -> pa.Table:
+    """All that is known of the probabilities of labels.
+
+    Parameters
+    ----------
+    evidence
+        Rows of `LABEL_CALIBRATION` that need no truth.
+    distributions
+        ``task``, ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes``.
+    items
+        ``item``, ``truth``.
+    """
+    by_task = ByTask(distributions)
+    rows = [
+        {"task": task, **row}
+        for task in by_task.names
+        for probabilities, truth in [held_against_truth(by_task[task], items)]
+        for model, of in probabilities.items()
+        for row in _figures(model, of, truth)
+    ]
+    whole = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
+    return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
+
+
+def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
+    """Tasks of whose calibrated certain labels too many are wrong, and how many, by task."""
+    rows = figures.filter(
+        (pc.field("model") == "calibrated")
+        & (pc.field("statistic") == "certain_accuracy")
+        & (pc.field("ci_high") < CERTAIN)  # null where no label is certain
+    )
+    return {
+        row["task"]: f"{row['task']} {row['value']:.1%} of {row['n']:,} right"
+        for row in rows.to_pylist()
+    }
+
+
+def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, list[str]]:
+    """Truths of a task's items that are none of its classes, by task, where there are any."""
+    known = items.filter(items["truth"].is_valid())
+    by_task = ByTask(distributions)
+    found = {}
+    for task in by_task.names:
+        rows = by_task[task]
+        judged = known.filter(is_any(known["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist()))
+        truths = set(judged["truth"].cast(TEXT).to_pylist())
+        strange = truths - set(pc.unique(rows["label"].cast(TEXT)).to_pylist())
+        if strange:
+            found[task] = sorted(map(shorten, strange))
+    return found
+
+
+def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:
+    """Probabilities and truth of a task's items whose truth is known.
+
+    Parameters
+    ----------
+    rows
+        Of one task: ``item``, ``label``, ``probability``, ``calibrated_probability``, ``votes``;
+        all classes of an item together, in one order.
+    items
+        ``item``, ``truth``.
+
+    Returns
+    -------
+    probabilities
+        ``(n_items, n_classes)`` by model; none without an item whose truth is known.
+    truth
+        ``(n_items,)`` codes of classes; `NO_CLASS`: it is none.
+    """
+    classes = pc.unique(rows["label"]).cast(TEXT)
+    k = len(classes)
+    names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
+    known = items.filter(items["truth"].is_valid())
+    place = pc.index_in(names, known["item"].cast(TEXT).combine_chunks())
+    held = place.is_valid().to_numpy()
+    named = known["truth"].cast(TEXT).take(place.combine_chunks().drop_null())
+    truth = pc.fill_null(pc.index_in(named, classes), NO_CLASS).to_numpy().astype(np.int64)
+    if not truth.size:
+        return {}, truth
+    raw, calibrated, votes = (
+        rows[name].to_numpy().astype(np.float64).reshape(-1, k)
+        for name in ("probability", "calibrated_probability", "votes")
+    )
+    votes += votes.sum(axis=0) / votes.sum()  # one more, shared as all are
+    shares = votes / votes.sum(axis=1, keepdims=True)
+    return {"raw": raw[held], "calibrated": calibrated[held], "votes": shares[held]}, truth
+
+
+def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
+    n = truth.size
+    confidence, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
+    is_told = model != "calibrated" or probabilities.shape[1] > 1  # as calibrated_certain
+    certain = (confidence >= CERTAIN) & is_told
+    of_truth = np.where(truth == NO_CLASS, 0.0, probabilities[np.arange(n), truth])
+    loss = -np.log(np.maximum(of_truth, FLOOR))
+    se = loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
+    found = reliability(confidence, right, right)
+    yield _share(model, "accuracy", right)
+    yield _mean(model, "log_loss", loss.mean(), se, n)
+    yield _mean(model, "expected_calibration_error", found.label_error, found.label_error_se, n)
+    yield _share(model, "certain_share", certain)
+    yield _share(model, "certain_accuracy", right[certain])
+
+
+def _mean(model: str, statistic: str, mean: float, se: float, n: int) -> Row:
+    """A mean that is 0 at least, with its normal interval."""
+    return calibration_row(model, statistic, mean, n, (max(mean - Z * se, 0.0), mean + Z * se))
+
+
+def _share(model: str, statistic: str, flags: npt.NDArray[np.bool_]) -> Row:
+    n = flags.size
+    low, high = wilson_interval([flags.sum()], [n])
+    value = flags.mean() if n else np.nan
+    return calibration_row(model, statistic, float(value), n, (float(low[0]), float(high[0])))

@@ -1,0 +1,149 @@
+"""Judgments of categorical tasks become labels: votes and Dawid-Skene, all tasks in one batch.
+
+What experts decided takes no part in the model; it is put in the place of labels (adjudicate). A
+task with more classes and judges than `max_parameters` allows is labelled by votes (vote_labels). A
+task too large for one machine is done in blocks of items (stages.labels.label_blocks).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.contracts import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
+from annot_pipeline.methods.labels.calibration_choice import Choice
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams
+from annot_pipeline.stages.labels.adjudicate import adjudicate
+from annot_pipeline.stages.labels.calibrate_labels import (
+    calibrate_labels,
+    calibration_table,
+    check_rows,
+    held_out_rows,
+)
+from annot_pipeline.stages.labels.label_items import (
+    LabelledItems,
+    distribution_rows,
+    label_rows,
+    sums_of,
+)
+from annot_pipeline.stages.labels.label_models import (
+    FACTS,
+    FITS,
+    JUDGE_FIGURES,
+    LabelModel,
+    model_facts,
+    model_tables,
+)
+from annot_pipeline.stages.labels.label_tasks import label_tasks
+from annot_pipeline.stages.labels.vote_labels import vote_facts, vote_tables
+
+SCHEMAS = {
+    "labels": LABELS.schema,
+    "label_distributions": LABEL_DISTRIBUTIONS.schema,
+    "prevalence": PREVALENCE.schema,
+    "judge_confusion": JUDGE_CONFUSION.schema,
+    "judge_figures": JUDGE_FIGURES,
+    "label_fits": FITS,
+}
+
+
+def infer_labels(
+    judgments: pa.Table,
+    tasks: pa.Table,
+    *,
+    params: DawidSkeneParams,
+    calibration: CalibrationParams,
+    seed: int,
+    together: Mapping[str, Choice] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+    """Infer the labels of every categorical task.
+
+    Parameters
+    ----------
+    judgments
+        ``task``, ``item``, ``judge``, ``judge_id``, ``label``, ``control``, ``fate``,
+        ``submitted_at``, ``why``; those used count, and adjudications override what comes of them.
+    tasks
+        ``task``, ``kind``, ``labels`` (declared classes in order, or null).
+    params
+        Settings of Dawid-Skene.
+    calibration, seed
+        How certainty is calibrated, and the seed of which labels are held out together.
+    together
+        What tasks chose together, where these are not all tasks of the campaign.
+    progress
+        Told what is going on.
+
+    Returns
+    -------
+    tables, facts
+        ``labels``, ``label_distributions``, ``prevalence``, ``judge_confusion``,
+        ``judge_figures``, ``label_fits``, ``label_evidence``; and what gates and people want to
+        know, each by task.
+    """
+    every = label_tasks(judgments, tasks)
+    found = [t for t in every if params.can_fit(len(t.judges), len(t.classes))]
+    voted = [t for t in every if not params.can_fit(len(t.judges), len(t.classes))]
+
+    def told(finished: int, iteration: int) -> None:
+        if progress:
+            progress(f"Dawid-Skene: iteration {iteration}, {finished}/{len(found)} tasks settled")
+
+    fits = dawid_skene_batch([t.codes for t in found], params=params, progress=told)
+    if progress:
+        progress("Dawid-Skene: calibrating by labels that are held out")
+    names, codes = [t.name for t in found], [t.codes for t in found]
+    calibrated = calibrate_labels(
+        names, codes, fits, params=calibration, seed=seed, together=together
+    )
+    items = [
+        LabelledItems.of(t, f.posterior, c.fit.posterior, c.posterior)
+        for t, f, c in zip(found, fits, calibrated, strict=True)
+    ]
+    models = [
+        LabelModel.of(t, f, c.fit, c.choice, c.evidence, sums_of(of))
+        for t, f, c, of in zip(found, fits, calibrated, items, strict=True)
+    ]
+    by_task = [
+        {"labels": label_rows(of), "label_distributions": distribution_rows(of)} | model_tables(m)
+        for of, m in zip(items, models, strict=True)
+    ]
+    tables = {
+        name: _stack(schema, [rows[name] for rows in by_task]) for name, schema in SCHEMAS.items()
+    }
+    by_vote = [vote_tables(task) for task in voted]
+    if by_vote:
+        for name in ("labels", "label_distributions"):
+            whole = pa.concat_tables([tables[name], *(of[name] for of in by_vote)])
+            tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
+    tables["label_evidence"] = calibration_table([
+        {"task": name, **row}
+        for name, task, fit, of in zip(names, codes, fits, calibrated, strict=True)
+        for row in (
+            *held_out_rows(of.choice, of.evidence),
+            *check_rows(name, task, {"raw": fit, "pooled": of.fit}, seed=seed),
+        )
+    ])  # fmt: skip
+    facts_of = [
+        model_facts(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
+    ]
+    facts = {
+        name: {task: of[name] for task, of in zip(names, facts_of, strict=True)} for name in FACTS
+    } | {"not_fitted": {}}
+    for task, of in zip(voted, by_vote, strict=True):
+        facts["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
+        facts |= {name: facts[name] | {task.name: n} for name, n in vote_facts(of).items()}
+    classes = {t.name: t.classes for t in every}
+    tables["labels"], decided = adjudicate(
+        tables["labels"], tables["label_distributions"], judgments, classes
+    )
+    return tables, facts | decided
+
+
+def _stack(schema: pa.Schema, parts: Sequence[pa.Table]) -> pa.Table:
+    """Tables of tasks, in task order, as one."""
+    return pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()

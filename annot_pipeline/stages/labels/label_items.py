@@ -1,0 +1,176 @@
+"""Items of a task that has a model become rows of labels, and sums that say of the task.
+
+What belongs here is what is said of items: rows of one item, and what items add up to. So a task's
+items may come some at a time, on many machines (stages.labels.label_blocks).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.contracts import CERTAIN, LABEL_DISTRIBUTIONS, LABELS
+from annot_pipeline.methods.labels.class_identity import ClassIdentity, class_identity, item_support
+from annot_pipeline.methods.labels.held_out_labels import n_judges_of
+from annot_pipeline.methods.labels.votes import Votes, VoteSums, count_votes
+from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.runtime.indexing import names_of
+from annot_pipeline.stages.labels.label_tasks import LabelTask
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class LabelledItems:
+    """Some items of a task, or all, with what models say of them.
+
+    Parameters
+    ----------
+    task
+        Their names and codes; judges and classes are those of the whole task.
+    posterior, pooled, calibrated
+        ``(n_items, n_labels)`` of Dawid-Skene, with pooled confusions, and tempered too.
+    votes
+        Of the items.
+    """
+
+    task: LabelTask
+    posterior: Floats
+    pooled: Floats
+    calibrated: Floats
+    votes: Votes
+
+    @classmethod
+    def of(
+        cls, task: LabelTask, posterior: Floats, pooled: Floats, calibrated: Floats
+    ) -> LabelledItems:
+        """With their votes."""
+        codes = task.codes
+        votes = count_votes(
+            codes.items, codes.labels, n_items=codes.n_items, n_labels=codes.n_labels
+        )
+        return cls(task, posterior, pooled, calibrated, votes)
+
+    @property
+    def inferred(self) -> Codes:
+        """``(n_items,)`` most probable class; ties go to the lower code."""
+        return np.asarray(self.posterior.argmax(axis=1))
+
+
+@dataclass(frozen=True)
+class LabelSums(Additive):
+    """What items add up to.
+
+    Parameters
+    ----------
+    votes, identity, pooled_identity
+        Of votes, and of classes as judges and as pooled judges have them.
+    judgments
+        ``(n_judges,)`` labels that each judge gave.
+    n_certain
+        ``(n_labels,)`` items that are certain by Dawid-Skene's own probability, by class.
+    n_calibrated_certain
+        Items that are certain by the calibrated probability.
+    judged
+        Items by how many labels they have.
+    other_class
+        Items of which calibration prefers another class.
+    """
+
+    votes: VoteSums
+    identity: ClassIdentity
+    pooled_identity: ClassIdentity
+    judgments: Codes
+    n_certain: Codes
+    n_calibrated_certain: int
+    judged: Counter[int]
+    other_class: int
+
+    @property
+    def n_items(self) -> int:
+        """Items."""
+        return self.judged.total()
+
+
+def sums_of(of: LabelledItems) -> LabelSums:
+    """Add items up."""
+    codes, inferred = of.task.codes, of.inferred
+    certain = of.posterior.max(axis=1) >= CERTAIN
+    judged = np.bincount(of.votes.counts.sum(axis=1))
+    return LabelSums(
+        votes=of.votes.sums,
+        identity=class_identity(of.posterior, of.votes),
+        pooled_identity=class_identity(of.pooled, of.votes),
+        judgments=np.bincount(codes.judges, minlength=codes.n_judges),
+        n_certain=np.bincount(inferred[certain], minlength=codes.n_labels),
+        n_calibrated_certain=int(_calibrated_certain(of).sum()),
+        judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
+        other_class=int((of.calibrated.argmax(axis=1) != inferred).sum()),
+    )
+
+
+def label_rows(of: LabelledItems) -> pa.Table:
+    """Rows of `LABELS`, as models have them."""
+    return LABELS.of(_labels(of))
+
+
+def distribution_rows(of: LabelledItems) -> pa.Table:
+    """Rows of `LABEL_DISTRIBUTIONS`."""
+    return LABEL_DISTRIBUTIONS.of(_distributions(of))
+
+
+def _calibrated(of: LabelledItems) -> Floats:
+    """Calibrated probability of each item's label."""
+    return np.asarray(of.calibrated[np.arange(len(of.inferred)), of.inferred])
+
+
+def _calibrated_certain(of: LabelledItems) -> npt.NDArray[np.bool_]:
+    """Whether each item's label is certain; where there is one class nothing was decided."""
+    certain: npt.NDArray[np.bool_] = _calibrated(of) >= CERTAIN
+    return certain if of.posterior.shape[1] > 1 else np.zeros_like(certain)
+
+
+def _labels(of: LabelledItems) -> dict[str, Any]:
+    task, posterior, votes, inferred = of.task, of.posterior, of.votes, of.inferred
+    calibrated = _calibrated(of)
+    probability = posterior.max(axis=1)
+    logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
+    label = names_of(task.classes, inferred)
+    n = len(task.items)
+    return {
+        "task": pa.repeat(task.name, n),
+        "item": task.items,
+        "label": label,
+        "probability": np.minimum(probability, 1.0),
+        "certain": probability >= CERTAIN,
+        "entropy": np.maximum(-(posterior * logs).sum(axis=1), 0.0),
+        "n_judgments": votes.counts.sum(axis=1),
+        "n_judges": n_judges_of(task.codes),
+        "majority_label": names_of(task.classes, votes.majority),
+        "majority_share": votes.majority_share,
+        "support": item_support(inferred, votes),
+        "adjudicated": np.zeros(n, np.bool_),
+        "model_label": label,
+        "model_probability": np.minimum(probability, 1.0),
+        "calibrated_probability": np.minimum(calibrated, 1.0),
+        "calibrated_certain": _calibrated_certain(of),
+    }
+
+
+def _distributions(of: LabelledItems) -> dict[str, Any]:
+    task, posterior, votes = of.task, of.posterior, of.votes
+    n, k = posterior.shape
+    return {
+        "task": pa.repeat(task.name, n * k),
+        "item": names_of(task.items, np.repeat(np.arange(n), k)),
+        "label": names_of(task.classes, np.tile(np.arange(k), n)),
+        "probability": np.minimum(posterior, 1.0).reshape(-1),
+        "calibrated_probability": np.minimum(of.calibrated, 1.0).reshape(-1),
+        "votes": votes.counts.reshape(-1),
+    }

@@ -1,0 +1,138 @@
+"""Labels of items: votes, Dawid-Skene, what experts decided, and calibration."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from functools import partial
+
+import pyarrow as pa
+
+from annot_pipeline.errors import counted
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.runtime.partitions import Facts, Part
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, now_and_then, of_tasks
+from annot_pipeline.stages.labels.calibration import chosen_together
+
+
+def infer_label_tables(context: StageContext) -> Made:
+    """Labels of all categorical tasks."""
+    choices, told = chosen_together(context)
+    made = of_tasks(
+        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices,
+        large=partial(_labels_in_blocks, context),
+    )  # fmt: skip
+    if (folder := context.folder / BLOCKS).exists():
+        from annot_pipeline.stages.labels.block_em import forget_checkpoints
+
+        forget_checkpoints(context, folder)
+        shutil.rmtree(folder, ignore_errors=True)  # machines that were given up may write there yet
+    facts = made.facts | told
+    if new := facts["decided_new_classes"]:
+        from annot_pipeline.stages.labels.adjudicate import new_classes_in_words
+
+        facts["decided_new_classes"] = {task: new_classes_in_words(of) for task, of in new.items()}
+    if facts["items"]:
+        n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
+        context.progress(
+            f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
+            f"{max(facts['iterations'].values(), default=0)} iterations at most"
+        )
+    adjudications = facts["adjudications"].values()
+    if adjudications:
+        decided, overridden = (
+            sum(row[name] for row in adjudications) for name in ("decided", "overridden")
+        )
+        context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
+    return Made(made.tables, facts)
+
+
+def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+    """Parts of a task that is too large to be done whole."""
+    of, tasks = whole.of, whole.small["tasks"]
+    if not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
+        return []
+    from annot_pipeline.stages.labels.label_blocks import labels_in_blocks
+
+    choice = whole.given.get(*of.tasks)
+    makes = partial(labels_in_blocks, context, whole.folder(context), of, tasks, choice)
+    return parts_of_blocks(context, len(of.files["controlled"].files), whole.made_of, makes)
+
+
+def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.labels.infer_labels import infer_labels
+
+    return infer_labels(
+        of["controlled"],
+        of["tasks"],
+        params=of.settings.dawid_skene_params,
+        calibration=of.settings.calibration_params,
+        seed=of.settings.seed,
+        together=of.given,
+        progress=now_and_then(of.progress),
+    )
+
+
+def check_label_calibration(context: StageContext) -> Made:
+    """Probabilities of labels against what is known of items."""
+    made = of_tasks(
+        context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
+    )
+    wrong = made.facts["wrong_certain_labels"]
+    return Made(made.tables, made.facts | {"wrong_certain_labels": [*wrong.values()]})
+
+
+def _check_calibration(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.labels.check_calibration import (
+        check_calibration,
+        truths_of_no_class,
+        wrong_certain_labels,
+    )
+
+    distributions, items = of["label_distributions"], of["items"]
+    table = check_calibration(of["label_evidence"], distributions, items)
+    return {"label_calibration": table}, {
+        "wrong_certain_labels": wrong_certain_labels(table),
+        "truths_of_no_class": truths_of_no_class(distributions, items),
+    }
+
+
+INFER_LABELS = Stage(
+    "infer_labels",
+    "Counts votes and fits Dawid-Skene to all categorical tasks in one batch; what experts "
+    "decided overrides it.",
+    inputs={
+        "controlled": (
+            "task", "item", "judge", "judge_id", "label", "control", "fate", "submitted_at",
+            "why",
+        ),
+        "tasks": ("task", "kind", "labels"),
+    },
+    outputs=(
+        "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
+        "label_fits", "label_evidence",
+    ),
+    settings=("dawid_skene", "seed"),
+    code_version="13",  # tasks too large for the model have labels by votes
+    work=infer_label_tables,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip
+
+CHECK_CALIBRATION = Stage(
+    "check_calibration",
+    "Holds probabilities of labels against held-out labels and the truth of item tables.",
+    inputs={
+        "label_evidence": (),
+        "label_distributions": (
+            "task", "item", "label", "probability", "calibrated_probability", "votes",
+        ),
+        "items": ("item", "truth"),
+    },
+    outputs=("label_calibration",),
+    settings=(),
+    code_version="5",  # in parts
+    work=check_label_calibration,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip

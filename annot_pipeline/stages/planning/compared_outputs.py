@@ -1,0 +1,256 @@
+"""The outputs of a task that are compared or could be, as graphs: what plans of comparisons see.
+
+An output is a segment and an item; a task that names no segment is one segment. Graphs are
+pooled over the judges kept, pair by pair by majority, whatever ranking.segment_graphs says: a
+plan is about what to ask next, not about whom. What does not belong here: what is asked
+(plan_tournaments, plan_adequacy), how outputs are ranked (rank_segments).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.comparisons.comparison_graphs import (
+    ComparisonGraphs,
+    comparison_graphs,
+    majority_outcomes,
+)
+from annot_pipeline.runtime.indexing import index
+from annot_pipeline.stages.planning.hit_plan import Question, TaskItems
+
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedOutputs:
+    """Outputs of a task.
+
+    Parameters
+    ----------
+    items
+        ``(n_outputs,)``, by segment, then item; ``n_judgments`` counts comparisons. The `state`
+        hangs on every comparison that counts.
+    segment
+        ``(n_outputs,)`` codes.
+    first, second, outcome
+        ``(n_comparisons,)`` codes of outputs compared by judges kept; 1, 0 or -1.
+    same
+        ``(2, n_same)`` codes of outputs that are one output: of systems, in a ranking.
+    equal
+        ``(2, n_equal)`` codes of outputs whose texts are equal but for case.
+    is_shown
+        ``(n_outputs,)`` whether there is something to show to a judge.
+    has_texts
+        Whether texts are shown, and not names.
+    """
+
+    items: TaskItems
+    segment: Codes
+    first: Codes
+    second: Codes
+    outcome: Codes
+    same: Codes
+    equal: Codes
+    is_shown: Flags
+    has_texts: bool
+
+    @cached_property
+    def graphs(self) -> ComparisonGraphs:
+        """Of all segments, as `rank_segments` pools them: of equal outputs one stands for all."""
+        asked = np.concatenate([np.stack([self.first, self.second]), self.same], axis=1)
+        outcome = np.append(self.outcome, np.zeros(self.same.shape[1], np.int64))
+        first, second = self._first_of_tied(self.equal)[asked]
+        differ = first != second
+        edges = majority_outcomes(self.segment, first[differ], second[differ], outcome[differ])
+        ties = (*self.equal, np.zeros(self.equal.shape[1], np.int64))
+        return comparison_graphs(self.segment, *map(np.append, edges, ties))
+
+    @cached_property
+    def representative(self) -> Codes:
+        """``(n_outputs,)`` the output asked about in place of those that are equal to it.
+
+        The first that can be shown.
+        """
+        return self._first_of_tied(np.concatenate([self.same, self.equal], axis=1))
+
+    def _first_of_tied(self, tied: Codes) -> Codes:
+        n = self.segment.size
+        ties = coo_array((np.ones(tied.shape[1], np.bool_), tuple(tied)), (n, n))
+        group = connected_components(ties.tocsr(), directed=False)[1]
+        order = np.lexsort((np.arange(n), ~self.is_shown, group))
+        first = order[np.unique(group[order], return_index=True)[1]]
+        return np.asarray(first[group], np.int64)
+
+    @property
+    def can_be_asked(self) -> Flags:
+        """``(n_outputs,)`` whether judges can be asked about the output: of equal ones, once."""
+        return np.asarray(self.is_shown & (self.representative == np.arange(self.segment.size)))
+
+    @property
+    def is_compared(self) -> Flags:
+        """``(n_outputs,)`` whether a comparison connects the output to any other."""
+        part = self.graphs.part
+        with_one = np.zeros(int(part.max(initial=-1)) + 1, np.bool_)
+        with_one[part[self.first]] = True
+        return np.asarray(with_one[part])
+
+    def text(self, output: int) -> str | None:
+        """What is shown; None: the item's name."""
+        return self.items.told("text", output) if self.has_texts else None
+
+
+def compared_outputs(
+    question: Question,
+    comparisons: pa.Table,
+    candidates: Mapping[str, Row],
+    listed: Mapping[str, Row],
+    equal: Mapping[int, Sequence[Row]],
+    *,
+    notes: list[str],
+) -> ComparedOutputs:
+    """The outputs of one task.
+
+    Parameters
+    ----------
+    question
+        What is asked of them.
+    comparisons
+        `comparisons.COMPARISONS` of the task, of all judges.
+    candidates
+        Item table rows of outputs that are to be compared, by item.
+    listed
+        What item tables say of any item.
+    equal
+        Rows of `equal_outputs.EQUAL_OUTPUTS` by group, those that speak of the task.
+    notes
+        Grows by what to know.
+    """
+    nodes = _nodes(comparisons, candidates, question.task, notes)
+    segments, names, systems = zip(*nodes, strict=True) if nodes else ((), (), ())
+    comparisons, first, second = _placed(comparisons, segments, names)
+    kept = comparisons["kept"].to_numpy()
+    asked = kept & ~comparisons["same_output"].to_numpy()
+    outcome = comparisons["outcome"].to_numpy().astype(np.int64)
+    unasked = kept & ~asked
+    same, alike = np.stack([first[unasked], second[unasked]]), _ties(segments, names, equal)
+    first, second, outcome = first[asked], second[asked], outcome[asked]
+    segment = index(pa.array([s or "" for s in segments], TEXT)).codes
+    n_judgments = np.bincount(np.append(first, second), minlength=len(names))
+    unscored = np.full(len(names), np.nan)
+    items = TaskItems(
+        question=question,
+        names=names,
+        segments=segments,
+        systems=systems,
+        alpha=unscored,
+        beta=unscored,
+        n_judgments=n_judgments,
+        listed=listed,
+        known=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
+    )
+    texts = [bool((items.told("text", n) or "").strip()) for n in range(len(names))]
+    has_texts = any(texts)
+    is_shown = np.array(texts, np.bool_) if has_texts else np.ones(len(names), np.bool_)
+    _note_texts(items, is_shown, notes, has_texts=has_texts)
+    return ComparedOutputs(items, segment, first, second, outcome, same, alike, is_shown, has_texts)
+
+
+Node = tuple[str | None, str, str | None]
+
+
+def _nodes(
+    comparisons: pa.Table, candidates: Mapping[str, Row], task: str, notes: list[str]
+) -> list[Node]:
+    """Segment, item and system of each output, in order."""
+    sides = [
+        pa.table([comparisons[n].cast(TEXT) for n in ("segment", f"item_{side}", f"system_{side}")],
+                 ("segment", "item", "system"))
+        for side in "ab"
+    ]  # fmt: skip
+    distinct = pa.concat_tables(sides).group_by(["segment", "item"]).aggregate([("system", "min")])
+    rows = zip(*(distinct[n].to_pylist() for n in ("segment", "item", "system_min")), strict=True)
+    nodes: dict[tuple[str | None, str], Node] = {row[:2]: row for row in rows}
+    compared = {item for _, item in nodes}
+    for item, row in candidates.items():
+        if item not in compared:
+            nodes[row["segment"], item] = row["segment"], item, row["system"]
+    found = sorted(nodes.values(), key=lambda node: (node[0] or "", node[1]))
+    placed = [node for node in found if node[0] is not None]
+    if placed and len(placed) < len(found):
+        notes.append(
+            f"{task}: {len(found) - len(placed):,} outputs without a segment are left out, for "
+            "others have one"
+        )
+    return placed or found
+
+
+def _placed(
+    comparisons: pa.Table, segments: Sequence[str | None], names: Sequence[str]
+) -> tuple[pa.Table, Codes, Codes]:
+    """Comparisons of these outputs, and the codes of both."""
+    if any(segment is not None for segment in segments):
+        comparisons = comparisons.filter(comparisons["segment"].is_valid())
+    n, n_rows = len(names), comparisons.num_rows
+    place = [pa.array([s or "" for s in segments], TEXT)]
+    place += pc.fill_null(comparisons["segment"].cast(TEXT), "").chunks
+    item = [pa.array(names, TEXT)]
+    item += [c for side in "ab" for c in comparisons[f"item_{side}"].cast(TEXT).chunks]
+    segment, name = index(pa.chunked_array(place)).codes, index(pa.chunked_array(item)).codes
+    width = int(name.max(initial=0)) + 1
+    key = segment[:n] * width + name[:n]
+    order = np.argsort(key)
+    first, second = (
+        order[np.searchsorted(key[order], segment[n:] * width + side)]
+        for side in (name[n : n + n_rows], name[n + n_rows :])
+    )
+    return comparisons, first, second
+
+
+def _ties(
+    segments: Sequence[str | None], names: Sequence[str], equal: Mapping[int, Sequence[Row]]
+) -> Codes:
+    """Each output of a group and the group's first."""
+    if not equal:
+        return np.zeros((2, 0), np.int64)
+    place = {key: code for code, key in enumerate(zip(segments, names, strict=True))}
+    pairs: list[tuple[int, int]] = []
+    for group in equal.values():
+        known = [place[key] for row in group if (key := (row["segment"], row["item"])) in place]
+        pairs += [(known[0], other) for other in known[1:]]
+    return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tied: Codes) -> bytes:
+    """The same whatever the order of comparisons, and whichever output stands first."""
+    turned = np.where(first <= second, outcome, -outcome)
+    rows = np.stack([np.minimum(first, second), np.maximum(first, second), turned])
+    ties = np.sort(tied, axis=0)
+    parts = (segment, rows[:, np.lexsort(rows[::-1])], ties[:, np.lexsort(ties[::-1])])
+    return b"".join(np.ascontiguousarray(part, np.int64).tobytes() for part in parts)
+
+
+def _note_texts(items: TaskItems, shown: Flags, notes: list[str], *, has_texts: bool) -> None:
+    task = items.question.task
+    if not has_texts and items.names:
+        system = ", which may tell the system" * any(s is not None for s in items.systems)
+        notes.append(
+            f"{task}: no output has a text: judges see its name{system}; map text under items"
+        )
+    if not shown.all():
+        notes.append(
+            f"{task}: {int((~shown).sum()):,} outputs without a text are left out; list them, with "
+            "text, under items"
+        )

@@ -1,0 +1,110 @@
+"""What a design asks: a question for each task that it is for, and why others cannot be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.runtime.indexing import class_order
+from annot_pipeline.stages.ingest.resolve_tasks import scale_of
+from annot_pipeline.stages.planning.hit_plan import Question
+from annot_pipeline.stages.planning.listed_items import Listed, declared, labelled_by
+
+COMPARED_KINDS = ("pairwise", "ranking")
+"""Kinds of tasks whose outputs a tournament compares."""
+
+Found = tuple[list[Question], dict[str, str]]
+
+
+def hit_questions(tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign) -> Found:
+    """What is asked, a question a task, and why other tasks of the design cannot be asked.
+
+    Parameters
+    ----------
+    tasks
+        As `resolve_tasks` gives it.
+    listed
+        What item tables say; tasks that only they name are as campaign.yaml declares them.
+    votes
+        ``task``, ``label``: classes of a task that declares none.
+    settings
+        ``next_hits.design``, ``tasks``.
+    """
+    known = {row["task"]: row for row in tasks.to_pylist()}
+    names = sorted(listed.of)
+    design = settings.next_hits.design
+    if design == "adequacy":
+        return _adequacy(known, listed, votes, settings)
+    if design == "tournament":
+        compared = [n for n in names if _kind(n, known, settings) in COMPARED_KINDS]
+        return [Question(name, ask="compare") for name in compared], {}
+    found: list[Question] = []
+    unplanned: dict[str, str] = {}
+    for name in names:
+        if _kind(name, known, settings) != "scalar":
+            continue
+        scale, criteria = _scale_and_criteria(name, known, settings)
+        if scale is None:
+            unplanned[name] = "it declares no scale; write scale: [lowest, highest] under tasks"
+        else:
+            found.append(Question(name, scale, criteria))
+    return found, unplanned
+
+
+def adequacy_of(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
+    """Tasks whose outputs a task labels, by name."""
+    return [name for name, of in labelled_by(listed.of, settings).items() if of == labelling]
+
+
+def _adequacy(known: dict[str, Any], listed: Listed, votes: pa.Table, settings: Campaign) -> Found:
+    found: list[Question] = []
+    unplanned: dict[str, str] = {}
+    for name in sorted(set(labelled_by(listed.of, settings).values())):
+        kind = _kind(name, known, settings)
+        given = known[name]["labels"] if name in known else declared(name, settings).labels
+        adequate = _adequate(name, listed, settings)
+        strange = [label for label in adequate if given and label not in given]
+        classes = given or class_order(list({*adequate, *_seen(name, votes)}))
+        if kind not in (None, "categorical"):
+            unplanned[name] = f"it is {kind}, and adequacy is asked with labels (kind: categorical)"
+        elif strange:
+            unplanned[name] = f"it has no label {', '.join(strange)}, which adequacy.adequate names"
+        elif len(classes) < 2:
+            unplanned[name] = "it declares no labels; write labels: [...] under tasks"
+        else:
+            found.append(Question(name, ask="label", labels=tuple(classes)))
+    return found, unplanned
+
+
+def _adequate(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
+    given = [declared(name, settings).adequacy for name in adequacy_of(labelling, listed, settings)]
+    return list(dict.fromkeys(label for of in given if of for label in of.adequate))
+
+
+def _seen(name: str, votes: pa.Table) -> list[str]:
+    of_task = votes.filter(pc.equal(votes["task"].cast(TEXT), name))
+    seen: list[str] = pc.unique(of_task["label"].cast(TEXT)).to_pylist()
+    return seen
+
+
+def _kind(name: str, known: dict[str, Any], settings: Campaign) -> str | None:
+    kind: str | None = known[name]["kind"] if name in known else declared(name, settings).kind
+    return kind
+
+
+def _scale_and_criteria(
+    name: str, known: dict[str, Any], settings: Campaign
+) -> tuple[tuple[float, float] | None, tuple[str, ...]]:
+    if name not in known:
+        given = declared(name, settings)
+        return given.scale, tuple(given.criteria)
+    row = known[name]
+    has_scale = row["scale_low"] is not None and row["scale_high"] is not None
+    return (
+        scale_of(row) if has_scale else None,
+        tuple(criterion["criterion"] for criterion in row["criteria"] or ()),
+    )

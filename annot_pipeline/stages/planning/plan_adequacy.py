@@ -1,0 +1,293 @@
+"""Absolute labels from comparisons: which outputs are asked about, a HIT a segment.
+
+References are adequate, and so is what dominates or ties with one; what an inadequate output
+dominates is inadequate. Of the others those are asked that no answer still to come could label,
+the most dominant first: no question of a batch is in vain, whatever is answered to the others.
+
+Source: Pighin, Formiga & Marquez 2012, section 3.2. What does not belong here: the rules
+(adequacy), the released labels (rank_segments).
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.comparisons.adequacy import (
+    ASKED,
+    REFERENCE,
+    SPREAD,
+    UNKNOWN,
+    adequacy_questions,
+    spread_adequacy,
+)
+from annot_pipeline.runtime.indexing import index
+from annot_pipeline.stages.comparisons.adequacy_answers import adequacy_answers
+from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs
+from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Question, Slots, TaskItems
+from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, even_parts
+
+ROLE = "adequacy"
+
+Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedTask:
+    """A task whose outputs are to be labelled.
+
+    Parameters
+    ----------
+    outputs
+        Its graphs.
+    references
+        Systems that are references.
+    adequate
+        Labels that say that an output is good enough.
+    """
+
+    outputs: ComparedOutputs
+    references: Sequence[str]
+    adequate: Sequence[str]
+
+
+@dataclass(frozen=True, eq=False)
+class AdequacyPlan:
+    """What is asked, and counts of outputs.
+
+    Parameters
+    ----------
+    items, slots
+        As `plan_table` wants them.
+    effort
+        Of outputs compared: ``asked`` now, ``answered``, ``by_reference``, ``by_spread`` (without
+        an answer of their own), ``left``.
+    """
+
+    items: TaskItems
+    slots: Slots
+    effort: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """Questions of one compared task: arrays are ``(n_questions,)``, by segment."""
+
+    items: Codes
+    segment: Codes
+    n_dominates: Codes
+    effort: Counter[str]
+
+
+def plan_adequacy(
+    question: Question,
+    tasks: Sequence[ComparedTask],
+    votes: pa.Table,
+    settings: Campaign,
+    notes: list[str],
+) -> AdequacyPlan:
+    """Plan the HITs of a task of adequacy.
+
+    Parameters
+    ----------
+    question
+        What is asked.
+    tasks
+        The compared tasks that it labels, one or more.
+    votes
+        ``task``, ``item``, ``label``, ``votes``: answers so far. An item whose votes are a draw is
+        asked again.
+    settings
+        ``next_hits``.
+    notes
+        Grows by what to know.
+
+    Raises
+    ------
+    NothingLeftError, CannotPlanError
+        Why there can be none.
+    """
+    votes = _votes_of(votes, question.task, tasks)
+    found = [_open_questions(question.task, task, votes, notes) for task in tasks]
+    start = np.cumsum([0, *(task.outputs.segment.size for task in tasks)])
+    codes = np.concatenate([part.items + at for part, at in zip(found, start[:-1], strict=True)])
+    segment = np.concatenate([part.segment for part in found])
+    of_task = np.repeat(np.arange(len(found)), [part.items.size for part in found])
+    n_dominates = np.concatenate([part.n_dominates for part in found])
+    items = _all_items(question, [task.outputs.items for task in tasks], votes)
+    effort = sum((part.effort for part in found), Counter[str]())
+
+    new = np.diff(of_task, prepend=-1).astype(bool) | np.diff(segment, prepend=-1).astype(bool)
+    hits = np.split(np.arange(codes.size), np.flatnonzero(new)[1:]) if codes.size else []
+    hits.sort(key=lambda hit: -int(n_dominates[hit[0]]))  # questions of a segment stand likewise
+    hits = _once(items, codes, hits, notes)
+    if not hits:
+        raise _nothing(effort)
+    most = settings.next_hits.segments
+    if len(hits) > most:
+        notes.append(
+            f"{question.task}: {len(hits) - most:,} of {len(hits):,} segments wait for the next "
+            f"batch; next_hits.segments is {most:,}"
+        )
+    asked = np.concatenate(hits[:most])
+    counts = _counts(effort, asked.size)
+    notes.append(
+        f"{question.task}: {counts['asked']:,} outputs are asked about; {counts['answered']:,} are "
+        f"answered, {counts['by_reference']:,} adequate by a reference, {counts['by_spread']:,} "
+        f"labelled by what dominates or ties with them, {counts['left']:,} left"
+    )
+    shown = codes[asked]
+    own = zip(of_task[asked].tolist(), (shown - start[of_task[asked]]).tolist(), strict=True)
+    slots = Slots(
+        items=shown,
+        roles=[ROLE] * shown.size,
+        draw=None,
+        controls=["none"] * shown.size,
+        probability=np.full(shown.size, np.nan),
+        texts=[tasks[task].outputs.text(output) for task, output in own],
+        sizes=np.array(
+            [n for hit in hits[:most] for n in even_parts(hit.size, settings.next_hits.hit_size)]
+        ),
+    )
+    return AdequacyPlan(items, slots, counts)
+
+
+def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa.Table:
+    """The votes on these outputs, in an order of their own."""
+    names = pa.array([name for task in tasks for name in task.outputs.items.names], TEXT)
+    columns = {name: votes[name].cast(TEXT) for name in ("task", "item", "label")}
+    table = pa.table(columns | {"votes": votes["votes"]})
+    counts = pc.and_(pc.equal(table["task"], asking), pc.greater(table["votes"], 0))
+    table = table.filter(pc.and_(counts, pc.is_in(table["item"], names)))
+    return table.sort_by([("item", "ascending"), ("label", "ascending")])
+
+
+def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: list[str]) -> _Open:
+    outputs = task.outputs
+    graphs = outputs.graphs
+    named = index(pa.array(outputs.items.names, TEXT))  # segments may share a name
+    answer = adequacy_answers(
+        votes, pa.array(named.names, TEXT), task=asking, adequate=task.adequate
+    )[named.codes]
+    references = set(task.references)
+    is_reference = np.array([system in references for system in outputs.items.systems], np.bool_)
+    labelled = spread_adequacy(graphs, is_reference, answer)
+    compared = outputs.is_compared
+    notes += _not_compared(asking, outputs)
+    found = adequacy_questions(outputs.segment, graphs, labelled.adequate)
+    found = found[compared[found]]
+    # of a component that which can be shown; ties are one question
+    shown = np.flatnonzero(outputs.is_shown)[::-1]
+    instead = np.full(int(graphs.component.max(initial=-1)) + 1, -1)
+    instead[graphs.component[shown]] = shown
+    found = instead[graphs.component[found]]
+    found = found[found >= 0]
+    by_source = {
+        source: int((compared & (labelled.source == code)).sum())
+        for source, code in (
+            ("answered", ASKED), ("by_reference", REFERENCE), ("by_spread", SPREAD),
+            ("unknown", UNKNOWN),
+        )
+    }  # fmt: skip
+    return _Open(found, outputs.segment[found], graphs.n_dominates[found], Counter(by_source))
+
+
+def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
+    """Notes on outputs that no comparison connects: those that one can, and those that none can."""
+    lone = ~outputs.is_compared
+    n_segments = int(outputs.segment.max(initial=-1)) + 1
+    askable = np.bincount(outputs.segment[outputs.can_be_asked], minlength=n_segments)
+    is_alone = askable[outputs.segment] < 2
+    without_text, alone = lone & ~outputs.is_shown, lone & outputs.is_shown & is_alone
+    name = outputs.items.question.task
+    counts = [int(which.sum()) for which in (lone, without_text, alone)]
+    open_ = counts[0] - counts[1] - counts[2]
+    found = []
+    if open_:
+        found.append(
+            f"{asking}: {open_:,} outputs of {name} have no comparison yet and are left out; "
+            "next_hits.design: tournament asks for them"
+        )
+    none_can = (
+        (counts[1], "without a text"),
+        (counts[2], "with no other in their segment to be held against"),
+    )
+    return found + [
+        f"{asking}: {n:,} outputs of {name} {why} have no comparison and are left out"
+        for n, why in none_can
+        if n
+    ]
+
+
+def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) -> TaskItems:
+    """The outputs of all compared tasks; the state hangs on comparisons and on every vote."""
+    names = [name for part in parts for name in part.names]
+    told = json.dumps([votes[name].to_pylist() for name in ("item", "label", "votes")])
+    unscored = np.full(len(names), np.nan)
+    return TaskItems(
+        question=question,
+        names=names,
+        segments=[segment for part in parts for segment in part.segments],
+        systems=[system for part in parts for system in part.systems],
+        alpha=unscored,
+        beta=unscored,
+        n_judgments=np.zeros(len(names), np.int64),  # what has an answer is not asked
+        listed={
+            name: part.listed[name]
+            for part in reversed(parts)
+            for name in part.names
+            if name in part.listed
+        },
+        known=b"\0".join(part.known for part in parts) + told.encode(),
+    )
+
+
+def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str]) -> list[Codes]:
+    """HITs without items that were asked before under the same name."""
+    seen: set[str] = set()
+    found: list[Codes] = []
+    twice = 0
+    for hit in hits:
+        fresh = [place for place in hit.tolist() if items.names[codes[place]] not in seen]
+        twice += hit.size - len(fresh)
+        seen |= {items.names[codes[place]] for place in fresh}
+        if fresh:
+            found.append(np.array(fresh, np.int64))
+    if twice:
+        notes.append(
+            f"{items.question.task}: {twice:,} outputs have the name of another and are not asked "
+            "apart: name items so that tasks and segments do not share them"
+        )
+    return found
+
+
+def _counts(effort: Counter[str], n_asked: int) -> dict[str, int]:
+    known = {name: effort[name] for name in ("answered", "by_reference", "by_spread")}
+    return {"asked": n_asked, **known, "left": effort["unknown"] - n_asked}
+
+
+def _nothing(effort: Counter[str]) -> CannotPlanError:
+    n = sum(effort.values())
+    if not n:
+        return CannotPlanError(
+            "no output is compared yet; next_hits.design: tournament asks for comparisons"
+        )
+    if effort["unknown"]:
+        return CannotPlanError(
+            f"{effort['unknown']:,} outputs are without a label, but have no text to show"
+        )
+    inferred = effort["by_reference"] + effort["by_spread"]
+    return NothingLeftError(
+        f"all {n:,} outputs compared have a label: {effort['answered']:,} answered, "
+        f"{inferred:,} inferred"
+    )

@@ -1,0 +1,166 @@
+"""Quality-controlled HITs of a task: the outputs least judged so far, and controls made of them.
+
+A degraded copy is the same whenever it is made from the same item tables: its randomness hangs on
+the campaign's seed and the item's name. What does not belong here: where controls stand
+(hit_design), how a text is degraded (degradation).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.methods.planning.degradation import CannotDegradeError, degrade
+from annot_pipeline.methods.planning.hit_design import ORDINARY, controlled_hits
+from annot_pipeline.stages.planning.hit_plan import CannotPlanError, Slots, TaskItems
+
+DONORS = 50
+"""Texts that a degraded copy may take its span from."""
+
+POOL = 3
+"""Items looked at for each that a batch shows: some texts are too short to degrade."""
+
+
+def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
+    """Plan the HITs of a task.
+
+    Raises
+    ------
+    CannotPlanError
+        Why there can be none.
+    """
+    given = settings.controlled_hits
+    design, task = given.hit_design, items.question.task
+    rng = items.rng(settings.seed)
+    texts = [items.told("text", item) for item in range(len(items.names))]
+    shown = np.flatnonzero([bool(text and text.strip()) for text in texts])
+    if not shown.size:
+        raise CannotPlanError(
+            "no item has a text, and controls are made of texts: map text under items"
+        )
+    if shown.size < len(texts):
+        notes.append(f"{task}: {len(texts) - shown.size:,} items without a text are left out")
+    if shown.size < design.outputs:
+        raise CannotPlanError(
+            f"{shown.size:,} items have a text, and a HIT shows {design.outputs}: list more "
+            "under items"
+        )
+    order = shown[np.lexsort((rng.random(shown.size), items.n_judgments[shown]))].tolist()
+    degraded = _Degraded(items, texts, settings)
+    makers: dict[str, Callable[[int], str | None]] = {
+        "ask_again": lambda item: texts[item],
+        "bad_reference": degraded,
+        "good_reference": lambda item: _reference(items, item),
+    }
+    copies, pool = _copies(
+        order, {kind: makers[kind] for kind in given.controls},
+        least=POOL * design.outputs * given.hits, each=design.groups * given.hits,
+    )  # fmt: skip
+    notes += degraded.notes()
+    eligible = np.array([[c is not None for c in copies[kind]] for kind in given.controls])
+    try:
+        found = controlled_hits(
+            items.n_judgments[pool], eligible, n_hits=given.hits, rng=rng, design=design
+        )
+    except ValueError as error:
+        raise CannotPlanError(
+            f"{error}; {_what_to_do(eligible, given.controls, design.groups)}"
+        ) from None
+    kinds = found.kinds.reshape(-1).tolist()
+    places = found.items.reshape(-1).tolist()
+    names = ["none", *given.controls]
+    return Slots(
+        items=pool[found.items],
+        roles=["least_judged" if kind == ORDINARY else "control" for kind in kinds],
+        draw=None,
+        controls=[names[kind] for kind in kinds],
+        probability=np.full(found.items.shape, np.nan),
+        texts=[
+            texts[pool[place]] if kind == ORDINARY else copies[names[kind]][place]
+            for kind, place in zip(kinds, places, strict=True)
+        ],
+    )
+
+
+def _copies(
+    order: Sequence[int],
+    makers: Mapping[str, Callable[[int], str | None]],
+    *,
+    least: int,
+    each: int,
+) -> tuple[dict[str, list[str | None]], np.ndarray]:
+    """Controls of the items that are looked at, by kind and item, and which items these are.
+
+    The least judged, and as many more as it takes until each kind can be made ``each`` times.
+    """
+    made: dict[str, dict[int, str | None]] = {kind: {} for kind in makers}
+    pool = set(order[:least])
+    for kind, make in makers.items():
+        found = 0
+        for place, item in enumerate(order):
+            if place >= least and found >= each:
+                break
+            copy = made[kind][item] = make(item)
+            if copy is not None:
+                found += 1
+                pool.add(item)
+    items = np.array(sorted(pool), np.int64)
+    copies: dict[str, list[str | None]] = {}
+    for kind, make in makers.items():
+        known = made[kind]
+        copies[kind] = [known[i] if i in known else make(i) for i in items.tolist()]
+    return copies, items
+
+
+class _Degraded:
+    """Makes a degraded copy of an item's text; None where the text does not allow one."""
+
+    def __init__(self, items: TaskItems, texts: Sequence[str | None], settings: Campaign) -> None:
+        self._items, self._texts, self._settings = items, texts, settings
+        self._refused: dict[int, str] = {}
+
+    def __call__(self, item: int) -> str | None:
+        how = self._settings.controlled_hits.degradation
+        name = hashlib.sha256(self._items.names[item].encode("utf-8", "surrogatepass")).digest()
+        rng = np.random.default_rng([self._settings.seed, int.from_bytes(name[:8], "big")])
+        donors = self._donors(item, rng) if how == "replace_span" else []
+        try:
+            return degrade(str(self._texts[item]), how=how, donors=donors, rng=rng)
+        except CannotDegradeError as error:
+            self._refused[item] = str(error)
+            return None
+
+    def notes(self) -> list[str]:
+        """How many texts could not be degraded, and why."""
+        return [
+            f"{self._items.question.task}: {n:,} texts cannot be degraded: {reason}"
+            for reason, n in Counter(self._refused.values()).most_common(3)
+        ]
+
+    def _donors(self, item: int, rng: np.random.Generator) -> list[str]:
+        """Texts of other segments, at random."""
+        texts, segments = self._texts, self._items.segments
+        some = rng.integers(0, len(texts), 2 * DONORS).tolist()
+        own = segments[item]
+        others = (texts[i] for i in some if i != item and (own is None or segments[i] != own))
+        return [text for text in others if text and text != texts[item]][:DONORS]
+
+
+def _reference(items: TaskItems, item: int) -> str | None:
+    text = items.told("reference", item)
+    return text if text and text.strip() else None
+
+
+def _what_to_do(eligible: np.ndarray, controls: Sequence[str], groups: int) -> str:
+    short = [c for c, e in zip(controls, eligible, strict=True) if e.sum() < groups]
+    ways = {
+        "good_reference": "map reference under items",
+        "bad_reference": "longer texts, or degradation: replace_span",
+    }
+    told = [ways[control] for control in short if control in ways]
+    without = ", ".join(c for c in controls if c not in short)
+    return "; ".join([*told, f"or leave the control out: controlled_hits.controls: [{without}]"])

@@ -1,0 +1,231 @@
+"""The next HITs of every task, by the design that next_hits names.
+
+What cannot be planned is said task by task, and does not stop a build. What does not belong
+here: what a HIT of a design holds (plan_easl, plan_controlled_hits, plan_tournaments,
+plan_adequacy), files to upload (annot_pipeline.hits).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
+from annot_pipeline.methods.scores.beta_scores import FRESH
+from annot_pipeline.runtime.by_task import ByTask
+from annot_pipeline.runtime.indexing import index, is_any
+from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
+from annot_pipeline.stages.comparisons.equal_outputs import equal_outputs
+from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
+from annot_pipeline.stages.planning.hit_plan import (
+    HIT_PLAN,
+    CannotPlanError,
+    Question,
+    Slots,
+    TaskItems,
+    plan_table,
+)
+from annot_pipeline.stages.planning.hit_questions import adequacy_of, hit_questions
+from annot_pipeline.stages.planning.listed_items import NOWHERE, Listed, declared, listed_items
+from annot_pipeline.stages.planning.plan_adequacy import ComparedTask, plan_adequacy
+from annot_pipeline.stages.planning.plan_controlled_hits import plan_controlled
+from annot_pipeline.stages.planning.plan_easl import plan_easl, with_text
+from annot_pipeline.stages.planning.plan_tournaments import NothingLeftError, plan_tournament
+
+VOTES = "label_distributions"
+
+NEEDED = {
+    "easl": ("scores",),
+    "controlled": ("scores",),
+    "tournament": ("comparisons",),
+    "adequacy": ("comparisons", VOTES),
+}
+"""Tables that each design looks at, beside tasks and item rows; others may be empty."""
+
+
+class TaskRows(Protocol):
+    """A table whose rows are had task by task, such as `ByTask`."""
+
+    def __getitem__(self, task: str) -> pa.Table: ...
+
+
+def plan_hits(
+    scores: TaskRows | None,
+    tasks: pa.Table,
+    items: pa.Table,
+    *,
+    settings: Campaign,
+    comparisons: TaskRows | None = None,
+    votes: pa.Table | None = None,
+) -> tuple[pa.Table, dict[str, Any]]:
+    """Plan the next HITs.
+
+    Parameters
+    ----------
+    scores
+        ``task``, ``item``, ``segment``, ``system``, ``n_judgments``, ``easl_alpha``,
+        ``easl_beta``. None: there are none.
+    tasks
+        As `resolve_tasks` gives it; without judgments those of the item tables are added.
+    items
+        Rows of the item tables, in order of precedence.
+    settings
+        ``easl``, ``next_hits``, ``controlled_hits``, ``tasks``, ``campaign``, ``seed``.
+    comparisons
+        `comparisons.COMPARISONS`: ``task``, ``kept``, ``segment``, ``item_a``, ``item_b``,
+        ``system_a``, ``system_b``, ``outcome``, ``same_output``. None: there are none.
+    votes
+        ``task``, ``item``, ``label``, ``votes``: answers to whether an output is adequate. None:
+        there are none.
+
+    Returns
+    -------
+    plan, facts
+        `hit_plan.HIT_PLAN`; and what was planned, what could not be, of which tasks that is
+        because they are ``done``, how many listed items are ``homeless``, and what to know.
+    """
+    comparisons = ByTask(COMPARISONS.empty_table()) if comparisons is None else comparisons
+    votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
+    scores = ByTask(SCORES.empty()) if scores is None else scores
+    listed = listed_items(items, tasks, settings)
+    questions, unplanned = hit_questions(tasks, listed, votes, settings)
+    known = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
+    homeless = len(known.homeless(tasks["task"].to_pylist()))
+    notes = [NOWHERE.format(homeless)] if homeless else []
+    done: list[str] = []
+    parts: list[pa.Table] = []
+    planned: dict[str, int] = {}
+    effort: dict[str, dict[str, int]] = {}
+    for question in questions:
+        try:
+            found, slots = _planned(question, known, notes, effort)
+        except CannotPlanError as error:
+            unplanned[question.task] = str(error)
+            if isinstance(error, NothingLeftError):
+                done.append(question.task)
+            continue
+        planned[question.task] = len(slots.hit_sizes)
+        parts.append(
+            plan_table(
+                found, slots,
+                campaign=settings.campaign, seed=settings.seed, gamma=settings.easl.gamma,
+            )
+        )  # fmt: skip
+    table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
+    facts = {"hits": planned, "unplanned": unplanned, "done": done, "homeless": homeless}
+    return table, facts | {"notes": notes, "adequacy": effort}
+
+
+def questions_of(
+    tasks: pa.Table, items: pa.Table, votes: pa.Table | None, settings: Campaign
+) -> tuple[list[Question], dict[str, str]]:
+    """What the design can ask, a question a task, and why other tasks cannot be asked."""
+    votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
+    return hit_questions(tasks, listed_items(items, tasks, settings), votes, settings)
+
+
+class _Known:
+    """What is known of all tasks, task by task."""
+
+    def __init__(
+        self,
+        scores: TaskRows,
+        comparisons: TaskRows,
+        votes: pa.Table,
+        equal: pa.Table,
+        listed: Listed,
+        settings: Campaign,
+    ) -> None:
+        self.listed, self.settings = listed, settings
+        self._scores, self._comparisons = scores, comparisons
+        self.votes = votes
+        self._equal = equal.to_pylist()
+
+    def homeless(self, tasks: Iterable[str]) -> set[str]:
+        """Listed items that are of no task, and that no task has judged."""
+        found = self.listed.homeless()
+        for task in tasks if found else ():
+            scores, comparisons = self._scores[task], self._comparisons[task]
+            for judged in (scores["item"], comparisons["item_a"], comparisons["item_b"]):
+                found -= {*judged.filter(is_any(judged, found)).to_pylist()}
+        return found
+
+    def scored(self, question: Question) -> TaskItems:
+        """Items judged for a task, and those listed for it that nobody has judged."""
+        return _task_items(question, self._scores[question.task], self.listed)
+
+    def compared(
+        self, question: Question, notes: list[str], *, labelled_by: str | None = None
+    ) -> ComparedOutputs:
+        """Outputs compared for a task, and those listed for it."""
+        task = question.task
+        equal: dict[int, list[Row]] = {}
+        for row in self._equal:
+            if row["task"] in (None, task):
+                equal.setdefault(row["group"], []).append(row)
+        sources = (task,) if labelled_by is None else (labelled_by, task)
+        return compared_outputs(
+            question, self._comparisons[task], self.listed.of.get(task, {}),
+            self.listed.rows(*sources), equal, notes=notes,
+        )  # fmt: skip
+
+
+def _planned(
+    question: Question, known: _Known, notes: list[str], effort: dict[str, dict[str, int]]
+) -> tuple[TaskItems, Slots]:
+    """The HITs of one task."""
+    settings = known.settings
+    match settings.next_hits.design:
+        case "easl":
+            found = with_text(known.scored(question), notes)
+            return found, plan_easl(found, settings, notes)
+        case "controlled":
+            found = known.scored(question)
+            return found, plan_controlled(found, settings, notes)
+        case "tournament":
+            outputs = known.compared(question, notes)
+            return outputs.items, plan_tournament(outputs, settings, notes)
+    task = question.task
+    compared: list[ComparedTask] = []
+    for name in adequacy_of(task, known.listed, settings):
+        given = declared(name, settings)
+        about = Question(name, ask="compare")
+        outputs = known.compared(about, notes, labelled_by=task)
+        adequate = given.adequacy.adequate if given.adequacy else ()
+        compared.append(ComparedTask(outputs, given.references, adequate))
+    plan = plan_adequacy(question, compared, known.votes, settings, notes)
+    effort[task] = plan.effort
+    return plan.items, plan.slots
+
+
+def _task_items(question: Question, rows: pa.Table, all_listed: Listed) -> TaskItems:
+    listed = all_listed.of[question.task]
+    judged = rows["item"].cast(TEXT).to_pylist()
+    seen = set(judged)
+    fresh = [item for item in listed if item not in seen]
+    names = index(pa.array([*judged, *fresh], TEXT))
+    order = np.argsort(names.codes, kind="stable")  # every item stands once
+
+    def column(name: str, start: float) -> np.ndarray:
+        known = pc.fill_null(rows[name], start).to_numpy(zero_copy_only=False)
+        return np.concatenate([known, np.full(len(fresh), start)])[order]
+
+    def told(name: str) -> list[str | None]:
+        both = rows[name].to_pylist() + [listed[item][name] for item in fresh]
+        return [both[place] for place in order.tolist()]
+
+    return TaskItems(
+        question=question,
+        names=names.names,
+        segments=told("segment"),
+        systems=told("system"),
+        alpha=column("easl_alpha", FRESH),
+        beta=column("easl_beta", FRESH),
+        n_judgments=column("n_judgments", 0).astype(np.int64),
+        listed=all_listed.rows(question.task),
+    )

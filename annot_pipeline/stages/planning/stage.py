@@ -1,0 +1,78 @@
+"""The next HITs of all tasks that their design is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.partitions import (
+    Facts,
+)
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    StoredTasks,
+    read_unharmed,
+    unharmed,
+)
+
+
+def plan_next_hits(context: StageContext) -> Made:
+    """The next HITs of all tasks that their design is for."""
+    [(table, facts)] = context.run(
+        [partial(_plan, dict(context.inputs), context.columns, context.campaign.settings)]
+    )
+    if facts["hits"]:
+        n = sum(facts["hits"].values())
+        context.progress(f"{n:,} HIT{'s' * (n != 1)} planned: annot hits writes them")
+    return Made({"next_hits": table}, facts)
+
+
+def _plan(
+    stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
+) -> tuple[pa.Table, Facts]:
+    """Plan by the tables that the design looks at."""
+    from annot_pipeline.stages.planning.plan_hits import NEEDED, VOTES, plan_hits
+
+    needed = NEEDED[settings.next_hits.design]
+    wanted = {"tasks", "item_rows", VOTES} & {"tasks", "item_rows", *needed}
+    read = {name: read_unharmed(stored[name], columns[name]) for name in wanted}
+    by_task = {
+        name: StoredTasks(unharmed(stored[name]), columns[name])
+        for name in ("scores", "comparisons")
+        if name in needed
+    }
+    return plan_hits(
+        by_task.get("scores"),
+        read["tasks"],
+        read["item_rows"],
+        settings=settings,
+        comparisons=by_task.get("comparisons"),
+        votes=read.get(VOTES),
+    )
+
+
+PLAN_HITS = Stage(
+    "plan_hits",
+    "Chooses the items of the next HITs, as next_hits says.",
+    inputs={
+        "scores": (
+            "task", "item", "segment", "system", "n_judgments", "easl_alpha", "easl_beta",
+        ),
+        "tasks": (), "item_rows": (), "comparisons": (),
+        "label_distributions": ("task", "item", "label", "votes"),
+    },
+    outputs=("next_hits",),
+    settings=(
+        "campaign", "tasks", "easl", "next_hits.design", "next_hits.within",
+        "next_hits.segments", "next_hits.hit_size",
+        "controlled_hits", "seed",
+    ),
+    code_version="4",
+    work=plan_next_hits,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Scores of items: standardize by judge, average, EASL."""

@@ -1,0 +1,76 @@
+"""Scores of first showings in a block of items, as codes that all blocks of a task share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_any
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CodedScores:
+    """Arrays are ``(n_scores,)``.
+
+    Parameters
+    ----------
+    items, units
+        Codes of items, and of items and criteria, of the block.
+    judges, criteria
+        Codes of those of all blocks.
+    scores, z
+        Points of the scale, more is better; z-scores, NaN where there is none.
+    n_items, n_units, n_judges
+        Sizes of the code ranges.
+    """
+
+    items: Codes
+    units: Codes
+    judges: Codes
+    criteria: Codes
+    scores: Floats
+    z: Floats
+    n_items: int
+    n_units: int
+    n_judges: int
+
+
+def coded_scores(
+    standardized: pa.Table, judges: Sequence[str], criteria: Sequence[str]
+) -> CodedScores:
+    """Code the first showings of a block.
+
+    Parameters
+    ----------
+    standardized
+        ``item``, ``criterion``, ``judge``, ``control``, ``score``, ``z``.
+    judges, criteria
+        Names of all blocks, in order.
+    """
+    first = standardized.filter(is_any(standardized["control"], ("none",)))
+    item = index(first["item"])
+    units = index_pairs(item.codes, index(first["criterion"], null="").codes)
+    return CodedScores(
+        item.codes,
+        units.codes,
+        _among(index(first["judge"]), judges),
+        _among(index(first["criterion"], null=""), criteria),
+        first["score"].to_numpy(),
+        first["z"].to_numpy(),  # null is NaN
+        len(item.names),
+        units.first.size,
+        len(judges),
+    )
+
+
+def _among(found: Index, names: Sequence[str]) -> Codes:
+    """Codes among other names, which hold all that were found."""
+    place = {name: n for n, name in enumerate(names)}
+    return np.array([place[name] for name in found.names], np.int64)[found.codes]

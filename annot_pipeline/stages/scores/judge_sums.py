@@ -1,0 +1,195 @@
+"""Sums over scalar judgments by judge: what z-scores, and figures of judges, are made of.
+
+Written once as sums over blocks of items: a task in one, or in many
+(stages.scores.standardize_blocks). What does not belong here: the sums themselves
+(methods.numerics.moments), the tables (standardize_scores).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Standardize
+from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.numerics.moments import (
+    Extent,
+    FirstSums,
+    GridSums,
+    Moments,
+    moments_of,
+    squares_about,
+)
+from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.stages.scores.orient_scores import OrientedScores, orient_scores
+
+ORDINARY = ("none", "ask_again")
+MEANS = {
+    "mean_ordinary": ORDINARY,
+    "mean_good_reference": ("good_reference",),
+    "mean_bad_reference": ("bad_reference",),
+}
+"""Means of a judge's scores, by the controls that they are of."""
+COUNTS = "counts"
+"""What is measured of the scores by which z-scores are made."""
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Judges:
+    """Judges of tasks, in the order of the names of tasks and judges; ``(n_judges,)`` each.
+
+    Parameters
+    ----------
+    tasks, judges, public
+        Names of their tasks, their own, and those that they are published by.
+    """
+
+    tasks: Sequence[str]
+    judges: Sequence[str]
+    public: Sequence[str]
+
+    @classmethod
+    def of(cls, rows: pa.Table) -> Judges:
+        """Those of some judgments: ``task``, ``judge``, ``judge_id``."""
+        task, judge = index(rows["task"]), index(rows["judge"])
+        pairs = index_pairs(task.codes, judge.codes)
+        first = np.unique(pairs.codes, return_index=True)[1]
+        return cls(
+            [task.names[code] for code in pairs.first],
+            [judge.names[code] for code in pairs.second],
+            rows["judge_id"].cast(TEXT).take(pa.array(first)).to_pylist(),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Judges]) -> Judges:
+        """All of several, each once."""
+        found = {
+            (task, judge): public
+            for of in parts
+            for task, judge, public in zip(of.tasks, of.judges, of.public, strict=True)
+        }
+        in_order = sorted(found)
+        return cls(
+            [task for task, _ in in_order],
+            [judge for _, judge in in_order],
+            [found[name] for name in in_order],
+        )
+
+    def codes(self, rows: pa.Table) -> Codes:
+        """Places ``(n_rows,)`` of the judges of judgments, who are all known."""
+        task, judge = index(rows["task"]), index(rows["judge"])
+        pairs = index_pairs(task.codes, judge.codes)
+        place = {name: n for n, name in enumerate(zip(self.tasks, self.judges, strict=True))}
+        places = [
+            place[task.names[t], judge.names[j]]
+            for t, j in zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)
+        ]
+        return np.array(places, np.int64)[pairs.codes]
+
+
+@dataclass(frozen=True)
+class ScoreBlock:
+    """Scalar judgments that count, of all items or of some: what sums over judges are made of.
+
+    Parameters
+    ----------
+    rows
+        The judgments.
+    judges
+        ``(n_rows,)`` codes of their judges.
+    n_judges
+        Of all items.
+    oriented
+        Scores turned so that more is better.
+    """
+
+    rows: pa.Table
+    judges: Codes
+    n_judges: int
+    oriented: OrientedScores
+
+    @classmethod
+    def of(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
+        """Of judgments that take part (`takes_part`)."""
+        return cls(rows, judges.codes(rows), len(judges.judges), orient_scores(rows, tasks))
+
+    def measured(self, settings: Standardize) -> dict[str, tuple[Codes, Floats]]:
+        """Judges and values of what is averaged by judge."""
+        score = self.oriented.score
+        at_end = (score == self.oriented.low) | (score == self.oriented.high)
+        found = {name: _is(self.rows, *of) for name, of in MEANS.items()}
+        if settings.controls == "include":
+            found[COUNTS] = np.ones(score.size, np.bool_)
+        else:
+            found[COUNTS] = found["mean_ordinary"]
+        return {name: (self.judges[some], score[some]) for name, some in found.items()} | {
+            "share_at_ends": (self.judges, at_end.astype(np.float64))
+        }
+
+    def extents(self, settings: Standardize) -> dict[str, Extent]:
+        """What is to be known of all items before sums are made; by what is measured."""
+        return {
+            name: Extent.of(*of, n_groups=self.n_judges)
+            for name, of in self.measured(settings).items()
+        }
+
+    def first_sums(
+        self, settings: Standardize, extents: Mapping[str, Extent]
+    ) -> dict[str, FirstSums]:
+        """Sums by judge; extents are of all items."""
+        return {
+            name: FirstSums.of(*of, extents[name]) for name, of in self.measured(settings).items()
+        }
+
+    def squares(
+        self,
+        settings: Standardize,
+        extents: Mapping[str, Extent],
+        firsts: Mapping[str, FirstSums],
+    ) -> GridSums:
+        """Squared distances from judges' means, where they are not known by `first_sums`."""
+        of = self.measured(settings)[COUNTS]
+        return squares_about(*of, extents[COUNTS], firsts[COUNTS])
+
+    @property
+    def kept(self) -> Codes:
+        """``(n_judges,)`` judgments of each judge that judge control has left."""
+        kept = pc.invert(is_any(self.rows["fate"], ("judge_failed",))).to_numpy()
+        return np.bincount(self.judges[kept], minlength=self.n_judges)
+
+
+@dataclass(frozen=True)
+class JudgeMoments:
+    """Sums over all items, by judge; see `ScoreBlock`."""
+
+    extents: Mapping[str, Extent]
+    firsts: Mapping[str, FirstSums]
+    squares: GridSums
+
+    @cached_property
+    def counted(self) -> Moments:
+        """Number, mean and variance of the scores that z-scores are made by."""
+        return moments_of(self.extents[COUNTS], self.firsts[COUNTS], self.squares)
+
+    @property
+    def sd(self) -> Floats:
+        """Their standard deviation."""
+        return np.sqrt(self.counted.variance)
+
+    def mean(self, name: str) -> Floats:
+        """Mean of what is measured; NaN without values."""
+        return self.firsts[name].means(self.extents[name])
+
+
+def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
+    found = is_any(rows["control"], controls)
+    return np.asarray(found.to_numpy(), np.bool_)

@@ -1,0 +1,211 @@
+"""Scores of a task that is too large for one job: of its items and systems, and comparisons.
+
+Items come in blocks, each of which has all that was said of its items. What a judge scored side by
+side may lie in several blocks: those judgments alone are put together by one job, as online methods
+take comparisons one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from annot_pipeline.config import Campaign, Easl
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.partitions import Facts, InputPart, Make, write_part
+from annot_pipeline.runtime.task_partitions import MADE_OF, OF_TASKS
+from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
+from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
+from annot_pipeline.stages.comparisons.rank_systems import SCHEMAS, rank_cells
+from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
+from annot_pipeline.stages.ingest.resolve_tasks import scale_of
+from annot_pipeline.stages.labels.block_codes import dump, load
+from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums
+from annot_pipeline.stages.scores.score_items import Online, score_items, score_online
+from annot_pipeline.storage.queries import Queries
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    groups_unharmed,
+    read_unharmed,
+    unharmed,
+)
+
+MOST_TOGETHER = {"most_items": MOST_ITEMS}
+"""What queries are told of HITs without segments."""
+
+
+def scored_in_blocks(
+    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
+) -> list[Make]:
+    """Compare what was scored side by side; what makes ``scores`` of each block.
+
+    Parameters
+    ----------
+    folder
+        Where it may put what is of no use when the stage has ended.
+    of
+        Its judgments, ``standardized``.
+    tasks
+        As `score_items` takes them, of this task.
+    """
+    folder.mkdir(parents=True)
+    settings, online = context.campaign.settings.easl, folder / "online"
+    whole, columns = of.files["standardized"], context.columns["standardized"]
+    context.run([partial(_score_online, context.part_queries, whole, settings, online)])
+    return [
+        partial(_score, block.files["standardized"], columns, tasks, settings, online)
+        for block in of.slices("standardized")
+    ]
+
+
+def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Make]:
+    """What makes ``comparisons`` of a task, of the judgments that were given side by side.
+
+    Parameters
+    ----------
+    of
+        Its judgments, ``controlled`` and ``standardized``.
+    tasks
+        As `break_into_comparisons` takes them, of this task.
+    """
+    blocks = [block.files["standardized"] for block in of.slices("standardized")]
+    n_scored = sum(context.run([partial(_n_ordinary, block) for block in blocks]))
+    compare = partial(
+        _compare, context.part_queries, of.files, context.inputs["item_rows"],
+        context.columns, tasks, n_scored, context.campaign.settings,
+    )  # fmt: skip
+    return [compare]
+
+
+def ranked_in_blocks(
+    context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
+) -> list[Make]:
+    """What makes rankings of the systems of a task, by sums over its blocks.
+
+    Parameters
+    ----------
+    folder
+        Where it may put what is of no use when the stage has ended.
+    of
+        Its judgments, ``standardized``, and ``comparisons``.
+    small
+        ``tasks``, ``segment_ranks`` of this task.
+    """
+    folder.mkdir(parents=True)
+    columns, settings = context.columns["standardized"], context.campaign.settings
+    blocks = of.slices("standardized")
+    sums = [folder / f"sums-{n}" for n in range(len(blocks))]
+    without = context.run([
+        partial(_sum_cells, block.files["standardized"], columns, small["tasks"], path)
+        for block, path in zip(blocks, sums, strict=True)
+    ])  # fmt: skip
+    return [partial(_rank, sums, sum(without), of.files["comparisons"], small, settings)]
+
+
+def _sum_cells(
+    standardized: StoredTable, columns: Sequence[str], tasks: pa.Table, path: Path
+) -> int:
+    """Put the sums of a block where the ranking finds them; its judgments without a system."""
+    table, without = cell_sums(read_unharmed(standardized, columns), tasks)
+    dump(path, table)
+    return without
+
+
+def _rank(
+    sums: Sequence[Path],
+    without_system: int,
+    comparisons: StoredTable,
+    small: Mapping[str, pa.Table],
+    settings: Campaign,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Rank the systems of a task by the sums of all its blocks."""
+    [task] = small["tasks"].to_pylist()
+    cells = cells_of_sums(
+        [load(path) for path in sums], task["task"], settings.standardize,
+        has_scale=scale_of(task) is not None,
+    )  # fmt: skip
+    tables, facts = {name: of.empty_table() for name, of in SCHEMAS.items()}, {}
+    if cells.systems:
+        tables = rank_cells(cells, ranking=settings.ranking, seed=settings.seed)
+        facts = {cells.task: without_system}
+    whole, compared = with_comparisons(
+        tables, read_unharmed(comparisons), small["segment_ranks"], settings
+    )
+    made = {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in whole.items()
+    }
+    told = {"judgments_without_system": facts} | compared
+    return made, {MADE_OF: {}, OF_TASKS: told}
+
+
+def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:
+    return queries.table(
+        "gold/judged_together", {"standardized": unharmed(standardized)}, MOST_TOGETHER
+    )
+
+
+def _score_online(
+    queries: Queries, standardized: StoredTable, settings: Easl, online: Path
+) -> None:
+    crowded = queries.table("gold/crowded_hits", {"standardized": standardized}, MOST_TOGETHER)
+    scores = score_online(_judged_together(queries, standardized), settings=settings)
+    dump(online, Online(scores, crowded))
+
+
+def _score(
+    standardized: StoredTable,
+    columns: Sequence[str],
+    tasks: pa.Table,
+    settings: Easl,
+    online: Path,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Score the items of a block."""
+    rows = read_unharmed(standardized, columns)
+    table, facts = score_items(rows, tasks, settings=settings, online=load(online))
+    files = {"scores": write_part(folder, "scores", key, partial(iter, [table]))}
+    return files, {MADE_OF: {}, OF_TASKS: facts}
+
+
+def _n_ordinary(standardized: StoredTable) -> int:
+    return sum(
+        pc.sum(is_any(rows["control"], ("none",))).as_py() or 0
+        for rows in groups_unharmed(standardized, ["control"])
+    )
+
+
+def _compare(
+    queries: Queries,
+    files: Mapping[str, StoredTable],
+    items: StoredTable,
+    columns: Mapping[str, Sequence[str]],
+    tasks: pa.Table,
+    n_scored: int,
+    settings: Campaign,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Break what was given side by side into comparisons."""
+    [task] = tasks["task"].to_pylist()
+    judgments = read_unharmed(files["controlled"], columns["controlled"], [])  # none is a ranking
+    tables, facts = break_into_comparisons(
+        judgments,
+        _judged_together(queries, files["standardized"]).select(columns["standardized"]),
+        tasks,
+        next(groups_unharmed(items, columns["item_rows"])).slice(0, 0),  # they are described
+        margin=settings.easl.margin,
+        n_scored={task: n_scored},
+    )
+    made = {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+    }
+    return made, {MADE_OF: {}, OF_TASKS: facts}

@@ -1,0 +1,92 @@
+"""Scores of items: standardized by judge, averaged, and EASL."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+import pyarrow as pa
+
+from annot_pipeline.contracts import DESCRIBING
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
+from annot_pipeline.runtime.partitions import Facts, Part
+from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, of_tasks
+from annot_pipeline.stages.scores.standardize import standardize_judgments
+
+
+def score_items_of_tasks(context: StageContext) -> Made:
+    """Scores of the items of all scalar tasks."""
+    made = of_tasks(
+        context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
+    )
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    for task, counts in made.facts["items_by_judgments"].items():
+        items: Counter[int] = Counter()
+        for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
+            items[n_judgments] += n_items
+        made.facts["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
+    n_scored = sum(made.facts["items_scored"].values())
+    if n_scored:
+        context.progress(f"{n_scored:,} items scored")
+    return made
+
+
+def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+    """Parts of a task that is standardised in blocks."""
+    n_blocks = len(whole.of.files["standardized"].files)
+    if n_blocks == 1:
+        return []
+    from annot_pipeline.stages.scores.score_blocks import scored_in_blocks
+
+    folder, tasks = whole.folder(context), whole.small["tasks"]
+    makes = partial(scored_in_blocks, context, folder, whole.of, tasks)
+    return parts_of_blocks(context, n_blocks, whole.made_of, makes)
+
+
+def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+    from annot_pipeline.stages.scores.score_items import score_items
+
+    table, facts = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
+    return {"scores": table}, facts
+
+
+STANDARDIZE_SCORES = Stage(
+    "standardize_scores",
+    "Turns reversed criteria, and standardises scores by judge and task.",
+    inputs={
+        "controlled": (
+            *DESCRIBING, "score", "fate", "native_id",
+        ),
+        "tasks": (),
+        "item_rows": ("item", "segment", "system", "place"),
+    },
+    outputs=("standardized", "judge_scores"),
+    settings=("standardize",),
+    code_version="7",  # large tasks in blocks
+    work=standardize_judgments,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip
+
+SCORE_ITEMS = Stage(
+    "score_items",
+    "Scores items: means, raw and standardised; EASL; comparisons within HITs.",
+    inputs={
+        "standardized": (
+            "task", "item", "segment", "system", "criterion", "judge", "control", "kept",
+            "score", "z", "ranking", "hit", "submitted_at", "judgment_id",
+        ),
+        "tasks": ("task", "scale_low", "scale_high", "assumed_low", "assumed_high"),
+    },
+    outputs=("scores",),
+    settings=(
+        "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean",
+        "easl.trueskill_sd",
+    ),
+    code_version="6",  # large tasks in blocks
+    work=score_items_of_tasks,
+    kinds=frozenset({"parquet", "numpy"}),
+)  # fmt: skip

@@ -1,0 +1,88 @@
+"""Scores become z-scores: a part of whole tasks is a job, a large task goes on in blocks.
+
+Steps and their methods load in the work that needs them.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config import Standardize
+from annot_pipeline.config.signature import digest
+from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.hash_values import hash_values
+from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.runtime.partitions import (
+    PARTS,
+    Facts,
+    Part,
+    in_parts,
+    input_parts,
+    write_part,
+)
+from annot_pipeline.stages.gold.described_items import listed_of
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    TableFile,
+    read_unharmed,
+)
+
+
+def standardize_judgments(context: StageContext) -> Made:
+    """z-scores of all scalar tasks."""
+    from annot_pipeline.stages.scores.standardize_scores import COUNTED
+
+    tasks, items = context.read("tasks"), context.inputs["item_rows"]
+    listed = hash_values([context.read("item_rows")])
+    settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
+    parts = []
+    for of in input_parts(context, "controlled"):
+        told = tasks.filter(is_any(tasks["task"], of.tasks))
+        made_of = [of.hashes, told.to_pylist(), listed]
+        if has_blocks(context, of, "controlled", "scalar", told, COUNTED):
+            from annot_pipeline.stages.scores.standardize_blocks import standardized_in_blocks
+
+            folder = context.folder / BLOCKS / digest(made_of)[:32]
+            makes = partial(standardized_in_blocks, context, folder, of, told, items)
+            n_blocks = len(of.files["controlled"].files)
+            parts += parts_of_blocks(context, n_blocks, made_of, makes)
+        else:
+            make = partial(_standardize, of.files["controlled"], columns, told, items, settings)
+            parts.append(Part(made_of, make))
+    tables, by_part = in_parts(context, parts)
+    shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
+    facts: dict[str, Any] = {PARTS: by_part}
+    found = list(by_part.values())
+    for name in ("scalar_judgments", "kept_judgments", "kept_without_z"):
+        facts[name] = sum(of[name] for of in found)
+    facts["judges_without_z"] = [judge for of in found for judge in of["judges_without_z"]]
+    return Made(tables, facts)
+
+
+def _standardize(
+    controlled: StoredTable,
+    columns: Sequence[str],
+    tasks: pa.Table,
+    items: StoredTable,
+    settings: Standardize,
+    folder: Path,
+    key: str,
+) -> tuple[Mapping[str, TableFile], Facts]:
+    """Standardise the scores of some tasks."""
+    from annot_pipeline.stages.scores.standardize_scores import standardize_scores
+
+    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
+    judgments = read_unharmed(controlled, columns, scalar)
+    listed = listed_of(items, [judgments])
+    tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
+    made = {
+        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+    }
+    return made, facts

@@ -1,1 +1,0 @@
-"""What to ask next: the plan of HITs, by each design."""

@@ -1,0 +1,77 @@
+"""Settings and paths are published: whether and where they name judges who have pseudonyms."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from annot_pipeline.config import Campaign
+from annot_pipeline.config.signature import digest, told_document
+from annot_pipeline.storage.keys import derive, fingerprint
+
+SHORTEST_NAME = 4
+"""Characters of a judge's name below which it is looked for as a whole text only."""
+
+
+def names_in_path(path: str, judge: str) -> bool:
+    """Whether a judge's name stands in a path as a word; short ones stand there by chance.
+
+    So do numbers, unless they are addresses as 203.0.113.77.
+    """
+    if len(judge) < SHORTEST_NAME or judge.isdigit() or judge not in path:
+        return False
+    return bool(re.search(rf"(?<![^\W_]){re.escape(judge)}(?![^\W_])", path))
+
+
+def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[str, Any]:
+    """Return `told_document` and privacy as the manifest has them.
+
+    Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
+    expression unless it is a column, the ``each`` that it uses, and whatever repeats them.
+    ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
+    """
+    document = told_document(settings) | {"privacy": settings.privacy.model_dump()}
+    if settings.privacy.pseudonymize:
+        salt = derive(key, "settings")
+        document["privacy"]["key_fingerprint"] = fingerprint(key)
+        document["privacy"]["key_derivation"] = derivation
+        document["sources"] = [_without_judges(s, salt) for s in document["sources"]]
+    return document
+
+
+def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
+    judge = source["fields"]["judge"]
+    who = json.dumps(judge, ensure_ascii=False)
+    hidden = [name for name in source["each"] if f"{{{name}}}" in who or f"{{{name}.index}}" in who]
+    names = {value for name in hidden for value in source["each"][name]} | set(_named(judge))
+
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {without(key): without(inner) for key, inner in value.items()}
+        if isinstance(value, list):
+            return [without(inner) for inner in value]
+        if isinstance(value, str) and any(
+            name == value or (len(name) >= SHORTEST_NAME and name in value) for name in names
+        ):
+            return f"sha256:{digest([salt, value])}"
+        return value
+
+    fields = {name: without(value) for name, value in source["fields"].items()}
+    plain = all(judge.get(key) is None for key in ("match", "map", "else")) and "column" in judge
+    fields["judge"] = without(judge) if plain else {"sha256": digest([salt, judge])}
+    each = {
+        name: {"sha256": digest([salt, values])} if name in hidden else without(values)
+        for name, values in source["each"].items()
+    }
+    return source | {"fields": fields, "each": each, "options": without(source["options"])}
+
+
+def _named(judge: Mapping[str, Any]) -> Iterator[str]:
+    """What an expression names judges by itself: constants and what columns are mapped to."""
+    for part in judge.get("join", ()):
+        yield from _named(part)
+    mapped = judge.get("map") or {}
+    given = (judge.get("value"), judge.get("else"), *mapped, *mapped.values())
+    yield from (name for name in given if name and "{" not in name)
