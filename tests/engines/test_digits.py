@@ -72,7 +72,7 @@ def test_with_the_settings_of_the_docs_processors_are_alike():
 
 def test_all_that_methods_stand_on_is_looked_at():
     code = "\n".join(
-        path.read_text() for path in (ROOT / "annot_pipeline" / "methods").glob("*.py")
+        path.read_text() for path in (ROOT / "annot_pipeline" / "methods").rglob("*.py")
     )
     used = {
         name.strip()

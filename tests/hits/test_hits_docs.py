@@ -228,8 +228,8 @@ def test_every_reason_is_one_that_the_code_gives() -> None:
     (table,) = re.findall(r"\| reason \|.*?\n\n", TEXT, re.DOTALL)
     code = "".join(
         path.read_text(encoding="utf-8")
-        for folder in ("exports", "steps")
-        for path in (ROOT / "annot_pipeline" / folder).glob("*.py")
+        for folder in ("exports", "stages")
+        for path in (ROOT / "annot_pipeline" / folder).rglob("*.py")
     )
     said = [r for line in table.splitlines()[2:] for r in re.findall("`([^`]+)`", line)]
     assert len(said) > 10
