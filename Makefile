@@ -62,7 +62,7 @@ bench-spark: .venv-spark/installed
 	@.venv-spark/bin/python -m benchmarks.engines $(OPTIONS)
 
 spark: .venv-spark/installed
-	@.venv-spark/bin/python -m pytest -q tests/spark tests/engines
+	@.venv-spark/bin/python -m pytest -q tests/spark tests/runtime/executors
 	@SPARK_MASTER='local[2]' .venv-spark/bin/python -m pytest -q tests/published
 
 clean:

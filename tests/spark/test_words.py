@@ -18,7 +18,7 @@ from annot_pipeline.errors import EngineError, InputError, StoreError
 from annot_pipeline.runtime.executors import spark
 from annot_pipeline.runtime.executors.spark import SparkEngine
 from annot_pipeline.runtime.executors.spark_session import end_session, spark_session
-from tests.engines.test_local import context_of, write_campaign
+from tests.runtime.executors.test_local import context_of, write_campaign
 
 MASTER = "local[1]"
 # said once a process by the session, which outlives the first of these tests

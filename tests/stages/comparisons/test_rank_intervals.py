@@ -8,7 +8,7 @@ import pytest
 from annot_pipeline.config import Ranking
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams
 from annot_pipeline.stages.comparisons import online_scores, task_comparisons
-from tests.steps.comparing.ranked import CLEAR, METHODS, ONLINE, column, rows_of, run, table
+from tests.stages.comparisons.ranked import CLEAR, METHODS, ONLINE, column, rows_of, run, table
 
 
 def test_pairs_are_tested_by_rounds():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from annot_pipeline.stages.comparisons import rank_by_comparisons as rank_module
-from tests.steps.comparing.ranked import METHODS, column, rows_of, run, table
+from tests.stages.comparisons.ranked import METHODS, column, rows_of, run, table
 
 
 def test_a_strict_chain_is_ranked_and_says_why_it_has_no_score():

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 
 from annot_pipeline.methods.planning.tournament import n_comparisons
 from annot_pipeline.stages.planning.plan_tournaments import even_parts
-from tests.steps.planning.planned_comparisons import (
+from tests.stages.planning.planned_comparisons import (
     answered,
     comparison,
     listed,

@@ -13,7 +13,7 @@ import pytest
 
 from annot_pipeline.runtime.executors.digits import digits
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 ALIKE = dict(
     re.findall(
         r'^ *export (NPY_\w+|OPENBLAS_\w+)="?(.+?)"?$', (ROOT / "docs/spark.md").read_text(), re.M

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.steps.planning.planned_comparisons import (
+from tests.stages.planning.planned_comparisons import (
     answered,
     comparison,
     listed,
@@ -331,7 +331,7 @@ def test_what_cannot_be_asked_is_said(tasks, labels, says):
 def test_labels_to_choose_from_are_those_declared_or_seen():
     from annot_pipeline.stages.planning.hit_questions import hit_questions
     from annot_pipeline.stages.planning.listed_items import Listed
-    from tests.steps.planning.planned_comparisons import tasks_table, votes_table
+    from tests.stages.planning.planned_comparisons import tasks_table, votes_table
 
     mt = {"task": "mt", "kind": "pairwise"}
     listed_ = Listed({"mt": {}, "good": {}}, {}, 1)

@@ -15,7 +15,7 @@ from annot_pipeline.stages.comparisons import (
     task_comparisons,
 )
 from annot_pipeline.stages.comparisons.rank_by_comparisons import rank_by_comparisons
-from tests.steps.comparing.ranked import CLEAR, METHODS, column, dominances, run, table
+from tests.stages.comparisons.ranked import CLEAR, METHODS, column, dominances, run, table
 
 
 def test_every_method_ranks_a_clear_case():

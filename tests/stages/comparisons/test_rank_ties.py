@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.steps.comparing.ranked import CLEAR, METHODS, column, rows_of, run, table
+from tests.stages.comparisons.ranked import CLEAR, METHODS, column, rows_of, run, table
 
 
 def test_systems_that_only_tie_are_equal():
