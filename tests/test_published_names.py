@@ -61,6 +61,15 @@ def test_a_name_in_a_reason_is_not_published(build_campaign: Campaigns):
     [
         ({"Bob_Smith.1987.csv": ROWS}, {}, "lineage.source_file"),
         ({"a.csv": ROWS + "i-A2XYZQ8KJ3LM0P,Bob_Smith.1987,a\n"}, {}, "labels.item"),
+        ({"a.csv": ROWS + "see Erin.Wide@EXAMPLE.org,Bob_Smith.1987,a\n"}, {}, "labels.item"),
+        (  # a label by mistake is no licence for other columns
+            {
+                "a.csv": ROWS + "i1,erin.wide@example.org,A2XYZQ8KJ3LM0P\n"
+                "i-A2XYZQ8KJ3LM0P,Bob_Smith.1987,a\n"
+            },
+            {},
+            "labels.item",
+        ),
         ({"a.csv": ROWS}, {"about": {"description": "by erin.wide@example.org"}}, "manifest.json"),
     ],
 )
@@ -89,6 +98,15 @@ def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_cam
     ]
     assert (check["level"], check["value"]) == ("pass", 0)
     assert "2 names not checked" in check["detail"]
+
+
+@pytest.mark.reports
+def test_the_report_lists_the_gate(build_campaign):
+    built = build_campaign({"a.csv": ROWS})
+    manifest = built.publication.release.manifest
+    assert "published_names" in {check["name"] for check in manifest["checks"]}
+    report = (built.publication.release.folder / "report.html").read_text(encoding="utf-8")
+    assert f"{len(manifest['checks'])} gates" in report
 
 
 def test_candidate_names_cannot_be_confirmed_by_digests(build_campaign, tmp_path):

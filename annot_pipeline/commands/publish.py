@@ -37,7 +37,7 @@ from annot_pipeline.stages.build import (
     failed,
     failed_gates,
 )
-from annot_pipeline.stages.gold.published_names import published_names
+from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import TEMPORARY, file_sha256
@@ -163,9 +163,15 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         document["changes"] = _changes(build, folder, document, parent)
         queries = Queries(build.campaign.settings.resources, build.campaign.spill)
         lines = released_lines(build.campaign, document, MOST_BYTES)
+        names = _names(build, made, tables, document)
+        found = _check_names(build, names)
+        document["checks"] = [*checks, *found]
         write_pages(folder, document, made, parent, queries, lines)
-        checks.extend(_check_names(build, made, tables, folder, document))
-        document["checks"] = list(checks)
+        if names:
+            names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
+            found = _check_names(build, names)
+            document["checks"] = [*checks, *found]
+        checks.extend(found)
         document["files"] = {name: file_sha256(path) for name, path in written_in(folder).items()}
         return document
 
@@ -175,7 +181,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
-        checks += _gates_of_release(build, NOTHING_NEW)
+        checks += _gates_of_release(build, NO_NAMES)
         return Publication(parent, published=False, checks=tuple(checks))
     look = runs["archive_exports"].result
     refuse_overtaken(parent, look, build.published(look.key))
@@ -191,17 +197,26 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     return Publication(release, published=True, checks=tuple(checks))
 
 
-NOTHING_NEW = {"places": [], "names": 0, "unchecked": 0}
-"""What is found of names where nothing is published."""
+NO_NAMES = {"places": [], "names": 0, "unchecked": 0}
+"""What is found of names where nothing is published, or judges have no pseudonyms."""
+PAGES = (".html", ".md", ".json")
 
 
-def _check_names(
+def _names(
     build: Build,
     made: Mapping[str, StoredTable],
     tables: Mapping[str, StoredTable],
-    folder: Path,
     document: Mapping[str, Any],
-) -> list[dict[str, Any]]:
+) -> PublishedNames | None:
+    """Return the raw names of judges in tables and manifest; None without pseudonyms."""
+    if not build.campaign.settings.privacy.pseudonymize:
+        return None
+    queries = Queries(build.campaign.settings.resources, build.campaign.spill)
+    judges = queries.table("audit/judge_names", {"settled": unharmed(made["settled"])})
+    return PublishedNames(judges["judge"].to_pylist(), tables, document)
+
+
+def _check_names(build: Build, names: PublishedNames | None) -> list[dict[str, Any]]:
     """Return how the gate on raw names of judges goes.
 
     Raises
@@ -209,13 +224,7 @@ def _check_names(
     GateError
         The release would name judges who have pseudonyms.
     """
-    names = NOTHING_NEW
-    if build.campaign.settings.privacy.pseudonymize:
-        queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-        judges = queries.table("audit/judge_names", {"settled": unharmed(made["settled"])})
-        pages = [path for path in folder.iterdir() if path.suffix in (".html", ".md", ".json")]
-        names = published_names(judges["judge"].to_pylist(), tables, sorted(pages), document)
-    return _gates_of_release(build, names)
+    return _gates_of_release(build, names.document() if names else NO_NAMES)
 
 
 def _gates_of_release(build: Build, names: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.gold.name_search import NameSearch
-from annot_pipeline.stages.gold.published_names import MAPPED, own_words
+from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
 from annot_pipeline.storage.store import Store
 
 Records = tuple[Path, ...]
@@ -47,7 +47,8 @@ class NameMask:
         search = _judges(records)
         names = search.in_text(text)
         if names:
-            names -= own_words() | _mapped(records)
+            shown = own_words() | _mapped(records)
+            names = {name for name in names if name.lower() not in shown}
         return search.masked(text, names) if names else text
 
     def everywhere(self, value: Any) -> Any:
@@ -97,12 +98,12 @@ def _judges(records: Records) -> NameSearch:
 
 @lru_cache(maxsize=4)
 def _mapped(records: Records) -> frozenset[str]:
-    """Return labels and systems: what the campaign maps is no secret."""
+    """Return labels and systems, in lower case: what the campaign maps is no secret."""
     columns = {name for path in records for name in pq.read_schema(path).names}
     return frozenset(
-        str(value)
+        str(value).lower()
         for column in columns
-        if MAPPED.fullmatch(column)
+        if LABELS.fullmatch(column) or SYSTEMS.fullmatch(column)
         for value in _values(records, column)
     )
 

@@ -1,4 +1,7 @@
-"""Names of judges in texts that are published: found as whole words, many names at a time."""
+"""Names of judges in texts that are published: found as whole words, many names at a time.
+
+Case does not count: an address is the same in any.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ class NameSearch:
     Parameters
     ----------
     by_word
-        The names by the first word of each, its first run of letters and digits.
+        The names by the first word of each, its first run of letters and digits, in lower case.
     """
 
     by_word: dict[str, tuple[str, ...]]
@@ -38,7 +41,7 @@ class NameSearch:
         by_word: dict[str, list[str]] = defaultdict(list)
         for name in names:
             if can_be_checked(name):
-                by_word[WORD.search(name)[0]].append(name)  # type: ignore[index]
+                by_word[WORD.search(name)[0].lower()].append(name)  # type: ignore[index]
         return cls({word: tuple(names) for word, names in by_word.items()})
 
     def without(self, names: Iterable[str]) -> NameSearch:
@@ -56,7 +59,7 @@ class NameSearch:
         if not self.by_word or not len(column):
             return set()
         values = pc.unique(column.cast(pa.string())).drop_null()
-        words = pc.split_pattern_regex(values, r"[^\pL\pN]+")
+        words = pc.split_pattern_regex(pc.utf8_lower(values), r"[^\pL\pN]+")
         is_first_word = pc.is_in(words.flatten(), pa.array(self.by_word, pa.string()))
         rows = pc.unique(pc.list_parent_indices(words).filter(is_first_word))
         names: set[str] = set()
@@ -68,7 +71,7 @@ class NameSearch:
         """Return a text with `NOT_SHOWN` in the place of some names that it holds."""
         for name in sorted(names, key=lambda name: (-len(name), name)):
             parts, end = [], 0
-            for match in re.finditer(re.escape(name), text):
+            for match in re.finditer(re.escape(name), text, re.IGNORECASE):
                 if _is_whole(text, *match.span()):
                     parts.append(text[end : match.start()])
                     end = match.end()
@@ -77,10 +80,11 @@ class NameSearch:
 
     def _matches(self, text: str) -> Iterator[str]:
         for word in WORD.finditer(text):
-            for name in self.by_word.get(word[0], ()):
+            for name in self.by_word.get(word[0].lower(), ()):
                 start = word.start() - WORD.search(name).start()  # type: ignore[union-attr]
                 end = start + len(name)
-                if start >= 0 and text.startswith(name, start) and _is_whole(text, start, end):
+                is_name = start >= 0 and text[start:end].lower() == name.lower()
+                if is_name and _is_whole(text, start, end):
                     yield name
 
 

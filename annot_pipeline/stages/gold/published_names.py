@@ -27,19 +27,19 @@ from annot_pipeline.storage.tables import StoredTable, read_groups
 
 CONTENT = frozenset({"text", "source", "reference", "truth"})
 """Columns of ``items``: what was judged may name anybody."""
-MAPPED = re.compile(r"(?:\w+_)?(?:label|system)(?:_[ab])?")
-"""Columns of labels and system names, which the campaign maps: what they hold is no secret."""
+LABELS = re.compile(r"(?:\w+_)?label")
+SYSTEMS = re.compile(r"(?:\w+_)?system(?:_[ab])?")
+"""Columns of labels and of names of systems, which the campaign maps: they are no secret."""
 HASHED = frozenset({"judgment_id", "source_digest"})
 """Columns of digests, one a row."""
 
 
-def published_names(
-    judges: Sequence[str],
-    tables: Mapping[str, StoredTable],
-    pages: Sequence[Path],
-    manifest: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Return the places of a release that hold raw names of judges; the names are not told.
+class PublishedNames:
+    """Raw names of judges in a release that is about to be published; the names are not told.
+
+    Tables are searched first, then the pages that are made of them. Item texts, labels and names of
+    systems are published as the campaign maps them. A system's name may stand in any column, for
+    names of items are often made of it; a label may stand in columns of labels alone.
 
     Parameters
     ----------
@@ -47,42 +47,60 @@ def published_names(
         All names that exports hold, raw.
     tables
         Gold tables, by name.
-    pages
-        Other files of the release: texts.
     manifest
         As it will be written.
+    """
 
-    Returns
-    -------
-    dict
+    def __init__(
+        self,
+        judges: Sequence[str],
+        tables: Mapping[str, StoredTable],
+        manifest: Mapping[str, Any],
+    ) -> None:
+        words = own_words()
+        checked = [n for n in judges if can_be_checked(n) and n.lower() not in words]
+        self.unchecked = len(judges) - len(checked)
+        self.search = NameSearch.of_names(checked)
+        self.exempt: set[str] = set()
+        self.by_place: dict[str, set[str]] = defaultdict(set)
+        systems: set[str] = set()
+        in_columns: dict[str, set[str]] = defaultdict(set)
+        for table, column, values in _text_columns(tables):
+            names = self.search.in_column(values)
+            if (table == "items" and column in CONTENT) or LABELS.fullmatch(column):
+                self.exempt |= names
+            elif SYSTEMS.fullmatch(column):
+                systems |= names
+            else:
+                in_columns[f"{table}.{column}"] |= names
+        self.exempt |= systems
+        self.by_place = {place: names - systems for place, names in in_columns.items()}
+        text = canonical_json(manifest).decode()
+        self.by_place["manifest.json"] = self.search.in_text(text) - self.exempt
+
+    def add_pages(self, pages: Sequence[Path]) -> None:
+        """Search other files of the release, which show what the tables hold."""
+        shown = self.search.without(self.exempt)
+        for page in pages:
+            text = page.read_text(encoding="utf-8")
+            self.by_place[page.name] = shown.in_text(text) | shown.in_text(html.unescape(text))
+
+    def document(self) -> dict[str, Any]:
+        """Return what the gate ``published_names`` looks at.
+
         ``places``: where, with how many names; ``names``: how many in all; ``unchecked``: how many
         are too short, numbers, or words of the pages themselves, so that a text may hold them by
         chance.
-    """
-    checked = [name for name in judges if can_be_checked(name) and name not in own_words()]
-    search = NameSearch.of_names(checked)
-    by_place: dict[str, set[str]] = defaultdict(set)
-    content: set[str] = set()
-    mapped: set[str] = set()
-    for table, column, values in _text_columns(tables):
-        names = search.in_column(values)
-        if table == "items" and column in CONTENT:
-            content |= names
-        elif MAPPED.fullmatch(column):
-            mapped |= names
-        else:
-            by_place[f"{table}.{column}"] |= names
-    by_place["manifest.json"] = search.in_text(canonical_json(manifest).decode())
-    shown = search.without(content)
-    for page in pages:
-        text = page.read_text(encoding="utf-8")
-        by_place[page.name] = shown.in_text(text) | shown.in_text(html.unescape(text))
-    counts = {place: len(names - mapped) for place, names in by_place.items() if names - mapped}
-    return {
-        "places": [f"{place} ({counted(n, 'name')})" for place, n in sorted(counts.items())],
-        "names": len(set().union(*by_place.values()) - mapped),
-        "unchecked": len(judges) - len(checked),
-    }
+        """
+        return {
+            "places": [
+                f"{place} ({counted(len(names), 'name')})"
+                for place, names in sorted(self.by_place.items())
+                if names
+            ],
+            "names": len(set().union(*self.by_place.values())),
+            "unchecked": self.unchecked,
+        }
 
 
 def _text_columns(
@@ -110,4 +128,4 @@ def own_words() -> frozenset[str]:
     package = Path(str(files("annot_pipeline")))
     pages = (path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py")))
     texts = chain(pages, map(sql_text, SQL_REASONS))
-    return frozenset(word for text in texts for word in WORD.findall(text))
+    return frozenset(word.lower() for text in texts for word in WORD.findall(text))
