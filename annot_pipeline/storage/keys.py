@@ -13,13 +13,24 @@ from typing import Any
 
 from annot_pipeline.config import Campaign, Privacy
 from annot_pipeline.errors import Problem, StoreError, counted
-from annot_pipeline.storage.files import make_private, read_json, replacing, write_json
+from annot_pipeline.storage.files import (
+    make_private,
+    read_json,
+    read_regular,
+    replacing,
+    write_json,
+)
+from annot_pipeline.storage.store_layout import has_notes
 
 KEY_FILE = "judge.key"
 SHORTEST = 32
 """Bytes of a secret at least."""
-MOST_REPEATED = 8
+FEWEST_DIFFERENT = 10
 """Different bytes of a secret at least: one letter 32 times is soon guessed."""
+SECRET_RULE = (
+    f"at least {SHORTEST} bytes, {FEWEST_DIFFERENT} of them different, and no shorter text repeated"
+)
+"""What a secret must be, for messages."""
 DERIVATION_FILE = "key.json"
 OF_SECRET, OF_CAMPAIGN = 1, 2
 """How the key follows from the secret: it is the secret; or HMAC-SHA256 of the campaign's name, so
@@ -69,7 +80,7 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
     variable = settings.privacy.key_env
     if value := os.environ.get(variable):
         if derivation != OF_SECRET and (weakness := weak_secret(value.encode())):
-            problem = Problem(f"${variable}", weakness, do=HOW_TO_MAKE)
+            problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=HOW_TO_MAKE)
             raise StoreError("the key of the judges' names can be guessed", [problem])
         return _derived(value.encode(), settings.campaign, derivation)
     path = store / KEY_FILE
@@ -77,13 +88,21 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
 
 
 def weak_secret(secret: bytes) -> str:
-    """Return why a secret can be guessed; empty if it is long enough."""
+    """Return why a secret can be guessed; empty if it follows `SECRET_RULE`."""
     if len(secret) < SHORTEST:
         return f"{counted(len(secret), 'byte')}; at least {SHORTEST} are needed"
     different = len(set(secret))
-    if different < MOST_REPEATED:
+    if different < FEWEST_DIFFERENT:
         return f"only {counted(different, 'different character')}"
+    period = _period(secret)
+    if period <= len(secret) // 2:
+        return f"{counted(period, 'character')} repeated"
     return ""
+
+
+def _period(text: bytes) -> int:
+    """Return the length of the shortest text that gives this one when it is repeated and cut."""
+    return next(n for n in range(1, len(text) + 1) if text.startswith(text[n:]))
 
 
 def _derived(secret: bytes, campaign: str, derivation: int) -> bytes:
@@ -95,14 +114,15 @@ def _derived(secret: bytes, campaign: str, derivation: int) -> bytes:
 def key_derivation(store: Path) -> int:
     """Return how builds in a store derive the key from the secret.
 
-    Stores of older code do not say: there the secret itself is the key.
+    Stores of older code do not say: there the secret itself is the key. Such a store holds a key,
+    or a run with results; empty folders prove nothing.
     """
     try:
         recorded = int(read_json(store / DERIVATION_FILE)["derivation"])
         if recorded in (OF_SECRET, OF_CAMPAIGN):
             return recorded
     except FileNotFoundError:
-        is_older = (store / KEY_FILE).exists() or (store / "runs").exists()
+        is_older = (store / KEY_FILE).is_file() or has_notes(store)
         return OF_SECRET if is_older else OF_CAMPAIGN
     except (ValueError, KeyError, TypeError):
         pass
@@ -195,7 +215,12 @@ def same_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    key = path.read_bytes()
+    try:
+        key = read_regular(path)
+    except OSError as error:
+        what = error.strerror or str(error)
+        do = "restore it from a backup, or mend access to it"
+        raise StoreError(f"{path}: cannot be read", [Problem("", what, do=do)]) from None
     if len(key) < SHORTEST:
         raise StoreError(
             f"{path}: damaged",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from annot_pipeline.config.gold_url import COPIES
+from annot_pipeline.storage.files import read_json
 from annot_pipeline.storage.marked_folder import FolderKind, visible
 
 KEY = re.compile(r"[0-9a-f]{32}")
@@ -24,6 +24,7 @@ FILES = frozenset(
         "judge.key",
         "key.json",
         "last_build.json",
+        "version_numbers.json",
     }
 )
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
@@ -50,7 +51,7 @@ def foreign_entries(store: Path) -> list[str]:
     entries = visible(store)
     inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
     beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in FILES]
-    if inside or (beside and not _has_notes(store)):
+    if inside or (beside and not has_notes(store)):
         return [*inside, *beside]
     return []
 
@@ -79,11 +80,11 @@ def _strangers(folder: Path) -> Iterator[str]:
         above = entries
 
 
-def _has_notes(store: Path) -> bool:
+def has_notes(store: Path) -> bool:
     """Return whether notes of a run name a stage result that is there."""
     for path in sorted(store.glob("runs/*/*.json")):
         try:
-            note = json.loads(path.read_bytes())
+            note = read_json(path)
             stage, key = note["stage"], note["key"]
         except (OSError, ValueError, KeyError, TypeError):
             continue

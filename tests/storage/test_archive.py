@@ -13,11 +13,13 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.errors import ConfigError, StoreError
 from annot_pipeline.storage.archive import archive_file, archived, find_exports, natural_key
+from annot_pipeline.storage.files import write_json
 from annot_pipeline.storage.keys import (
     derive,
     exposed_secrets,
     follow_derivation,
     judge_key,
+    key_derivation,
     pseudonym,
 )
 
@@ -63,6 +65,9 @@ def test_bytes_are_kept_once_by_their_digest(tmp_path):
     assert len(kept) == 2
 
 
+SECRET = "a secret of more than 32 characters"
+
+
 def named(campaign: str) -> Campaign:
     """Return settings of a campaign whose secret is in $SOME_KEY."""
     source = {"path": "a.csv", "format": "csv", "fields": dict.fromkeys(FIELDS, "x")}
@@ -70,7 +75,6 @@ def named(campaign: str) -> Campaign:
     return kept_settings(json.dumps(document), campaign)
 
 
-SECRET = "a secret of more than 32 characters"
 FIELDS = ("item", "judge", "label")
 
 
@@ -85,16 +89,46 @@ def test_the_key_comes_from_the_environment_or_is_made_once(tmp_path, monkeypatc
     assert judge_key(named("one"), tmp_path) == key
 
 
-@pytest.mark.parametrize("weak", ["x", "a" * 40, "31 bytes of a secret are too few"[:31]])
+WEAK = {
+    "x": "1 byte; at least 32",
+    "a" * 40: "only 1 different character",
+    "31 bytes of a secret are too few"[:31]: "31 bytes; at least 32",
+    "abcdefghi" * 4 + "a": "only 9 different characters",
+    "abcdefgh" * 4: "only 8 different characters",
+    "a secret of 20 chars" * 2: "20 characters repeated",
+    "a secret of 20 chars" * 2 + "a sec": "20 characters repeated",
+}
+
+
+@pytest.mark.parametrize("weak", WEAK)
 def test_a_secret_that_can_be_guessed_is_refused(tmp_path, monkeypatch, weak):
     monkeypatch.setenv("SOME_KEY", weak)
-    with pytest.raises(StoreError, match=r"(?s)can be guessed.*SOME_KEY.*token_hex"):
+    with pytest.raises(StoreError, match=r"(?s)can be guessed.*SOME_KEY.*token_hex") as error:
         judge_key(named("one"), tmp_path)
+    assert WEAK[weak] in str(error.value)
+    assert "10 of them different, and no shorter text repeated" in str(error.value)
+
+
+@pytest.mark.parametrize("made", ["9f86d081884c7d659a2feaa0c55ad015", SECRET])
+def test_a_secret_that_cannot_be_guessed_is_taken(tmp_path, monkeypatch, made):
+    monkeypatch.setenv("SOME_KEY", made)
+    assert judge_key(named("one"), tmp_path)
+
+
+@pytest.mark.parametrize("left", ["runs", "runs/latest", "runs/latest/note.json/"])
+def test_empty_folders_make_no_store_of_older_code(tmp_path, monkeypatch, left):
+    (tmp_path / left).mkdir(parents=True)
+    monkeypatch.setenv("SOME_KEY", "x")
+    with pytest.raises(StoreError, match="can be guessed"):
+        judge_key(named("one"), tmp_path)
+    assert key_derivation(tmp_path) == 2
 
 
 def test_a_store_of_older_code_keeps_its_names(tmp_path, monkeypatch):
     """Whose key was the secret itself, however short; a new key is the campaign's own."""
-    (tmp_path / "runs").mkdir()
+    note = {"stage": "settle", "key": "0" * 32, "reused": False}
+    write_json(tmp_path / "runs/latest/settle.json", note)
+    write_json(tmp_path / "stages/settle" / note["key"] / "stage.json", {})
     monkeypatch.setenv("SOME_KEY", "x")
     assert judge_key(named("one"), tmp_path) == b"x"
     assert exposed_secrets(named("one").privacy, tmp_path)[0].startswith("$SOME_KEY: 1 byte")
