@@ -40,7 +40,7 @@ from annot_pipeline.stages.build import (
 from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
-from annot_pipeline.storage.files import TEMPORARY, file_sha256
+from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, key_derivation, refuse_other_key, same_names
 from annot_pipeline.storage.manifest import stored_table, written_in
 from annot_pipeline.storage.manifest_changes import export_changes, source_digest
@@ -310,7 +310,7 @@ def _apart(build: Build) -> tempfile.TemporaryDirectory[str]:
 
 def _copy(target: Path, file: TableFile) -> None:
     target.parent.mkdir(exist_ok=True)
-    shutil.copyfile(file.path, target)
+    shutil.copyfile(regular(file.path), target)
     if file_sha256(target) != file.sha256:
         raise damaged(file)
 

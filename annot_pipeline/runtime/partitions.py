@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from annot_pipeline.config.signature import digest
 from annot_pipeline.runtime.context import StageContext, write_declared
-from annot_pipeline.storage.files import remove_unfinished
+from annot_pipeline.storage.files import regular, remove_unfinished
 from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -250,7 +250,7 @@ def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
 
 
 def _copied(file: TableFile, path: Path) -> TableFile:
-    shutil.copyfile(file.path, path)
+    shutil.copyfile(regular(file.path), path)
     copy = TableFile(path, file.sha256, file.rows)
     if not is_unharmed(copy):
         raise damaged(file)

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import make_private, replacing
+from annot_pipeline.storage.files import make_private, regular, replacing
 from annot_pipeline.storage.manifest import files_of
 from annot_pipeline.storage.queries import no_glob, parquet_scan
 from annot_pipeline.storage.releases import Release, Releases
@@ -71,12 +71,13 @@ def is_catalog_of(store: Path, release: Release) -> bool:
     if table is None:
         return True
     try:
-        with closing(duckdb.connect(str(store / CATALOG), read_only=True)) as connection:
+        catalog = regular(store / CATALOG)
+        with closing(duckdb.connect(str(catalog), read_only=True)) as connection:
             found = connection.execute(
                 "SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND view_name = ?",
                 [table["name"]],
             ).fetchone()
-    except duckdb.Error:
+    except (duckdb.Error, OSError):
         return False
     first = _text(os.path.abspath(release.folder / files_of(table)[0]["file"]))
     # catalogs of older code let DuckDB take folders for partitions

@@ -36,9 +36,7 @@ def open_regular(path: Path, *, follow: bool = True) -> BufferedReader:
         It cannot be opened, or is no regular file.
     """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW)
-    if not stat.S_ISREG(os.stat(path).st_mode):  # to open some devices does something
-        raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
-    descriptor = os.open(path, flags)
+    descriptor = os.open(regular(path), flags)  # to open some devices does something
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
@@ -52,6 +50,19 @@ def read_regular(path: Path) -> bytes:
     """Return the bytes of a regular file; see `open_regular`."""
     with open_regular(path) as file:
         return file.read()
+
+
+def regular(path: Path) -> Path:
+    """Return the path of a regular file, for libraries that open a file by its path.
+
+    Raises
+    ------
+    OSError
+        It is missing, or no regular file: opening a pipe would wait for ever.
+    """
+    if not stat.S_ISREG(os.stat(path).st_mode):
+        raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
+    return path
 
 
 def file_sha256(path: Path) -> str:

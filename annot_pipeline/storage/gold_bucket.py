@@ -25,7 +25,13 @@ from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.bucket import Bucket
-from annot_pipeline.storage.files import canonical_json, make_private, remove_unfinished, replacing
+from annot_pipeline.storage.files import (
+    canonical_json,
+    make_private,
+    read_regular,
+    remove_unfinished,
+    replacing,
+)
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, verified_manifest, written_in
 from annot_pipeline.storage.pointer import POINTER, VERSION, Pointer, number, parse_pointer
@@ -107,7 +113,7 @@ class GoldBucket(GoldFolder):
         """The manifest of a version; see `read_manifest`."""
         name, path = f"{version}/{MANIFEST}", self.folder / version / MANIFEST
         known = sha256 is not None and has_digest(path, sha256)
-        data = path.read_bytes() if known else self.bucket.read(name)
+        data = read_regular(path) if known else self.bucket.read(name)
         if data is None:
             problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
             raise StoreError(f"{self.place(version)}: half a release", [problem])

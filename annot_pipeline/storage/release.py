@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.storage.files import file_sha256, read_regular
+from annot_pipeline.storage.files import file_sha256, read_regular, regular
 from annot_pipeline.storage.manifest import COPY_AGAIN, MANIFEST, files_of, lying_in
 from annot_pipeline.storage.tables import StoredTable, TableFile, parse_table
 
@@ -89,7 +89,7 @@ class Release:
                 raise self._changed(f"{self.place}/{of['file']}")
             files.append(TableFile(path, found, of["rows"]))
         if len(files) > 1:
-            schemas = [pq.read_schema(file.path) for file in files]
+            schemas = [pq.read_schema(regular(file.path)) for file in files]
             for of, schema in zip(self._files(name), schemas, strict=True):
                 self._check_columns(of["file"], schema, schemas[0])
         return StoredTable(tuple(files))

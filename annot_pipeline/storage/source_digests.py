@@ -7,14 +7,13 @@ the bytes, stays in the store, in ``digests/``; what is lost there follows from 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cached_property
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.files import canonical_json, replacing
+from annot_pipeline.storage.files import canonical_json, read_json, replacing
 from annot_pipeline.storage.keys import present_key, published_digest
 from annot_pipeline.storage.pointer import SHA256
 from annot_pipeline.storage.store import Store
@@ -57,7 +56,7 @@ class SourceDigests:
         recorded: dict[str, str] = {}
         for path in sorted(self._folder.glob("*.json")):
             try:
-                entries = json.loads(path.read_bytes())
+                entries = read_json(path)
                 whole = digest(entries) == path.stem  # canonical JSON: keys in order
             except (OSError, ValueError, TypeError):
                 continue  # damaged: what it told follows from the archive

@@ -30,6 +30,8 @@ from annot_pipeline.storage.files import (
     beside,
     canonical_json,
     read_json,
+    read_regular,
+    regular,
     remove_unfinished,
     replacing,
     write_json,
@@ -136,7 +138,7 @@ class Store:
     def settings(self, settings_hash: str) -> str | None:
         """Settings that were kept; None where they are not."""
         path = self._settings / f"{settings_hash}.json"
-        return path.read_text(encoding="utf-8") if path.is_file() else None
+        return read_regular(path).decode("utf-8") if path.is_file() else None
 
     def prepare(self) -> None:
         """Make the folder and mark it as a store, or say why that cannot be.
@@ -148,7 +150,10 @@ class Store:
         StoreError
             It cannot be written.
         """
+        marker = self.root / STORE.marker
         try:
+            if os.path.lexists(marker):
+                regular(marker)
             claim(self.root, STORE)
             probe = self.root / f".tmp-probe-{time.monotonic_ns()}"
             probe.write_bytes(b"")
@@ -395,7 +400,7 @@ def _opened(lock: Path) -> int:
     try:
         return open_lock(lock)
     except OSError:
-        return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY)
+        return os.open(lock if lock.exists() else lock.parent, os.O_RDONLY | os.O_NONBLOCK)
 
 
 def _named_files(record_files: Path) -> set[str]:

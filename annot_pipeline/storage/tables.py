@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import beside, file_sha256
+from annot_pipeline.storage.files import beside, file_sha256, regular
 
 ROW_GROUP = 1 << 17
 """Rows; DuckDB reads groups side by side, and skips those of other tasks."""
@@ -207,7 +207,7 @@ def _paths(source: Source) -> list[Path]:
 def _read_file(
     path: Path, columns: Sequence[str] | None, tasks: Collection[str] | None
 ) -> pa.Table:
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(regular(path)) as file:
         metadata, schema = file.metadata, file.schema_arrow
     wanted = schema.names if columns is None else list(columns)
     groups = None if tasks is None else _groups_of(metadata, tasks)
@@ -261,6 +261,8 @@ def _read(
     groups: Sequence[int] | None = None,
 ) -> pa.Table:
     threads = size > SMALL
+    if isinstance(source, Path):
+        regular(source)
     with pq.ParquetFile(
         source, metadata=metadata, read_dictionary=texts, pre_buffer=threads
     ) as file:
@@ -282,9 +284,9 @@ def read_groups(
     that lie from the first of ``rows`` to before the second.
     """
     for path in _paths(source):
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(regular(path)) as file:
             texts = [] if plain else _encoded(file.schema_arrow)
-        with pq.ParquetFile(path, read_dictionary=texts) as file:
+        with pq.ParquetFile(regular(path), read_dictionary=texts) as file:
             if not file.num_row_groups:
                 yield file.read(columns)
             at = 0

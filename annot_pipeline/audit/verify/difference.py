@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from annot_pipeline.storage.files import regular
+
 ROWS = 1 << 16
 """Rows held at a time of each file."""
 
@@ -49,7 +51,7 @@ def first_difference(
     pyarrow.ArrowException
         A file is no Parquet.
     """
-    old, new = (pq.read_schema(paths[0]) for paths in (released, rebuilt))
+    old, new = (pq.read_schema(regular(paths[0])) for paths in (released, rebuilt))
     if not old.equals(new, check_metadata=True):
         return _of_schemas(old, new)
     n_before = 0
@@ -92,10 +94,10 @@ def _side_by_side(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]
 
 def _steps(paths: Sequence[Path]) -> Iterator[pa.Table]:
     """Rows in steps of one size, whatever files and row groups; for ever empty at the end."""
-    schema = pq.read_schema(paths[0])
+    schema = pq.read_schema(regular(paths[0]))
     held = schema.empty_table()
     for path in paths:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(regular(path)) as file:
             for batch in file.iter_batches(ROWS):
                 held = pa.concat_tables([held, pa.Table.from_batches([batch], schema)])
                 while held.num_rows >= ROWS:

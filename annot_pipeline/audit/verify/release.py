@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from annot_pipeline.audit.verify.findings import Checked
 from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import StoreError, first_of
-from annot_pipeline.storage.files import TEMPORARY, canonical_json
+from annot_pipeline.storage.files import TEMPORARY, canonical_json, read_regular, regular
 from annot_pipeline.storage.manifest import (
     MANIFEST,
     files_of,
@@ -74,7 +74,7 @@ def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[s
     if not checked.is_file(path, RESTORE):
         return None
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except OSError as error:
         checked.unreadable(path, error)
         return None
@@ -127,7 +127,7 @@ def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> s
 def _verify_table(path: Path, table: dict[str, Any], checked: Checked) -> None:
     """Rows and columns; of a file whose checksum is right, for damage can harm its reader."""
     try:
-        metadata = pq.read_metadata(path)
+        metadata = pq.read_metadata(regular(path))
         found = [
             (f.name, str(f.type), f.nullable, (f.metadata or {}).get(b"description", b"").decode())
             for f in metadata.schema.to_arrow_schema()
@@ -159,7 +159,7 @@ def _verify_parent(
     known = pointer.manifests.get(version) if pointer else None
     there = folder.parent / version / MANIFEST
     if known is None and there.is_file():
-        known = hashlib.sha256(there.read_bytes()).hexdigest()
+        known = hashlib.sha256(read_regular(there)).hexdigest()
         if known != sha256:
             what = f"changed since it was published: its child {folder.name} knows other bytes"
             checked.find(there, what, RESTORE)

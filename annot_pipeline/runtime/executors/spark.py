@@ -30,6 +30,7 @@ from annot_pipeline.runtime.executors.spark_workers import (
     traits_there,
 )
 from annot_pipeline.runtime.executors.traits import traits
+from annot_pipeline.storage.files import read_regular
 
 T = TypeVar("T")
 
@@ -152,7 +153,7 @@ def made(folder: str, place: int, hashes: bytes) -> bytes:
     the hash that came that way.
     """
     path = Path(folder, str(place))
-    pickled = path.read_bytes()
+    pickled = read_regular(path)
     size = sha256().digest_size
     if sha256(pickled).digest() != hashes[place * size :][:size]:
         do = "see who may write into the store (docs/spark.md), and build again"

@@ -48,7 +48,7 @@ from annot_pipeline.stages.agreement.measure_label_agreement import (
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.stages.labels.block_codes import dump, load
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import regular, replacing
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 Floats = npt.NDArray[np.float64]
@@ -257,7 +257,7 @@ def _pairs(blocks: Sequence[_Block], n_judges: int, n_labels: int, first: int, e
     """What pairs of judges add whose first one is from ``first`` to before ``end``."""
     found = []
     for block in blocks:
-        counted = np.load(block.pairs, mmap_mode="r")
+        counted = np.load(regular(block.pairs), mmap_mode="r")
         keys = [first * n_judges * n_labels, end * n_judges * n_labels]
         some = np.array(counted[:, slice(*np.searchsorted(counted[0], keys))])
         found.append(PairCounts(some[0], some[1:]))

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.gold.name_search import NameSearch
 from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
+from annot_pipeline.storage.files import regular
 from annot_pipeline.storage.store import Store
 
 Records = tuple[Path, ...]
@@ -87,7 +88,7 @@ class NameMask:
 @lru_cache(maxsize=4)
 def _files(folder: Path, paths: tuple[Path, ...]) -> Records:
     """Return the files that a table ``record_files`` names; its folder is that of its contents."""
-    names = pa.concat_tables([pq.read_table(path, columns=["filename"]) for path in paths])
+    names = pa.concat_tables([pq.read_table(regular(path), columns=["filename"]) for path in paths])
     return tuple(folder / name for name in names["filename"].unique().to_pylist())
 
 
@@ -99,7 +100,7 @@ def _judges(records: Records) -> NameSearch:
 @lru_cache(maxsize=4)
 def _mapped(records: Records) -> frozenset[str]:
     """Return labels and systems, in lower case: what the campaign maps is no secret."""
-    columns = {name for path in records for name in pq.read_schema(path).names}
+    columns = {name for path in records for name in pq.read_schema(regular(path)).names}
     return frozenset(
         str(value).lower()
         for column in columns
@@ -111,7 +112,7 @@ def _mapped(records: Records) -> frozenset[str]:
 def _values(records: Records, column: str) -> Iterator[Any]:
     """Yield the values of a column of parsed exports, those of a row group once."""
     for path in records:
-        with pq.ParquetFile(path) as file:
+        with pq.ParquetFile(regular(path)) as file:
             if column in file.schema_arrow.names:
                 for group in range(file.num_row_groups):
                     values = file.read_row_group(group, [column])[column]

@@ -31,6 +31,7 @@ from annot_pipeline.methods.labels.held_out_labels import (
 from annot_pipeline.methods.labels.label_em import Counts, Flags
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.predictive_checks import items_to_check
+from annot_pipeline.storage.files import read_regular
 
 T = TypeVar("T")
 Codes = npt.NDArray[np.int64]
@@ -46,7 +47,7 @@ def dump(path: Path, found: Any) -> None:
 
 def load(path: Path) -> Any:
     """What was put there."""
-    return pickle.loads(path.read_bytes())  # noqa: S301 - of our own jobs
+    return pickle.loads(read_regular(path))  # noqa: S301 - of our own jobs
 
 
 @dataclass(frozen=True)

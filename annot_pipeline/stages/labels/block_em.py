@@ -29,7 +29,7 @@ from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.large_tasks import added
 from annot_pipeline.runtime.task_partitions import now_and_then
 from annot_pipeline.stages.labels.block_codes import Block, dump, expected_of, load, voted_of
-from annot_pipeline.storage.files import replacing
+from annot_pipeline.storage.files import open_regular, replacing
 from annot_pipeline.version import __version__, numeric_packages
 
 T = TypeVar("T")
@@ -162,7 +162,7 @@ class Checkpoint:
     def read(self) -> EMState | None:
         """Where it stood; None if nothing tells."""
         unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
-        with suppress(*unread), self.path.open("rb") as file, np.load(file) as told:
+        with suppress(*unread), open_regular(self.path) as file, np.load(file) as told:
             return EMState(
                 int(told["iteration"]),
                 Estimates(*(told[f"estimates_{of.name}"] for of in fields(Estimates))),
