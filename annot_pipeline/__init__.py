@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,9 +34,13 @@ def load_gold(
     version
         ``v0001`` and so on, or ``latest``.
     store
-        Folder of the store, where it is at hand: its copy of ``latest.json`` tells whether gold was
-        put back to an older state. Without it, that is noticed only where newer releases still lie
-        in gold.
+        Folder of the store, where it is at hand: its copies of ``latest.json`` tell whether gold
+        was put back to an older state; a copy that is damaged is warned of. Without a store, that
+        is noticed only where releases newer than ``latest.json`` are still in gold: two or more
+        that follow it, each the child of the one before, are an error; any other with a valid
+        manifest is a warning, whatever its age. A build that publishes at this moment, or was
+        killed, leaves one such release. Nothing is noticed where the newer releases were deleted,
+        or where a version is named.
 
     Raises
     ------
@@ -43,7 +48,7 @@ def load_gold(
         There is no such release or table; or its bytes, or those of the manifest, are not those
         that were published; or a newer annot-pipeline wrote it; or the URL cannot be reached; or
         the latest release is asked for, and ``latest.json`` is older than releases that lie there,
-        or than the store's copy.
+        or than the store's copies.
     """
     from annot_pipeline.config.gold_url import is_url
     from annot_pipeline.storage.releases import Releases
@@ -54,6 +59,9 @@ def load_gold(
     ):
         own = Path(store) if store is not None else None
         releases = Releases.at(str(gold), Path(copies), store=own)
+        release = releases.get(version)
         if version == "latest":
             refuse_left_behind(releases.gold)
-        return releases.get(version).table(table)
+            for problem in releases.damaged_copies():
+                warnings.warn(f"{problem.where}: {problem.what}; {problem.do}", stacklevel=2)
+        return release.table(table)

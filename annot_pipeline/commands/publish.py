@@ -44,6 +44,7 @@ from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
 from annot_pipeline.storage.keys import derive, key_derivation, refuse_other_key, same_names
 from annot_pipeline.storage.manifest import stored_table, written_in
 from annot_pipeline.storage.manifest_changes import export_changes, source_digest
+from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
 from annot_pipeline.storage.releases import Release, Releases
@@ -105,6 +106,9 @@ def publish(build: Build) -> Publication:
                 build.store.in_use(build.say_waiting),  # nobody cleans what is published
                 releases.publishing(lambda: build.progress("another build publishes; waiting")),
             ):
+                for problem in (*releases.damaged_copies(), releases.lost_number()):
+                    if problem:
+                        build.progress(f"{problem.where or POINTER}: {problem.what}")
                 left = releases.finish_interrupted()
                 if left:
                     build.progress(f"not published, and left alone: {first_of(left)}")

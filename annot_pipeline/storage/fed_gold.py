@@ -33,7 +33,18 @@ def fed_gold(store: Path) -> list[str]:
     StoreError
         The note is damaged: nobody knows.
     """
-    return [_place(store, name) for name in _names(store)]
+    return list(fed_places(store).values())
+
+
+def fed_places(store: Path) -> dict[str, str]:
+    """Return the gold that a store feeds by its name in the note; see `fed_gold`.
+
+    Raises
+    ------
+    StoreError
+        The note is damaged: nobody knows.
+    """
+    return {name: _place(store, name) for name in _names(store)}
 
 
 def forget_gold(store: Path, places: Collection[str]) -> None:

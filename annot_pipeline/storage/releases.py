@@ -8,8 +8,6 @@ lie in a folder, or in an object store, is not told here (gold_folder, gold_buck
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -19,10 +17,10 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import copy_folder, is_url, plain_url
 from annot_pipeline.errors import ConfigError, Problem, StoreError, first_of
-from annot_pipeline.storage.files import read_regular, remove_unfinished, write_json
 from annot_pipeline.storage.gold_bucket import GoldBucket
 from annot_pipeline.storage.gold_folder import Fill, GoldFolder
-from annot_pipeline.storage.pointer import POINTER, Pointer, number, parse_pointer
+from annot_pipeline.storage.pointer import POINTER, Pointer, number
+from annot_pipeline.storage.pointer_copies import PointerCopies
 from annot_pipeline.storage.release import Release
 from annot_pipeline.storage.rollback import rollback
 
@@ -41,7 +39,7 @@ class Releases:
     typed
         The campaign as commands take it, for messages.
     kept
-        A copy of the pointer, in the store: pins and what was pruned stand nowhere else.
+        Path of the copy of the pointer in the store: pins and what was pruned stand nowhere else.
     """
 
     def __init__(
@@ -55,6 +53,7 @@ class Releases:
         self.campaign = campaign
         self.typed = typed
         self.kept = kept
+        self.copies = PointerCopies(kept, campaign or "") if kept else None
         self.copied = True  # unless the last copy of the pointer could not be written
 
     @classmethod
@@ -62,7 +61,7 @@ class Releases:
         """The releases of a campaign; those of another one are refused."""
         url = campaign.gold_url
         gold = GoldBucket(url, campaign.gold) if url else campaign.gold
-        kept = _copy_of_pointer(campaign.store, url or campaign.gold)
+        kept = PointerCopies.of_gold(campaign.store, url or campaign.gold).path
         return cls(gold, campaign.settings.campaign, campaign.typed, kept)
 
     @classmethod
@@ -82,13 +81,13 @@ class Releases:
             The URL is none that releases can be at.
         """
         if not is_url(place):
-            kept = store and _copy_of_pointer(store, Path(place))
+            kept = store and PointerCopies.of_gold(store, Path(place)).path
             return cls(Path(place), kept=kept)
         try:
             url = plain_url(place)
         except ValueError as error:
             raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
-        kept = store and _copy_of_pointer(store, url)
+        kept = store and PointerCopies.of_gold(store, url).path
         return cls(GoldBucket(url, copy_folder(copies, url)), kept=kept)
 
     def versions(self) -> list[str]:
@@ -113,7 +112,7 @@ class Releases:
         """
         pointer = self.gold.pointer()
         if version == "latest":
-            self.refuse_rollback()
+            self._refuse(self.contradiction())
         wanted = pointer.version if version == "latest" and pointer else version
         if pointer is None or wanted not in self.gold.published(pointer):
             raise self._missing(wanted, pointer)
@@ -150,21 +149,55 @@ class Releases:
             break
 
     def rolled_back(self) -> Problem | None:
-        """Return how the pointer contradicts the store's copy of it; None where it does not."""
-        pointer, copy = self.gold.pointer(), self._read_copy()
-        if pointer is None or copy is None or self.kept is None:
+        """Return why the pointer may have been put back; None where nothing says so.
+
+        It contradicts what the store knows, or that is damaged.
+        """
+        if problem := self.contradiction():
+            return problem
+        for problem in self.damaged_copies():
+            return replace(problem, where="", what=f"{problem.where}: {problem.what}")
+        return None
+
+    def damaged_copies(self) -> list[Problem]:
+        """Return damaged copies of the pointer and version numbers in the store."""
+        return self.copies.damaged() if self.copies else []
+
+    def contradiction(self) -> Problem | None:
+        """Return how the pointer contradicts what the store knows; None where it does not."""
+        return self._contradicts_copy() or self.lost_number()
+
+    def lost_number(self) -> Problem | None:
+        """Return that a newer release was given a number; None where the pointer knows it."""
+        pointer = self.gold.pointer()
+        if self.copies is None or not (highest := self.copies.lost_number(pointer)):
             return None
-        return rollback(pointer, copy, self.kept)
+        newest = pointer.version if pointer else ""
+        what = f"it names {newest} as the newest release; this store saw v{highest:04d} published"
+        do = (
+            f"put the newer {POINTER} back; where it is lost, name a version to read, or annot "
+            f"build {self.typed}: the next release gets a number above v{highest:04d}"
+        )
+        return Problem("", what, do=do)
 
     def refuse_rollback(self) -> None:
-        """Make sure that the pointer is as new as the store's copy of it.
+        """Make sure that the pointer is as new as the store's copies of it.
 
         Raises
         ------
         StoreError
             It is older, or knows other releases.
         """
-        problem = self.rolled_back()
+        self._refuse(self._contradicts_copy())
+
+    def _contradicts_copy(self) -> Problem | None:
+        pointer = self.gold.pointer()
+        if self.copies is None or pointer is None:
+            return None
+        newest = self.copies.newest(pointer, {})
+        return rollback(pointer, newest[1], newest[0]) if newest else None
+
+    def _refuse(self, problem: Problem | None) -> None:
         if problem:
             title = f"{self.gold.place(POINTER)}: contradicts what this store saw published"
             raise StoreError(title, [problem])
@@ -225,9 +258,11 @@ class Releases:
 
     def next_version(self) -> str:
         """The version that the next release gets; a deleted one is not used again."""
-        known = [pointer for pointer in (self.gold.pointer(), self._read_copy()) if pointer]
-        used = [*self.gold.used(), *(version for pointer in known for version in pointer.manifests)]
-        return f"v{max(map(number, used), default=0) + 1:04d}"
+        pointer = self.gold.pointer()
+        used = {number(v) for v in (*self.gold.used(), *(pointer.manifests if pointer else ()))}
+        if self.copies:
+            used |= self.copies.used_numbers()
+        return f"v{max(used, default=0) + 1:04d}"
 
     def publish(self, version: str, fill: Fill) -> Release:
         """Let ``fill`` write the files and return the manifest; then publish in one step."""
@@ -307,21 +342,20 @@ class Releases:
                 return
 
     def _read_copy(self) -> Pointer | None:
-        """The copy of the pointer; None where there is none, or it is damaged."""
-        with suppress(StoreError, OSError):
-            if self.kept:
-                return parse_pointer(read_regular(self.kept), str(self.kept))
-        return None
+        """Return the copy that a lost pointer is restored from; None where there is none."""
+        if self.copies is None:
+            return None
+        lying = {v: self.gold.manifest_sha256(v) for v in self.gold.versions()}
+        newest = self.copies.newest(None, {v: sha256 for v, sha256 in lying.items() if sha256})
+        return newest[1] if newest else None
 
     def _copy(self, pointer: Pointer) -> None:
         """Copy the pointer. What is published is published: the next build tries again."""
-        if self.kept is None:
+        if self.copies is None or not pointer.complete:
             return
         try:
-            remove_unfinished(self.kept.parent, of=self.kept.name)  # those beside are of other gold
-            if pointer.complete and self._read_copy() != pointer:
-                write_json(self.kept, pointer.document())
-                self.copied = True
+            self.copies.write(pointer)
+            self.copied = True
         except OSError:
             self.copied = False
 
@@ -361,10 +395,3 @@ class Releases:
             what, do = "nothing was published here", f"annot build {self.typed} publishes one"
             do = f"releases lie in {near}" if near else do
         return StoreError(title, [Problem("", what, do=do)])
-
-
-def _copy_of_pointer(store: Path, gold: Path | str) -> Path:
-    """Return where a store keeps its copy of the pointer of a gold folder, or URL."""
-    place = gold if isinstance(gold, str) else os.path.relpath(gold.resolve(), store.resolve())
-    named = hashlib.sha256(place.encode()).hexdigest()[:16]
-    return store / "pointers" / f"{named}.json"  # a store may feed several

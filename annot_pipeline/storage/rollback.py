@@ -8,8 +8,10 @@ copy, or something else, was put back or replaced.
 from __future__ import annotations
 
 import warnings
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from annot_pipeline.errors import Problem, StoreError, first_of
 from annot_pipeline.storage.gold_folder import GoldFolder
@@ -58,43 +60,55 @@ def rollback(pointer: Pointer, copy: Pointer, kept: Path) -> Problem | None:
 
 
 def refuse_left_behind(gold: GoldFolder) -> None:
-    """Make sure, without a store, that the pointer names the newest of the releases that lie there.
+    """Make sure, without a store, that the pointer names the newest of the releases in gold.
 
     A build that was killed, or is about to point, leaves one whole release that follows the one
     named. Two, each the child of the one before, cannot come from builds: the next build points to
-    the first before it adds another. One that is older than a day is worth a warning.
+    the first before it adds another. Any other newer release with a valid manifest is worth a
+    warning, whatever its age.
 
     Raises
     ------
     StoreError
-        Several releases lie there that follow the one named.
+        Several releases in gold follow the one named.
     """
     pointer = gold.pointer()
-    newer = _successors(gold, pointer) if pointer else {}
+    newer = _newer_manifests(gold, pointer) if pointer else {}
     if not pointer or not newer:
         return
-    what = f"it names {pointer.version}; {first_of([*newer])} lie there and follow it"
-    if len(newer) > 1:
+    followers = _followers(gold, pointer, newer)
+    what = f"it names {pointer.version} as the newest release;"
+    if len(followers) > 1:
+        what = f"{what} {first_of(followers)} follow it in {gold.place()}"
         do = f"put the newer {POINTER} back; annot build of its campaign points to the newest too"
         raise StoreError(f"{gold.place(POINTER)}: was put back", [Problem("", what, do=do)])
-    (created_at,) = newer.values()
-    if created_at < (datetime.now(UTC) - timedelta(days=1)).isoformat():
-        text = f"{gold.place(POINTER)}: {what}: a build was killed, or {POINTER} was put back"
-        warnings.warn(text, stacklevel=3)
+    verb = "is" if len(newer) == 1 else "are"
+    text = (
+        f"{gold.place(POINTER)}: {what} {first_of([*newer])} {verb} complete and newer: a build is "
+        f"publishing or was killed, or {POINTER} was put back; run annot build of its campaign, or "
+        f"put the newer {POINTER} back"
+    )
+    warnings.warn(text, stacklevel=3)
 
 
-def _successors(gold: GoldFolder, pointer: Pointer) -> dict[str, str]:
-    """Return releases that follow a pointer's, each a child of the one before, and their times."""
-    found: dict[str, str] = {}
-    parent, sha256 = pointer.version, pointer.manifests[pointer.version]
+def _newer_manifests(gold: GoldFolder, pointer: Pointer) -> dict[str, dict[str, Any]]:
+    """Return valid manifests of releases in gold that are newer than the pointer's, by version."""
+    newer = {}
     for version in gold.versions():
-        if number(version) <= number(pointer.version):
-            continue
-        try:
-            manifest = gold.manifest(version, pointer.manifests.get(version))
-        except StoreError:
-            continue
+        if number(version) > number(pointer.version):
+            with suppress(StoreError):
+                newer[version] = gold.manifest(version, pointer.manifests.get(version))
+    return newer
+
+
+def _followers(
+    gold: GoldFolder, pointer: Pointer, newer: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """Return releases that follow a pointer's, each a child of the one before."""
+    followers = []
+    parent, sha256 = pointer.version, pointer.manifests[pointer.version]
+    for version, manifest in newer.items():
         if manifest["parent"] == {"version": parent, "manifest_sha256": sha256}:
-            found[version] = manifest["created_at"]
+            followers.append(version)
             parent, sha256 = version, gold.manifest_sha256(version) or ""
-    return found
+    return followers

@@ -24,7 +24,6 @@ FILES = frozenset(
         "judge.key",
         "key.json",
         "last_build.json",
-        "version_numbers.json",
     }
 )
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
@@ -37,6 +36,7 @@ FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "runs": (_ANY, _JSON),
     "settings": (_JSON,),
     "spill": (_ANY,),
+    "version_numbers": (re.compile(r"[0-9a-f]{16}\.json"),),
     "stages": (re.compile(r"[a-z_]+(\.lock)?"), KEY),
 }
 """Folders of a store, with the names that entries have on each level below."""

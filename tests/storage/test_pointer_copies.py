@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import re
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from annot_pipeline.commands.publish import publish as publish_build
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.stages.build import STAGES, Build
-from annot_pipeline.storage import files, releases, store
+from annot_pipeline.storage import files, pointer_copies, store
 from annot_pipeline.storage.pins import pin, read_pins
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
@@ -81,7 +81,7 @@ def test_a_copy_that_cannot_be_written_is_told_and_mended(tmp_path, monkeypatch)
     build = ready_to_publish(tmp_path / "campaign", said)
     found = Releases.of(build.campaign)
     with monkeypatch.context() as patched:
-        patched.setattr(releases, "write_json", no_space)
+        patched.setattr(pointer_copies, "write_json", no_space)
         publication = publish_build(build)
     assert (publication.published, publication.release.version) == (True, "v0001")
     assert said[-1] == f"{found.kept}: cannot be written; the next build writes it"
@@ -221,11 +221,138 @@ def test_load_gold_notices_what_can_be_noticed(tmp_path):
         load_gold(gold, "labels")
     assert load_gold(gold, "labels", "v0001").num_rows
     pointer.write_bytes(pointers[1])
-    assert load_gold(gold, "labels").num_rows  # v0003 may be one of a build that was killed
+    newer = f"{pointer}: it names v0002 as the newest release; v0003 is complete and newer"
+    with pytest.warns(UserWarning, match=newer):  # whatever its age
+        assert load_gold(gold, "labels").num_rows
     with pytest.raises(StoreError, match="does not know v0003"):
         load_gold(gold, "labels", store=folder / "store")
     manifest = gold / "v0003/manifest.json"
     text = manifest.read_text()
-    manifest.write_text(re.sub(r'"created_at": "\d{4}', '"created_at": "2001', text))
-    with pytest.warns(UserWarning, match="was killed, or latest.json was put back"):
-        load_gold(gold, "labels")
+    files.write_json(manifest, json.loads(text) | {"parent": None, "changes": None})
+    with pytest.warns(UserWarning, match="run annot build of its campaign, or put the newer"):
+        load_gold(gold, "labels")  # no child of v0002
+    manifest.write_text(text[:-20])
+    assert load_gold(gold, "labels").num_rows  # half a release
+    shutil.rmtree(gold / "v0003")
+    assert load_gold(gold, "labels").num_rows  # as the docstring says
+
+
+def rolled_back(folder: Path) -> None:
+    """Build two releases, then put the first latest.json back and delete the second release."""
+    write_campaign(folder, days=1)
+    build_file(folder)
+    older = (folder / "gold/latest.json").read_bytes()
+    build_file(folder, "seed=2")
+    (folder / "gold/latest.json").write_bytes(older)
+    shutil.rmtree(folder / "gold/v0002")
+
+
+def verified(folder: Path, capsys: pytest.CaptureFixture[str], *sets: str) -> tuple[int, str]:
+    capsys.readouterr()
+    options = [option for text in sets for option in ("--set", text)]
+    return main(["verify", str(folder), *options]), capsys.readouterr().out
+
+
+MOVES = {
+    "store alone": {"store": "deep/er/store"},
+    "gold alone": {"gold": "published/here/gold"},
+    "both": {"store": "deep/er/store", "gold": "published/gold"},
+}
+
+
+@pytest.mark.parametrize("moves", MOVES.values(), ids=MOVES.keys())
+def test_a_rollback_is_noticed_after_store_or_gold_was_moved(tmp_path, capsys, moves):
+    folder = tmp_path / "campaign"
+    rolled_back(folder)
+    for name, place in moves.items():
+        (folder / place).parent.mkdir(parents=True)
+        (folder / name).rename(folder / place)
+    sets = [f"{name}={place}" for name, place in moves.items()]
+    code, said = verified(folder, capsys, *sets)
+    assert (code, "it does not know v0002" in said) == (1, True)
+    with pytest.raises(StoreError, match="does not know v0002"):
+        build_file(folder, "seed=3", *sets)
+    (folder / moves.get("gold", "gold") / "latest.json").unlink()  # as the message says
+    assert build_file(folder, "seed=3", *sets).publication.release.version == "v0003"
+
+
+def flip_bit(path: Path) -> None:
+    data = path.read_bytes()
+    at = data.index(b"v000") + 4
+    path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+
+
+def leave_braces(path: Path) -> None:
+    path.write_text("{}")
+
+
+@pytest.mark.parametrize("damage", [flip_bit, leave_braces])
+@pytest.mark.parametrize("numbers", ["whole", "damaged", "deleted"])
+def test_a_damaged_copy_is_named_and_no_number_is_given_twice(tmp_path, capsys, damage, numbers):
+    """Together with a rollback, which the copy would have told."""
+    folder = tmp_path / "campaign"
+    rolled_back(folder)
+    (copy,) = (folder / "store/pointers").glob("*.json")
+    (numbers_file,) = (folder / "store/version_numbers").glob("*.json")
+    damage(copy)
+    if numbers == "damaged":
+        leave_braces(numbers_file)
+    elif numbers == "deleted":
+        numbers_file.unlink()
+    code, said = verified(folder, capsys)
+    assert (code, f"{copy}: this copy of latest.json in the store is damaged" in said) == (1, True)
+    assert (f"{numbers_file}: this version numbers" in said) == (numbers == "damaged")
+    assert ("this store saw v0002 published" in said) == (numbers == "whole")
+    main(["status", str(folder)])
+    named = "saw v0002 published" if numbers == "whole" else f"{copy}: this copy"
+    assert named in capsys.readouterr().out
+    progress: list[str] = []
+    built = build_file(folder, "seed=3", progress=progress.append)
+    assert built.publication.release.version == "v0003"
+    assert any(line.startswith(f"{copy}: ") for line in progress)
+    assert verified(folder, capsys)[0] == 0
+
+
+def test_a_deleted_copy_does_not_hide_a_number_that_was_given(tmp_path, capsys):
+    folder = tmp_path / "campaign"
+    rolled_back(folder)
+    (copy,) = (folder / "store/pointers").glob("*.json")
+    copy.unlink()
+    code, said = verified(folder, capsys)
+    assert (code, "this store saw v0002 published" in said) == (1, True)
+    with pytest.raises(StoreError, match="saw v0002 published"):
+        load_gold(folder / "gold", "labels", store=folder / "store")
+    assert build_file(folder, "seed=3").publication.release.version == "v0003"
+
+
+def test_load_gold_warns_of_a_damaged_copy(tmp_path):
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    build_file(folder)
+    (copy,) = (folder / "store/pointers").glob("*.json")
+    leave_braces(copy)
+    with pytest.warns(UserWarning, match=f"{copy}: this copy of latest.json .* damaged"):
+        assert load_gold(folder / "gold", "labels", store=folder / "store").num_rows
+
+
+def test_other_gold_that_is_still_there_does_not_count(tmp_path, capsys):
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    build_file(folder)
+    build_file(folder, "seed=2")
+    shutil.copytree(folder / "gold", folder / "copied")
+    first = build_file(folder, "gold=other").publication.release
+    assert first.version == "v0001"
+    assert build_file(folder, "seed=3").publication.release.version == "v0003"
+    assert verified(folder, capsys, "gold=copied")[0] == 0
+    assert build_file(folder, "seed=4", "gold=copied").publication.release.version == "v0003"
+    assert verified(folder, capsys)[0] == 0
+    assert verified(folder, capsys, "gold=other")[0] == 0
+
+
+def test_numbers_never_fall(tmp_path):
+    found = with_releases(tmp_path, 2)
+    found.kept.unlink()
+    (tmp_path / "gold/latest.json").unlink()
+    shutil.rmtree(tmp_path / "gold/v0002")
+    assert finish(found) == []
+    assert found.gold.pointer().last == "v0001"
+    assert publish(found) == "v0003"

@@ -31,6 +31,8 @@ ONE_OF_EACH = (
     "gold.json",
     "judge.key",
     "last_build.json",
+    "pointers/*",
+    "version_numbers/*",
 )
 """Kinds of files; `make soak` takes every file of the store."""
 

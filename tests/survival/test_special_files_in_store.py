@@ -38,6 +38,7 @@ KINDS = (
     "stages/infer_labels/*/stage.json",
     "stages/read_records/*/record_files.parquet",
     "stages/settle_judgments/*/settled-*.parquet",
+    "version_numbers/*.json",
 )
 """Kinds of files; `make soak` takes every file of the store."""
 COMMANDS: dict[str, Callable[[Path], object]] = {

@@ -119,6 +119,8 @@ def _one_release(
 
 def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
     """The pointer, which counts as a file that is checked; None with a finding if damaged."""
+    for damage in releases.damaged_copies():
+        checked.find(damage.where, damage.what, damage.do)
     data, place = releases.gold.pointer_bytes(), releases.gold.place(POINTER)
     if data is None:
         return None
@@ -129,7 +131,7 @@ def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
         return None
     checked.files += 1
     checked.bytes += len(data)
-    if problem := releases.rolled_back():
+    if problem := releases.contradiction():
         checked.find(place, problem.what, problem.do)
     return pointer
 
