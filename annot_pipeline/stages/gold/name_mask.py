@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.gold.name_search import NameSearch
 from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.store import Store
 
 Records = tuple[Path, ...]
@@ -93,7 +94,7 @@ def _files(folder: Path, paths: tuple[Path, ...]) -> Records:
 
 @lru_cache(maxsize=4)
 def _judges(records: Records) -> NameSearch:
-    return NameSearch.of_names({name for name in _values(records, "judge") if name is not None})
+    return NameSearch.of_names(raw_names(records))
 
 
 @lru_cache(maxsize=4)
