@@ -29,6 +29,8 @@ FILES = frozenset(
         "last_build.json",
     }
 )
+RESTORED = frozenset({".lock", "judge.key", "key.json"})
+"""Files that may lie in a new store alone: a key is restored before the first build."""
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
@@ -52,7 +54,9 @@ def foreign_entries(store: Path) -> list[str]:
     """
     entries = entries_of(store)
     inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
-    beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in FILES]
+    has_results = any(any(entries_of(e)) for e in entries if e.name in FOLDERS and e.is_dir())
+    ours = FILES if has_results else RESTORED
+    beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in ours]
     if inside or (beside and not _has_notes(store)):
         return [*inside, *beside]
     return []

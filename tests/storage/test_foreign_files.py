@@ -59,6 +59,28 @@ def test_a_store_with_the_users_files_is_refused_and_they_stay(tmp_path, exports
     assert files(folder) == before
 
 
+@pytest.mark.parametrize("name", ["gold.json", "catalog.duckdb", "last_build.json"])
+def test_a_file_with_a_name_of_the_store_makes_no_store(tmp_path, name):
+    folder, other = campaign(tmp_path / "c"), tmp_path / "other"
+    other.mkdir()
+    (other / name).write_text("mine")
+    with pytest.raises(ConfigError, match="cannot be used as store"):
+        build_file(folder, f"store={other}")
+    assert (other / name).read_text() == "mine"
+    assert files(other) == {name}
+
+
+def test_a_key_that_was_restored_alone_makes_a_store(tmp_path, monkeypatch):
+    monkeypatch.delenv("ANNOT_KEY", raising=False)
+    folder = campaign(tmp_path / "c")
+    build_file(folder)
+    new = tmp_path / "new"
+    new.mkdir(mode=0o700)
+    shutil.copy(folder / "store" / "judge.key", new)
+    shutil.copy(folder / "store" / "key.json", new)
+    assert not build_file(folder, f"store={new}").publication.published
+
+
 def test_a_store_of_an_earlier_version_is_recognized(tmp_path):
     folder = campaign(tmp_path / "c")
     assert build_file(folder).publication.published
