@@ -151,12 +151,7 @@ class Releases:
             break
 
     def rolled_back(self) -> Problem | None:
-        """Return how the pointer contradicts the store's copy of it; None where it does not.
-
-        A damaged copy is a contradiction too: nobody can tell whether the pointer was put back.
-        """
-        if damaged := self._damaged_copy():
-            return damaged
+        """Return how the pointer contradicts the store's copy of it; None where it does not."""
         pointer, copy = self.gold.pointer(), self._read_copy()
         if pointer is None or copy is None or self.kept is None:
             return None
@@ -328,22 +323,6 @@ class Releases:
         with suppress(StoreError, OSError):
             if self.kept:
                 return parse_pointer(read_regular(self.kept), str(self.kept))
-        return None
-
-    def _damaged_copy(self) -> Problem | None:
-        if self.kept is None:
-            return None
-        try:
-            parse_pointer(read_regular(self.kept), str(self.kept))
-        except StoreError:
-            what = f"the store's copy of it is damaged ({self.kept})"
-            do = (
-                "restore the copy from a backup of the store; if gold was not put back to an older "
-                "state, delete it, and the next build makes it again"
-            )
-            return Problem("", what, do=do)
-        except OSError:
-            pass
         return None
 
     def _copy(self, pointer: Pointer) -> None:

@@ -31,6 +31,7 @@ FILES = frozenset(
 )
 RESTORED = frozenset({".lock", "judge.key", "key.json"})
 """Files that may lie in a new store alone: a key is restored before the first build."""
+NOTES = ("export_digests.json", "last_build.json")
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
@@ -55,7 +56,7 @@ def foreign_entries(store: Path) -> list[str]:
     entries = entries_of(store)
     inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
     has_results = any(any(entries_of(e)) for e in entries if e.name in FOLDERS and e.is_dir())
-    ours = FILES if has_results else RESTORED
+    ours = FILES if has_results else RESTORED | _notes_in(store)
     beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in ours]
     if inside or (beside and not _has_notes(store)):
         return [*inside, *beside]
@@ -68,6 +69,18 @@ STORE = FolderKind(
     foreign=foreign_entries,
     example="store",
 )
+
+
+def _notes_in(store: Path) -> frozenset[str]:
+    """Return names of notes that a sensor, or a build that failed at once, leaves in a new store."""
+    return frozenset(name for name in NOTES if _is_note(store / name))
+
+
+def _is_note(path: Path) -> bool:
+    try:
+        return isinstance(json.loads(path.read_bytes()), dict)
+    except (OSError, ValueError):
+        return False
 
 
 def _strangers(folder: Path) -> Iterator[str]:
