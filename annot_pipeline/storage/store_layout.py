@@ -72,7 +72,7 @@ STORE = FolderKind(
 
 
 def _notes_in(store: Path) -> frozenset[str]:
-    """Return names of notes that a sensor, or a build that failed at once, leaves in a new store."""
+    """Return names of notes that a sensor, or a build that failed at once, leaves."""
     return frozenset(name for name in NOTES if _is_note(store / name))
 
 
