@@ -32,6 +32,9 @@ hypothesis.settings.load_profile("no clock")  # how long a machine takes is no m
 
 
 LONG = (
+    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[x-",
+    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[3-",
+    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[[5]",
     "tests/assets_defs/test_live.py::test_a_tick",
     "tests/comparison_campaigns/test_segment_ranks.py::test_a_thousand_outputs",
     "tests/guess/test_real_exports.py::test_masc_judges_and_tasks_are_told_by_file",

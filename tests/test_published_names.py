@@ -87,6 +87,67 @@ def test_a_release_that_names_a_judge_is_stopped(
     assert built.publication.published
 
 
+MAPPINGS: dict[str, Any] = {
+    "joined": {"join": [{"value": "mturk"}, "judge"], "sep": "_"},
+    "mapped": {"column": "judge", "map": {"A2XYZQ8KJ3LM0P": "annotator2"}, "else": "somebody"},
+    "cut out": {"column": "judge", "match": "^(.)"},
+    "by a pattern": {"column": "judge", "map": {"~A2.*": "annotator2", "~.*": "somebody"}},
+}
+
+
+def source(judge: Any) -> dict[str, Any]:
+    fields = {"item": "item", "judge": judge, "label": "label"}
+    return {"path": "exports/*.csv", "format": "csv", "fields": fields}
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS.values(), ids=MAPPINGS)
+@pytest.mark.parametrize(
+    ("exports", "settings", "place"),
+    [
+        ({"A2XYZQ8KJ3LM0P.csv": ROWS}, {}, "lineage.source_file"),
+        ({"a.csv": ROWS + "i-A2XYZQ8KJ3LM0P,Bob_Smith.1987,a\n"}, {}, "labels.item"),
+        ({"a.csv": ROWS}, {"about": {"description": "by A2XYZQ8KJ3LM0P"}}, "manifest.json"),
+    ],
+)
+def test_names_of_exports_are_searched_that_the_mapping_changes(
+    build_campaign, mapping, exports, settings, place
+):
+    with pytest.raises(GateError) as raised:
+        build_campaign(exports, sources=[source(mapping)], **settings)
+    assert "published_names" in str(raised.value)
+    assert place in str(raised.value)
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS.values(), ids=MAPPINGS)
+def test_reasons_quote_no_name_that_the_mapping_changes(build_campaign, mapping):
+    built = build_campaign(
+        {"a.csv": ROWS + "i1,Bob_Smith.1987,see a2xyzq8kj3lm0p\n"},
+        sources=[source(mapping)],
+        tasks=[{"name": "*", "kind": "categorical", "labels": ["a", "b"]}],
+        gates={"rejected_share": {"error": 1}},
+    )
+    [reason] = {row["reason"] for row in built.rows("lineage") if row["fate"] == "rejected"}
+    assert reason == f"label is not a declared class: {NOT_SHOWN}"
+
+
+def test_a_team_that_several_judges_share_is_no_name(build_campaign):
+    rows = "item,judge,label,team\n" + "".join(
+        f"southern-{n},{judge},a,southern\n" for n in range(4) for judge in JUDGES
+    )
+    built = build_campaign(
+        {"southern.csv": rows}, sources=[source({"join": ["team", "judge"], "sep": "/"})]
+    )
+    assert built.publication.published
+
+
+def test_letters_and_accents_are_one_character_or_two():
+    search = NameSearch.of_names(["Zo\u00eb-M\u00fcller9"])
+    apart = "by zoe\u0308-mu\u0308ller9."
+    assert len(search.in_text(apart)) == 1
+    assert len(search.in_column(pa.chunked_array([[apart]]))) == 1
+    assert search.masked(apart, search.in_text(apart)) == f"by {NOT_SHOWN}."
+
+
 def test_what_the_campaign_maps_is_no_leak_and_short_names_are_counted(build_campaign):
     """Labels and item texts may be names; what is too short to look for is said."""
     rows = ROWS.replace(",a\n", ",A2XYZQ8KJ3LM0P\n") + "i0,ann,A2XYZQ8KJ3LM0P\ni1,123456,x\n"

@@ -15,10 +15,13 @@ def add(releases: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the releases."""
+    """List the releases; returns 1 where latest.json is older than the store's copy."""
     from annot_pipeline.commands.release_list import list_releases
+    from annot_pipeline.storage.releases import Releases
 
-    rows = list_releases(load(arguments))
+    campaign = load(arguments)
+    rows = list_releases(campaign)
+    rolled_back = Releases.of(campaign).rolled_back()
 
     def text() -> str:
         if not rows:
@@ -40,7 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
                 f"{row['records']:,} records  "
                 f"{changes or first}"
             )
+        if rolled_back:
+            lines.append(f"latest.json: {printable(rolled_back.what)}")
+            lines.append(f"next: {printable(rolled_back.do)}")
         return "\n".join(lines)
 
-    show(arguments, {"releases": rows}, text)
-    return 0
+    problem = rolled_back and {"what": rolled_back.what, "do": rolled_back.do}
+    show(arguments, {"releases": rows, "rolled_back": problem}, text)
+    return int(rolled_back is not None)

@@ -78,7 +78,7 @@ def prune(
         do = "keep 1 or more: the newest release is what readers get"
         raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
     store = Store(campaign.store)
-    store.refuse_foreign()
+    store.refuse_foreign(campaign.folder)
     releases = Releases.of(campaign)
     releases.get()  # there is something to keep
     given_up = given_up_gold(campaign, releases, gone)

@@ -38,6 +38,7 @@ from annot_pipeline.stages.build import (
     failed_gates,
 )
 from annot_pipeline.stages.gold.published_names import PublishedNames
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
@@ -58,7 +59,6 @@ from annot_pipeline.storage.tables import (
     placed,
     read_table,
     read_unharmed,
-    unharmed,
     write_table,
 )
 from annot_pipeline.version import __version__, numeric_packages
@@ -215,9 +215,9 @@ def _names(
     """Return the raw names of judges in tables and manifest; None without pseudonyms."""
     if not build.campaign.settings.privacy.pseudonymize:
         return None
-    queries = Queries(build.campaign.settings.resources, build.campaign.spill)
-    judges = queries.table("audit/judge_names", {"settled": unharmed(made["settled"])})
-    return PublishedNames(judges["judge"].to_pylist(), tables, document)
+    files = dict.fromkeys(read_unharmed(made["record_files"])["filename"].to_pylist())
+    names = raw_names(build.store.records / name for name in files)
+    return PublishedNames(sorted(names), tables, document)
 
 
 def _check_names(build: Build, names: PublishedNames | None) -> list[dict[str, Any]]:

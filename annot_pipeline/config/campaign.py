@@ -34,6 +34,7 @@ from annot_pipeline.config.sources import ItemSource, Source
 from annot_pipeline.config.strict_section import Section
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.label_calibration import CalibrationParams
+from annot_pipeline.methods.labels.models import LABEL_MODELS
 
 T = TypeVar("T")
 
@@ -50,6 +51,7 @@ def _section_of(name: str, *methods: type) -> type[Section]:
         field.name: (get_type_hints(params)[field.name], field.default)
         for params in methods
         for field in dataclasses.fields(params)
+        if field.name != "model"  # which is a setting of its own, label_model
     }
     return create_model(
         name,
@@ -62,8 +64,8 @@ def _section_of(name: str, *methods: type) -> type[Section]:
 
 def _params_of(section: Section, params: type[T]) -> T:
     """A method's Params, from the section that has its keys among others."""
-    names = [field.name for field in dataclasses.fields(params)]  # type: ignore[arg-type]
-    return params(**{name: getattr(section, name) for name in names})
+    names = {field.name for field in dataclasses.fields(params)}  # type: ignore[arg-type]
+    return params(**{n: getattr(section, n) for n in type(section).model_fields if n in names})
 
 
 DawidSkene = _section_of("DawidSkene", DawidSkeneParams, CalibrationParams)
@@ -81,6 +83,7 @@ class Campaign(Section):
     tasks: tuple[TaskSettings, ...] = ()
     quality: Quality = Quality()
     standardize: Standardize = Standardize()
+    label_model: str = "dawid_skene"
     dawid_skene: DawidSkene = DawidSkene()  # type: ignore[valid-type]
     easl: Easl = Easl()
     next_hits: NextHits = NextHits()
@@ -95,6 +98,13 @@ class Campaign(Section):
     engine: Engine = Engine()
     gates: dict[str, Threshold] = Field(default_factory=dict)
     seed: int = Field(default=17, ge=0, lt=2**63)
+
+    @field_validator("label_model")
+    @classmethod
+    def _label_model_is_known(cls, name: str) -> str:
+        if name not in LABEL_MODELS:
+            raise ValueError(f"{name!r} is no label model: {', '.join(LABEL_MODELS)}")
+        return name
 
     @field_validator("owners")
     @classmethod
@@ -122,7 +132,8 @@ class Campaign(Section):
     @property
     def dawid_skene_params(self) -> DawidSkeneParams:
         """The model's part of the section."""
-        return _params_of(self.dawid_skene, DawidSkeneParams)
+        params = _params_of(self.dawid_skene, DawidSkeneParams)
+        return dataclasses.replace(params, model=self.label_model)
 
     @property
     def calibration_params(self) -> CalibrationParams:

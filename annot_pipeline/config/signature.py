@@ -13,7 +13,8 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.version import __version__
 
 MOVING = (
-    "campaign", "sources", "items", "tasks", "quality", "standardize", "dawid_skene",
+    "campaign", "sources", "items", "tasks", "quality", "standardize", "label_model",
+    "dawid_skene",
     "easl.gamma", "easl.epsilon", "easl.margin", "easl.trueskill_mean", "easl.trueskill_sd",
     "agreement", "ranking", "seed",
 )  # fmt: skip
@@ -82,6 +83,8 @@ def signature(settings: Campaign) -> str:
     """
     sections = []
     for name in ("quality", "standardize", "easl", "dawid_skene", "ranking"):
+        if name == "dawid_skene":
+            sections.append(f"label_model:{settings.label_model}")
         values = getattr(settings, name).model_dump()
         values = {key: v for key, v in values.items() if {name, f"{name}.{key}"} & set(MOVING)}
         sections.append(f"{name}:" + ",".join(f"{k}={v}" for k, v in values.items()))

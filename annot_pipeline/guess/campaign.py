@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.errors import ConfigError, InputError, Problem
 from annot_pipeline.guess.answers import NoJudgmentsError
 from annot_pipeline.guess.document import write_campaign
 from annot_pipeline.guess.groups import Group, group_samples
@@ -18,6 +18,7 @@ from annot_pipeline.guess.sniff import UnusableError, read_sample
 from annot_pipeline.guess.sources import SourceGuess, guess_sources
 from annot_pipeline.guess.task_names import name_tasks
 from annot_pipeline.storage.archive import natural_key
+from annot_pipeline.storage.checked_export import checked_export
 
 ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
 """Of the files that a folder is searched for, also with .gz."""
@@ -69,6 +70,8 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
     ------
     ConfigError
         A path does not exist, or no file holds judgments that can be recognised.
+    InputError
+        A path that was given is a link that leads out of its folder, or no regular file.
     """
     missing = [str(path) for path in exports if not path.exists()]
     if missing or not exports:
@@ -78,7 +81,7 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
     found = _Found()
     seen: dict[Path, Sample | str] = {}
     for deep in (False, True):
-        files = list(dict.fromkeys(_files(exports, root, deep=deep)))
+        files = list(dict.fromkeys(_files(exports, root, seen, deep=deep)))
         _read_samples(files, seen)
         found = _look_at(seen, root)
         if found.sources:
@@ -101,23 +104,41 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
     )
 
 
-def _files(exports: Sequence[Path], root: Path, *, deep: bool) -> Iterator[Path]:
-    """The files to look at, with the name that the user gave them."""
+def _files(
+    exports: Sequence[Path], root: Path, seen: dict[Path, Sample | str], *, deep: bool
+) -> Iterator[Path]:
+    """Yield the files to look at, with the name that the user gave them.
+
+    What builds would refuse in a folder is noted as seen, with the reason.
+
+    Raises
+    ------
+    InputError
+        Builds would refuse a file that was given itself.
+    """
+    own = {name: root / name for name in ("store", "gold")}
     for export in exports:
-        place = export.parent.resolve() / export.name if export.is_file() else export.resolve()
-        if place.is_file():
+        if not export.is_dir():
+            place = export.parent.resolve() / export.name
+            checked_export(place, str(export), place.parent, own)
             yield place
             continue
+        place = export.resolve()
         below = sorted(
             place.rglob("*") if deep else place.iterdir(), key=lambda p: natural_key(str(p))
         )
         for path in below:
             inside = path.relative_to(place).parts
-            own = any(path.is_relative_to(root / name) for name in ("store", "gold"))
+            is_own = any(path.is_relative_to(folder) for folder in own.values())
             hidden = any(part.startswith(".") for part in inside)
             ending = path.name.lower().removesuffix(".gz")
-            if ending.endswith(ENDINGS) and not own and not hidden and path.is_file():
-                yield path
+            if not ending.endswith(ENDINGS) or is_own or hidden or not path.is_file():
+                continue
+            try:
+                checked_export(path, path.name, place, own)
+            except InputError as error:
+                seen[path] = error.problems[0].what
+            yield path
 
 
 def _read_samples(files: Sequence[Path], seen: dict[Path, Sample | str]) -> None:

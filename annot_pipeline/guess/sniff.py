@@ -7,7 +7,6 @@ which options.
 from __future__ import annotations
 
 import codecs
-import gzip
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,11 +17,12 @@ from annot_pipeline.errors import InputError
 from annot_pipeline.exports import READERS
 from annot_pipeline.exports.appraise import LAYOUTS, NAMED
 from annot_pipeline.exports.tabular import DELIMITERS
+from annot_pipeline.exports.text_check import is_text
 from annot_pipeline.guess import names
 from annot_pipeline.guess.columns import Column
 from annot_pipeline.guess.planned import read_planned
 from annot_pipeline.guess.samples import ROWS_READ, Sample, opening_of, read_rows
-from annot_pipeline.storage.files import open_regular
+from annot_pipeline.storage.files import first_bytes
 
 ROWS_TRIED = 1_000
 """Rows that delimiter and header are found with."""
@@ -48,7 +48,7 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
         Nothing to read, or nothing that a reader knows.
     """
     try:
-        head = _head(path)
+        head = first_bytes(path, BYTES_TRIED)
         format_ = _format(path, head)
         if format_ == "csv":
             sample = _read_delimited(path, head, limit)
@@ -71,14 +71,6 @@ def _why_no_rows(sample: Sample, head: bytes) -> str:
     return f"no row can be read: {why}" if why else "holds no rows"
 
 
-def _head(path: Path) -> bytes:
-    with open_regular(path) as file:
-        if path.name.lower().endswith(".gz"):
-            with gzip.open(file, "rb") as unzipped:
-                return unzipped.read(BYTES_TRIED)
-        return file.read(BYTES_TRIED)
-
-
 def _format(path: Path, head: bytes) -> str:
     ending = "".join(Path(path.name.lower().removesuffix(".gz")).suffixes[-1:])
     start = head.removeprefix(codecs.BOM_UTF8).lstrip()[:4]
@@ -90,6 +82,8 @@ def _format(path: Path, head: bytes) -> str:
         raise UnusableError("is a zip or Excel file; export it as csv")
     if not start:
         raise UnusableError("is empty")
+    if not is_text(head):
+        raise UnusableError("is not text")
     if ending not in (".csv", ".tsv", ".tab"):
         if start[:1] == b"{":
             return "jsonl"

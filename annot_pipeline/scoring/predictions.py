@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,7 +19,10 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.contracts.certainty import CALIBRATED
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.exports import READERS, Opening
+from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
 from annot_pipeline.scoring.faults import Faults
+from annot_pipeline.storage.checked_export import refuse_special_file
+from annot_pipeline.storage.files import first_bytes
 
 Codes = npt.NDArray[np.int64]
 
@@ -126,14 +130,18 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     InputError
         It cannot be read, or some rows cannot.
     """
-    if not path.is_file():
+    if not path.exists():
         raise ConfigError(f"{path}: no such file", [Problem("PREDICTIONS", "is not there")])
+    refuse_special_file(path)
     plain = path.name.lower().removesuffix(".gz")
     format_ = ENDINGS.get(Path(plain).suffix)
     if format_ is None:
         known = ", ".join(ENDINGS)
         problem = Problem("", "its name does not tell the format", f"{known}; each also .gz")
         raise ConfigError(f"{path}: cannot be read", [problem])
+    if format_ != "parquet" and not _is_text(path):
+        do = "write it in UTF-8 as csv or JSON Lines"
+        raise InputError(f"{path}: cannot be read", [Problem("", "is not text", do=do)])
     try:
         export = READERS[format_](Opening(path, path.name, limits=limits or Limits()))
         chunks = list(export.chunks)
@@ -159,6 +167,14 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     if not len(rows):
         raise InputError(f"{path}: no predictions", [Problem("", "the file has no rows")])
     return Predictions(path.name, columns, rows.astype(np.int64))
+
+
+def _is_text(path: Path) -> bool:
+    """Return whether the first bytes may be text; what cannot be read is the reader's to say."""
+    try:
+        return is_text(first_bytes(path, BYTES_LOOKED_AT))
+    except (OSError, EOFError, zlib.error):
+        return True
 
 
 def _without_options(problem: Problem) -> Problem:

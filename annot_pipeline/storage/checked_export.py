@@ -66,6 +66,31 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
     """
     if relative != os.fsencode(relative).decode(errors="replace"):
         raise _refused(relative, "its name is not UTF-8", DO)
+    real, status = _regular_file(path, relative, "exports are regular files", DO)
+    for name, folder in own.items():
+        if _is_written_by_builds(real, folder.resolve()) or _is_key(status, folder):
+            what = f"it lies in the {name} folder of this campaign: nothing there is an export"
+            raise _refused(relative, what, "remove the link or file, or mend the glob")
+    if not real.is_relative_to(fixed.resolve()):
+        do = "put the file itself there, or name the folder that it is in as path of a source"
+        what = f"a link that leads out of {fixed}: only files within it are exports"
+        raise _refused(relative, what, do)
+    return FoundExport(relative, path, real)
+
+
+def refuse_special_file(path: Path) -> None:
+    """Make sure that a file of the user is regular, by itself or behind links; opens nothing.
+
+    Raises
+    ------
+    InputError
+        It is a pipe, socket, device, or made up by the kernel, or cannot be found.
+    """
+    _regular_file(path, str(path), "only regular files are read", "give the path of a regular file")
+
+
+def _regular_file(path: Path, relative: str, rule: str, do: str) -> tuple[Path, os.stat_result]:
+    """Return the regular file that a path leads to, and its status."""
     try:
         real = path.resolve(strict=True)
         status = os.stat(real)
@@ -76,21 +101,13 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
             if path.is_symlink() and isinstance(error, FileNotFoundError):
                 what = f"a link to {os.readlink(path)}, which does not exist"
         # what a link leads to may come back
-        raise _refused(relative, what, DO, may_pass=isinstance(error, OSError)) from None
+        raise _refused(relative, what, do, may_pass=isinstance(error, OSError)) from None
     if not stat.S_ISREG(status.st_mode):
         what = KINDS.get(stat.S_IFMT(status.st_mode), "neither a file nor a folder")
-        raise _refused(relative, f"{what}: exports are regular files", DO)
+        raise _refused(relative, f"{what}: {rule}", do)
     if _is_of_the_kernel(real, status):
-        raise _refused(relative, "it is made up by the system, as all in /proc: no export", DO)
-    for name, folder in own.items():
-        if _is_written_by_builds(real, folder.resolve()) or _is_key(status, folder):
-            what = f"it lies in the {name} folder of this campaign: nothing there is an export"
-            raise _refused(relative, what, "remove the link or file, or mend the glob")
-    if not real.is_relative_to(fixed.resolve()):
-        do = "put the file itself there, or name the folder that it is in as path of a source"
-        what = f"a link that leads out of {fixed}: only files within it are exports"
-        raise _refused(relative, what, do)
-    return FoundExport(relative, path, real)
+        raise _refused(relative, f"it is made up by the system, as all in /proc: {rule}", do)
+    return real, status
 
 
 def _is_of_the_kernel(real: Path, status: os.stat_result) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import hashlib
 import json
 import os
@@ -63,6 +64,21 @@ def regular(path: Path) -> Path:
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise OSError(errno.EINVAL, NOT_A_FILE, str(path))
     return path
+
+
+def first_bytes(path: Path, n_bytes: int) -> bytes:
+    """Return the first bytes of a regular file; unpacked where its name ends in .gz.
+
+    Raises
+    ------
+    OSError, EOFError, zlib.error
+        It cannot be read or unpacked.
+    """
+    with open_regular(path) as file:
+        if path.name.lower().endswith(".gz"):
+            with gzip.open(file, "rb") as unpacked:
+                return unpacked.read(n_bytes)
+        return file.read(n_bytes)
 
 
 def file_sha256(path: Path) -> str:

@@ -15,7 +15,8 @@ from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.storage.files import make_private
 
 MARKER_PREFIX = ".annot-"
-FILE_SYSTEMS_OWN = "lost+found"
+FILE_SYSTEM_ENTRIES = frozenset({"lost+found", ".snapshot", ".DS_Store"})
+"""Entries that file systems make by themselves, also in an empty folder."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +31,14 @@ class FolderKind:
         One line for people who open the marker.
     foreign
         Gives the entries of an unmarked folder that builds did not write; empty if all is theirs.
+    example
+        Name of a folder, beside campaign.yaml, that messages advise.
     """
 
     setting: str
     purpose: str
     foreign: Callable[[Path], list[str]]
+    example: str
 
     @property
     def marker(self) -> str:
@@ -65,8 +69,13 @@ def claim(folder: Path, kind: FolderKind) -> None:
     (folder / kind.marker).write_text(text, encoding="utf-8")
 
 
-def refuse_foreign(folder: Path, kind: FolderKind) -> None:
+def refuse_foreign(folder: Path, kind: FolderKind, campaign_folder: Path | None = None) -> None:
     """Make sure that a folder is new, empty, marked, or holds what builds wrote there alone.
+
+    Parameters
+    ----------
+    campaign_folder
+        Folder of campaign.yaml, where the message advises a folder; None: it names none.
 
     Raises
     ------
@@ -81,18 +90,16 @@ def refuse_foreign(folder: Path, kind: FolderKind) -> None:
         return
     name = kind.setting
     what = f"builds delete files in their {name} folder, and did not write what is in this one"
+    advised = campaign_folder and campaign_folder / kind.example
+    example = f", as {advised}" if advised and not advised.exists() else ""
     do = (
-        f"set {name} to an empty or new folder, as {folder / 'annot'} (in campaign.yaml, or with "
+        f"set {name} to an empty or new folder of its own{example} (in campaign.yaml, or with "
         f"--set {name}=FOLDER); nothing was deleted"
     )
     title = f"{folder}: cannot be used as {name}"
     raise ConfigError(title, [Problem(name, what, do=do, values=tuple(foreign))])
 
 
-def visible(folder: Path) -> list[Path]:
-    """Return the entries of a folder, without hidden ones and what the file system makes."""
-    return sorted(
-        entry
-        for entry in folder.iterdir()
-        if not entry.name.startswith(".") and entry.name != FILE_SYSTEMS_OWN
-    )
+def entries_of(folder: Path) -> list[Path]:
+    """Return the entries of a folder, also hidden ones, without what the file system makes."""
+    return sorted(entry for entry in folder.iterdir() if entry.name not in FILE_SYSTEM_ENTRIES)

@@ -26,8 +26,8 @@ def check_places(campaign: LoadedCampaign) -> None:
     problems = [*_overlaps(campaign)]
     if problems:
         raise ConfigError(f"{campaign.file}: folders lie within each other", problems)
-    refuse_foreign(campaign.store, STORE)
-    refuse_foreign(campaign.spill, SPILL)
+    refuse_foreign(campaign.store, STORE, campaign.folder)
+    refuse_foreign(campaign.spill, SPILL, campaign.folder)
 
 
 def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:

@@ -107,14 +107,15 @@ class Releases:
         ------
         StoreError
             There is none, with those that there are; or it is not as it was published, of a
-            newer schema, or of another campaign; or the newest is asked for, and the pointer is
-            older than the store's copy of it.
+            newer schema, or of another campaign; or the newest, or one that the pointer does not
+            know, is asked for, and the pointer is older than the store's copy of it.
         """
         pointer = self.gold.pointer()
         if version == "latest":
             self._refuse(self.contradiction())
         wanted = pointer.version if version == "latest" and pointer else version
         if pointer is None or wanted not in self.gold.published(pointer):
+            self.refuse_rollback()  # else it may be one that an older pointer does not know
             raise self._missing(wanted, pointer)
         return self._read(wanted, pointer)
 
@@ -179,6 +180,18 @@ class Releases:
             f"build {self.typed}: the next release gets a number above v{highest:04d}"
         )
         return Problem("", what, do=do)
+
+    def newest_pointer(self, pointer: Pointer | None) -> Pointer | None:
+        """Return the store's copy where a pointer was put back to an older state; else itself.
+
+        A pointer that knows another release than the copy does is returned as it is.
+        """
+        if pointer is None or self.copies is None or self._contradicts_copy() is None:
+            return pointer
+        newest = self.copies.newest(pointer, {})
+        copy = newest[1] if newest else pointer
+        agrees = all(copy.manifests.get(v) == sha256 for v, sha256 in pointer.manifests.items())
+        return copy if agrees else pointer
 
     def refuse_rollback(self) -> None:
         """Make sure that the pointer is as new as the store's copies of it.

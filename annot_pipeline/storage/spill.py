@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Lock
 
 from annot_pipeline.storage.files import make_private
-from annot_pipeline.storage.marked_folder import FolderKind, claim, is_marked, visible
+from annot_pipeline.storage.marked_folder import FolderKind, claim, entries_of, is_marked
 from annot_pipeline.storage.store_layout import STORE
 
 HOST = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname()) or "localhost"
@@ -104,7 +104,7 @@ def _remove_if_empty(spill: Path) -> None:
 
 
 def _remove_dead(spill: Path) -> None:
-    for folder in visible(spill):
+    for folder in entries_of(spill):
         if _is_dead(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -185,11 +185,16 @@ atexit.register(_close_all)
 
 
 def _foreign(spill: Path) -> list[str]:
-    return [entry.name for entry in visible(spill) if _match(entry) is None]
+    return [
+        entry.name
+        for entry in entries_of(spill)
+        if _match(entry) is None and not OWN_NAME.fullmatch(entry.name.removeprefix("."))
+    ]
 
 
 SPILL = FolderKind(
     setting="resources.spill",
     purpose="Room for queries of annot-pipeline that do not fit into memory.",
     foreign=_foreign,
+    example="spill",
 )

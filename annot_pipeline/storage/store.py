@@ -161,15 +161,17 @@ class Store:
         except OSError as error:
             raise cannot_write(self.root, error, "store") from None
 
-    def refuse_foreign(self) -> None:
+    def refuse_foreign(self, campaign_folder: Path | None = None) -> None:
         """Make sure that what is deleted here was written by builds; see `claim`.
+
+        ``campaign_folder`` is that of campaign.yaml, for the advice of the message.
 
         Raises
         ------
         ConfigError
             It holds files that no build wrote.
         """
-        refuse_foreign(self.root, STORE)
+        refuse_foreign(self.root, STORE, campaign_folder)
 
     def result(self, stage: str, key: str) -> StageResult | None:
         """An earlier result of the same inputs, settings and code, if it is whole."""

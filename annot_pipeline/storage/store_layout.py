@@ -8,16 +8,19 @@ from pathlib import Path
 
 from annot_pipeline.config.gold_url import COPIES
 from annot_pipeline.storage.files import read_json
-from annot_pipeline.storage.marked_folder import FolderKind, visible
+from annot_pipeline.storage.marked_folder import FolderKind, entries_of
 
 KEY = re.compile(r"[0-9a-f]{32}")
 RECORD_FILE = re.compile(r"[0-9a-f]{32}\.(parquet|json)")
 ARCHIVED = re.compile(r"[0-9a-f]{64}")
 _ANY = re.compile(r".+")
 _JSON = re.compile(r".+\.json")
+_UNFINISHED = re.compile(r"\.tmp-.+-\d+-[0-9a-f]{8}")
+"""Names that `files.beside` gives; killed builds leave them."""
 
 FILES = frozenset(
     {
+        ".lock",
         "catalog.duckdb",
         "export_digests.json",
         "gold.json",
@@ -26,6 +29,9 @@ FILES = frozenset(
         "last_build.json",
     }
 )
+RESTORED = frozenset({".lock", "judge.key", "key.json"})
+"""Files that may lie in a new store alone: a key is restored before the first build."""
+NOTES = ("export_digests.json", "last_build.json")
 FOLDERS: dict[str, tuple[re.Pattern[str], ...]] = {
     "archive": (re.compile(r"[0-9a-f]{2}"), ARCHIVED),
     "checkpoints": (KEY, re.compile(r"[0-9a-f]+\.npz")),
@@ -48,9 +54,11 @@ def foreign_entries(store: Path) -> list[str]:
     Stores made before there were markers are recognized by the names in their folders. Beside
     these folders anything may lie where the notes of a build prove that it is a store.
     """
-    entries = visible(store)
+    entries = entries_of(store)
     inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
-    beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in FILES]
+    has_results = any(any(entries_of(e)) for e in entries if e.name in FOLDERS and e.is_dir())
+    ours = FILES if has_results else RESTORED | _notes_in(store)
+    beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in ours]
     if inside or (beside and not has_notes(store)):
         return [*inside, *beside]
     return []
@@ -60,7 +68,20 @@ STORE = FolderKind(
     setting="store",
     purpose="Working state of a campaign of annot-pipeline (docs/operations.md).",
     foreign=foreign_entries,
+    example="store",
 )
+
+
+def _notes_in(store: Path) -> frozenset[str]:
+    """Return names of notes that a sensor, or a build that failed at once, leaves."""
+    return frozenset(name for name in NOTES if _is_note(store / name))
+
+
+def _is_note(path: Path) -> bool:
+    try:
+        return isinstance(read_json(path), dict)
+    except (OSError, ValueError):
+        return False
 
 
 def _strangers(folder: Path) -> Iterator[str]:
@@ -71,7 +92,13 @@ def _strangers(folder: Path) -> Iterator[str]:
         return
     above = [folder]
     for depth, names in enumerate(levels):
-        entries = [entry for parent in above if parent.is_dir() for entry in visible(parent)]
+        entries = [
+            entry
+            for parent in above
+            if parent.is_dir()
+            for entry in entries_of(parent)
+            if not _UNFINISHED.fullmatch(entry.name)
+        ]
         for entry in entries:
             is_last = depth == len(levels) - 1
             is_folder_in_place = is_last or entry.is_dir() or entry.suffix == ".lock"

@@ -10,7 +10,7 @@ WITH all_records AS (
 ),
 judged AS (
     SELECT
-        r.* EXCLUDE (filename, reason, control),
+        r.* EXCLUDE (filename, reason, control, judge_cells),
         f.source_order,
         f.file_order,
         j.judge_id,

@@ -68,7 +68,7 @@ def test_what_was_not_known_is_no_part_of_the_hash(upgraded):
     }
     del kept["dawid_skene"], kept["easl"]["margin"], kept["sources"][0]["format"]
     told = told_document(settings, kept)
-    assert list(whole) == [*list(whole)[:6], "dawid_skene", *list(whole)[7:]]
+    assert list(whole) == [*list(whole)[:7], "dawid_skene", *list(whole)[8:]]
     assert list(told) == [name for name in whole if name not in ("dawid_skene", "easl.margin")]
     assert "format" in whole["sources"][0]
     assert "format" not in told["sources"][0]

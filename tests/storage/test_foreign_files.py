@@ -53,10 +53,32 @@ def test_a_store_with_the_users_files_is_refused_and_they_stay(tmp_path, exports
     for build in (build_file, lambda path: validate(load_campaign(path), lambda _: None)):
         with pytest.raises(ConfigError, match="cannot be used as store") as error:
             build(folder)
-        assert "set store to an empty or new folder" in str(error.value)
+        assert "set store to an empty or new folder of its own" in str(error.value)
     with pytest.raises(ConfigError, match="cannot be used as store"):
         prune(load_campaign(folder, sets=["gold=elsewhere"]), 1, progress=lambda _: None)
     assert files(folder) == before
+
+
+@pytest.mark.parametrize("name", ["gold.json", "catalog.duckdb", "last_build.json"])
+def test_a_file_with_a_name_of_the_store_makes_no_store(tmp_path, name):
+    folder, other = campaign(tmp_path / "c"), tmp_path / "other"
+    other.mkdir()
+    (other / name).write_text("mine")
+    with pytest.raises(ConfigError, match="cannot be used as store"):
+        build_file(folder, f"store={other}")
+    assert (other / name).read_text() == "mine"
+    assert files(other) == {name}
+
+
+def test_a_key_that_was_restored_alone_makes_a_store(tmp_path, monkeypatch):
+    monkeypatch.delenv("ANNOT_KEY", raising=False)
+    folder = campaign(tmp_path / "c")
+    build_file(folder)
+    new = tmp_path / "new"
+    new.mkdir(mode=0o700)
+    shutil.copy(folder / "store" / "judge.key", new)
+    shutil.copy(folder / "store" / "key.json", new)
+    assert not build_file(folder, f"store={new}").publication.published
 
 
 def test_a_store_of_an_earlier_version_is_recognized(tmp_path):
@@ -134,6 +156,37 @@ def test_a_disk_with_other_files_is_no_spill_folder(tmp_path):
     assert files(disk) == before
     build_file(folder, "resources.spill=../big/annot")
     assert before < files(disk)
+
+
+@pytest.mark.parametrize("setting", ["store", "resources.spill"])
+@pytest.mark.parametrize("name", [".git", ".cache", ".env", ".tmp-notes"])
+def test_a_folder_of_hidden_files_is_not_empty(tmp_path, setting, name):
+    folder, other = campaign(tmp_path / "c"), tmp_path / "dots"
+    other.mkdir()
+    (other / name).touch()
+    before = files(tmp_path)
+    with pytest.raises(ConfigError, match=rf"cannot be used as {setting}") as error:
+        build_file(folder, f"{setting}=../dots")
+    assert error.value.problems[0].values == (name,)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["lost+found", ".snapshot", ".DS_Store"])
+def test_what_file_systems_make_leaves_a_folder_empty(tmp_path, name):
+    folder = campaign(tmp_path / "c")
+    for setting in ("store", "spill"):
+        (tmp_path / setting / name).mkdir(parents=True)
+    sets = ("store=../store", "resources.spill=../spill")
+    assert build_file(folder, *sets).publication.published
+    assert (tmp_path / "store" / name).is_dir()
+
+
+def test_a_folder_beside_the_exports_is_advised(tmp_path):
+    folder = campaign(tmp_path / "c")
+    for setting, advised in (("store", "store"), ("resources.spill", "spill")):
+        with pytest.raises(ConfigError, match="cannot be used as") as error:
+            build_file(folder, f"{setting}=exports")
+        assert f"folder of its own, as {folder / advised} (in" in error.value.problems[0].do
 
 
 def test_campaigns_share_a_spill_folder(tmp_path):

@@ -18,6 +18,7 @@ from annot_pipeline.errors import StoreError
 from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage import files, pointer_copies, store
 from annot_pipeline.storage.pins import pin, read_pins
+from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 from tests.storage.test_releases import publish
@@ -207,6 +208,36 @@ def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(tmp_path, 
     assert main(["pin", str(folder), "v0001"]) == 1
     assert main(["prune", str(folder), "--keep", "1"]) == 1
     assert sorted(path.name for path in (folder / "gold").glob("v*")) == ["v0001", "v0002"]
+
+
+def test_releases_and_diff_name_a_pointer_that_was_put_back(tmp_path, capsys):
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    build_file(folder)
+    older = (folder / "gold/latest.json").read_bytes()
+    build_file(folder, "seed=2")
+    newest = (folder / "gold/latest.json").read_bytes()
+    (folder / "gold/latest.json").write_bytes(older)
+    capsys.readouterr()
+    says = "it is older than the store's copy: it names v0001 as the newest release"
+    assert main(["releases", str(folder)]) == 1
+    printed = capsys.readouterr().out
+    assert says in printed
+    assert f"next: put the newer {POINTER} back" in printed
+    assert main(["diff", str(folder), "v0001", "v0002"]) == 1
+    printed = capsys.readouterr().err
+    assert says in printed
+    assert f"put the newer {POINTER} back" in printed
+    assert main(["diff", str(folder), "v0001", "v0009"]) == 1
+    capsys.readouterr()
+    assert main(["verify", str(folder), "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert [(row["version"], row["ok"]) for row in document["releases"]] == [
+        ("v0001", True),
+        ("v0002", True),
+    ]
+    assert [Path(finding["file"]).name for finding in document["findings"]] == [POINTER]
+    (folder / "gold/latest.json").write_bytes(newest)
+    assert main(["releases", str(folder)]) == 0
 
 
 def test_load_gold_notices_what_can_be_noticed(tmp_path):

@@ -30,6 +30,7 @@ ONE_OF_EACH = (
     "settings/*.json",
     "gold.json",
     "judge.key",
+    "pointers/*.json",
     "last_build.json",
     "pointers/*",
     "version_numbers/*",

@@ -118,7 +118,10 @@ def _one_release(
 
 
 def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
-    """The pointer, which counts as a file that is checked; None with a finding if damaged."""
+    """Return what releases are held against: the pointer, which counts as a file that is checked.
+
+    None with a finding if it is damaged; where it was put back, the store's copy, with a finding.
+    """
     for damage in releases.damaged_copies():
         checked.find(damage.where, damage.what, damage.do)
     data, place = releases.gold.pointer_bytes(), releases.gold.place(POINTER)
@@ -133,7 +136,7 @@ def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
     checked.bytes += len(data)
     if problem := releases.contradiction():
         checked.find(place, problem.what, problem.do)
-    return pointer
+    return releases.newest_pointer(pointer)
 
 
 def _versions(releases: Releases, pointer: Pointer | None, version: str | None) -> list[str]:

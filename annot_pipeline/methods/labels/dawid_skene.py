@@ -31,8 +31,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.label_em import Counts, EMState, Estimates, Flags, run_em
+from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.label_em import EMState, Flags, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.numerics.convergence import Convergence
 
 Floats = npt.NDArray[np.float64]
@@ -65,6 +67,8 @@ class DawidSkeneParams:
     max_parameters
         Largest number of confusion probabilities, judges times classes squared, that is fitted;
         >= 1. Ten million take about 2 GB of memory.
+    model
+        Which confusion matrices judges may have: a name of `models.LABEL_MODELS`.
     """
 
     start: Literal["diagonal", "votes"] = "diagonal"
@@ -73,6 +77,7 @@ class DawidSkeneParams:
     tolerance: float = 1e-10
     max_iterations: int = 5000
     max_parameters: int = 10_000_000
+    model: str = "dawid_skene"
 
     def __post_init__(self) -> None:
         if self.start not in ("diagonal", "votes"):
@@ -85,6 +90,8 @@ class DawidSkeneParams:
             raise ValueError(f"tolerance must be in [0, 1), not {self.tolerance}")
         if self.max_iterations < 1:
             raise ValueError(f"max_iterations must be >= 1, not {self.max_iterations}")
+        if self.model not in LABEL_MODELS:
+            raise ValueError(f"model must be one of {', '.join(LABEL_MODELS)}, not {self.model!r}")
         if self.max_parameters < 1:
             raise ValueError(f"max_parameters must be >= 1, not {self.max_parameters}")
 

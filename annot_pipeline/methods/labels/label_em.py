@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.numerics.additive import Additive
+from annot_pipeline.methods.labels.estimates import Counts, Estimates, log_dirichlet
+from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.numerics.convergence import Convergence
 
 if TYPE_CHECKING:
@@ -29,42 +30,6 @@ Flags = npt.NDArray[np.bool_]
 
 DIAGONAL_START = 0.7
 """Share on the diagonal of the ``diagonal`` start; the rest is spread over all K cells."""
-
-
-@dataclass(frozen=True)
-class Estimates:
-    """Of some tasks with K classes, side by side.
-
-    Parameters
-    ----------
-    log_pi, log_theta
-        ``(n_tasks, K)`` and ``(n_judges, K, K)`` as [judge, observed, true].
-    log_prior
-        ``(n_tasks,)`` log density of the Dirichlet priors, without its constant.
-    """
-
-    log_pi: Floats
-    log_theta: Floats
-    log_prior: Floats
-
-
-@dataclass(frozen=True)
-class Counts(Additive):
-    """What items add up to under some estimates.
-
-    Parameters
-    ----------
-    theta
-        ``(n_judges * K, K)`` labels of a judge by the probability of each true class.
-    pi
-        ``(n_tasks, K)`` items of each class.
-    log_likelihood
-        ``(n_tasks,)``.
-    """
-
-    theta: Floats
-    pi: Floats
-    log_likelihood: Floats
 
 
 class Labels(Protocol):
@@ -183,11 +148,14 @@ def run_em(
     state
         Where an earlier run stood.
     """
+    m_step = LABEL_MODELS[params.model]
     state = state or _start(labels, prior, params)
     running = np.ones(labels.items_of.size, np.bool_)
     n_settled = 0
     while running.any():
-        estimates = estimated(state.counts, labels.judge_starts, prior, params)
+        estimates = m_step(
+            state.counts, labels.judge_starts, prior, params.smoothing, state.estimates
+        )
         state = EMState.of(estimates, labels.expected(estimates), state)
         before, after = state.course(params.stop_on)[-2:]
         converged = np.abs(after - before) <= params.tolerance * np.abs(before)
@@ -212,56 +180,12 @@ def run_em(
 
 def _start(labels: Labels, prior: Floats | None, params: DawidSkeneParams) -> EMState:
     n_tasks, k, n_judges = labels.items_of.size, labels.n_labels, int(labels.judge_starts[-1])
+    theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
+    log_pi = np.full((n_tasks, k), -np.log(k))
+    log_theta = np.log(np.broadcast_to(theta, (n_judges, k, k)))
+    log_prior = log_dirichlet(log_pi, log_theta, labels.judge_starts, prior, params.smoothing)
+    estimates = Estimates(log_pi, log_theta, log_prior)
     if params.start == "votes":
-        estimates = estimated(labels.voted(), labels.judge_starts, prior, params)
-    else:
-        theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
-        log_pi = np.full((n_tasks, k), -np.log(k))
-        log_theta = np.log(np.broadcast_to(theta, (n_judges, k, k)))
-        log_prior = _log_prior(log_pi, log_theta, labels.judge_starts, prior, params)
-        estimates = Estimates(log_pi, log_theta, log_prior)
+        m_step = LABEL_MODELS[params.model]
+        estimates = m_step(labels.voted(), labels.judge_starts, prior, params.smoothing, estimates)
     return EMState.of(estimates, labels.expected(estimates))
-
-
-def estimated(
-    counts: Counts, judge_starts: Codes, prior: Floats | None, params: DawidSkeneParams
-) -> Estimates:
-    """M-step (Dawid & Skene eqs. 2.3, 2.4) with smoothing."""
-    k = counts.pi.shape[1]
-    theta = counts.theta.reshape(-1, k, k) + params.smoothing
-    if prior is not None:
-        theta += np.repeat(prior, np.diff(judge_starts), axis=0)
-    row = theta.sum(axis=1, keepdims=True)
-    theta = np.where(row > 0, theta / np.where(row > 0, row, 1), 1 / k)
-    pi = counts.pi + params.smoothing
-    pi /= pi.sum(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
-        log_theta, log_pi = np.log(theta), np.log(pi)
-    return Estimates(log_pi, log_theta, _log_prior(log_pi, log_theta, judge_starts, prior, params))
-
-
-def _log_prior(
-    log_pi: Floats,
-    log_theta: Floats,
-    starts: Codes,
-    prior: Floats | None,
-    params: DawidSkeneParams,
-) -> Floats:
-    """Log density of the Dirichlet(1 + counts) priors, without its constant."""
-    n_tasks = starts.size - 1
-    if params.smoothing == 0 and prior is None:
-        return np.zeros(n_tasks)
-    flat = log_theta.reshape(log_theta.shape[0], -1)
-    from scipy.sparse import csr_array  # settings alone, which need Params, load no scipy
-
-    by_task = csr_array(
-        (np.ones(flat.shape[0]), np.arange(flat.shape[0]), starts), shape=(n_tasks, flat.shape[0])
-    )
-    log_prior = np.zeros(n_tasks)
-    if params.smoothing > 0:  # without, a cell may be 0
-        log_prior += params.smoothing * (by_task @ flat.sum(axis=1) + log_pi.sum(axis=1))
-    if prior is not None:
-        counts = prior.reshape(n_tasks, -1)
-        of_cells = np.where(counts > 0, by_task @ flat, 0)
-        log_prior += (counts * of_cells).sum(axis=1)
-    return log_prior

@@ -7,7 +7,7 @@ Texts leave the machine before a release is searched: Dagster keeps logs, metada
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -19,11 +19,12 @@ import pyarrow.parquet as pq
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.gold.name_search import NameSearch
 from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.files import regular
 from annot_pipeline.storage.store import Store
 
-Records = tuple[Path, ...]
-"""Files of parsed exports."""
+Records = tuple[tuple[Path, int, int], ...]
+"""Files of parsed exports, with time and size."""
 
 
 class NameMask:
@@ -80,13 +81,27 @@ class NameMask:
     def _records(self) -> Records:
         try:
             made = self.store.recorded(self.run, "read_records").tables["record_files"]
-            return _files(self.store.records, tuple(made.paths))
+            files = _files(self.store.records, tuple(made.paths))
         except (AnnotError, OSError, KeyError, pa.ArrowException):  # nothing was parsed yet
             return ()
+        return tuple(of for path in files if (of := _readable(path)))
+
+
+def _readable(path: Path) -> tuple[Path, int, int] | None:
+    """Return a parsed export, and what tells it from one that was made again; None if damaged.
+
+    A damaged one is parsed again, and masked by then.
+    """
+    try:
+        stat = path.stat()
+        pq.read_schema(regular(path))
+    except (OSError, pa.ArrowException):
+        return None
+    return path, stat.st_mtime_ns, stat.st_size
 
 
 @lru_cache(maxsize=4)
-def _files(folder: Path, paths: tuple[Path, ...]) -> Records:
+def _files(folder: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return the files that a table ``record_files`` names; its folder is that of its contents."""
     names = pa.concat_tables([pq.read_table(regular(path), columns=["filename"]) for path in paths])
     return tuple(folder / name for name in names["filename"].unique().to_pylist())
@@ -94,26 +109,29 @@ def _files(folder: Path, paths: tuple[Path, ...]) -> Records:
 
 @lru_cache(maxsize=4)
 def _judges(records: Records) -> NameSearch:
-    return NameSearch.of_names({name for name in _values(records, "judge") if name is not None})
+    return NameSearch.of_names({name for path, *_ in records for name in _names(path)})
+
+
+def _names(path: Path) -> set[str]:
+    try:
+        return raw_names([path])
+    except (OSError, pa.ArrowException):  # damaged below its schema
+        return set()
 
 
 @lru_cache(maxsize=4)
 def _mapped(records: Records) -> frozenset[str]:
     """Return labels and systems, in lower case: what the campaign maps is no secret."""
-    columns = {name for path in records for name in pq.read_schema(regular(path)).names}
-    return frozenset(
-        str(value).lower()
-        for column in columns
-        if LABELS.fullmatch(column) or SYSTEMS.fullmatch(column)
-        for value in _values(records, column)
-    )
+    return frozenset(str(value).lower() for path, *_ in records for value in _mapped_in(path))
 
 
-def _values(records: Records, column: str) -> Iterator[Any]:
-    """Yield the values of a column of parsed exports, those of a row group once."""
-    for path in records:
-        with pq.ParquetFile(regular(path)) as file:
-            if column in file.schema_arrow.names:
-                for group in range(file.num_row_groups):
-                    values = file.read_row_group(group, [column])[column]
-                    yield from values.unique().to_pylist()
+def _mapped_in(path: Path) -> set[Any]:
+    values: set[Any] = set()
+    with suppress(OSError, pa.ArrowException), pq.ParquetFile(regular(path)) as file:
+        names = file.schema_arrow.names
+        columns = [n for n in names if LABELS.fullmatch(n) or SYSTEMS.fullmatch(n)]
+        for group in range(file.num_row_groups if columns else 0):
+            rows = file.read_row_group(group, columns)
+            for column in columns:
+                values.update(rows[column].unique().to_pylist())
+    return values

@@ -1,6 +1,6 @@
 """Names of judges in texts that are published: found as whole words, many names at a time.
 
-Case does not count: an address is the same in any.
+Case does not count, nor whether a letter and its accent are one character or two (NFC, NFD).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from unicodedata import normalize
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -39,26 +40,26 @@ class NameSearch:
     def of_names(cls, names: Iterable[str]) -> NameSearch:
         """Return the search for those names that can be checked."""
         by_word: dict[str, list[str]] = defaultdict(list)
-        for name in names:
+        for name in map(_composed, names):
             if can_be_checked(name):
                 by_word[WORD.search(name)[0].lower()].append(name)  # type: ignore[index]
         return cls({word: tuple(names) for word, names in by_word.items()})
 
     def without(self, names: Iterable[str]) -> NameSearch:
         """Return the search for the other names."""
-        left_out = set(names)
+        left_out = set(map(_composed, names))
         names_left = (name for group in self.by_word.values() for name in group)
         return self.of_names(name for name in names_left if name not in left_out)
 
     def in_text(self, text: str) -> set[str]:
         """Return the names that a text holds."""
-        return set(self._matches(text))
+        return set(self._matches(_composed(text)))
 
     def in_column(self, column: pa.ChunkedArray) -> set[str]:
         """Return the names that some value of a column of texts holds."""
         if not self.by_word or not len(column):
             return set()
-        values = pc.unique(column.cast(pa.string())).drop_null()
+        values = pc.unique(pc.utf8_normalize(column.cast(pa.string()), "NFC")).drop_null()
         words = pc.split_pattern_regex(pc.utf8_lower(values), r"[^\pL\pN]+")
         is_first_word = pc.is_in(words.flatten(), pa.array(self.by_word, pa.string()))
         rows = pc.unique(pc.list_parent_indices(words).filter(is_first_word))
@@ -69,6 +70,7 @@ class NameSearch:
 
     def masked(self, text: str, names: set[str]) -> str:
         """Return a text with `NOT_SHOWN` in the place of some names that it holds."""
+        text = _composed(text)
         for name in sorted(names, key=lambda name: (-len(name), name)):
             parts, end = [], 0
             for match in re.finditer(re.escape(name), text, re.IGNORECASE):
@@ -86,6 +88,10 @@ class NameSearch:
                 is_name = start >= 0 and text[start:end].lower() == name.lower()
                 if is_name and _is_whole(text, start, end):
                     yield name
+
+
+def _composed(text: str) -> str:
+    return normalize("NFC", text)
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:

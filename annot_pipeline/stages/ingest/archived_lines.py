@@ -84,6 +84,18 @@ def export_lines(
     return row_lines(Opening(kept, name, None, *reading, limits=limits), source.format, rows)
 
 
+def _source_of(manifest: Mapping[str, Any], place: int) -> Mapping[str, Any] | None:
+    """Return a source of a manifest's settings, which no model holds to a form; None: not one."""
+    sources = manifest["settings"].get("sources")
+    if not isinstance(sources, list) or not 0 <= place < len(sources):
+        return None
+    source = sources[place]
+    if not isinstance(source, dict) or "format" not in source:
+        return None
+    is_read = isinstance(source.get("options") or {}, dict)
+    return source if is_read else None
+
+
 def released_lines(
     campaign: LoadedCampaign, manifest: Mapping[str, Any], most_bytes: int | None = None
 ) -> FindLines:
@@ -103,8 +115,9 @@ def released_lines(
     mapped: dict[tuple[str, str], list[_Released]] = defaultdict(list)
     for export in manifest["sources"]:
         if export.get("kind") == "judgments" and "source" in export:
-            source = manifest["settings"]["sources"][export["source"]]
-            mapped[export["name"], source_digest(export)].append(_Released(source))
+            source = _source_of(manifest, export["source"])
+            if source is not None:
+                mapped[export["name"], source_digest(export)].append(_Released(source))
 
     def find(places: Iterable[Place]) -> dict[Place, int]:
         rows: dict[tuple[str, str], set[int]] = defaultdict(set)

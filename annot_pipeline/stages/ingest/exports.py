@@ -32,6 +32,7 @@ from annot_pipeline.stages.ingest.present_exports import (
     item_rows,
     unread_rows,
 )
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.archive import (
     archive_file,
     archived,
@@ -41,7 +42,6 @@ from annot_pipeline.storage.checked_export import FoundExport
 from annot_pipeline.storage.keys import exposed_secrets
 from annot_pipeline.storage.published_settings import names_in_path
 from annot_pipeline.storage.shortages import reading_export
-from annot_pipeline.storage.tables import read_table
 
 EXPORTS = pa.schema(
     [
@@ -165,8 +165,8 @@ def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) 
     telling = {n for n, s in enumerate(settings.sources) if _captures(s.fields["judge"])}
     for file in files:
         if file["source_order"] not in telling:
-            judges = read_table(context.store.records / file["filename"], ["judge"])["judge"]
-            if any(names_in_path(file["source_file"], j) for j in judges.unique().to_pylist() if j):
+            names = raw_names([context.store.records / file["filename"]])
+            if any(names_in_path(file["source_file"], name) for name in names):
                 telling.add(file["source_order"])
     return [settings.sources[n].path for n in sorted(telling)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, names_of
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import TEMPORARY
@@ -256,7 +257,7 @@ def _settle(
         tasks=tasks,
         of=("records",),
     ) as rows:
-        shown = _reasons_masked(rows, inputs["judges"]) if parameters["pseudonymize"] else rows
+        shown = _reasons_masked(rows, records) if parameters["pseudonymize"] else rows
         settled = placed_part(folder, "settled", key, lambda path: write_table(path, shown))
     named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
@@ -265,15 +266,20 @@ def _settle(
     return {"settled": settled, "names": names}, {AUDIT: audit}
 
 
-def _reasons_masked(rows: pa.RecordBatchReader, judges: Path) -> pa.RecordBatchReader:
-    """Return records whose reasons, which are published, quote no cell that may name a judge."""
-    search = NameSearch.of_names(read_table(judges, ["judge"])["judge"].to_pylist())
+def _reasons_masked(rows: pa.RecordBatchReader, records: Sequence[Path]) -> pa.RecordBatchReader:
+    """Return records whose reasons, which are published, quote no cell that may name a judge.
+
+    The names are those of these exports alone: what other exports hold must not change the bytes.
+    """
     place = rows.schema.get_field_index("reason")
+    search = cache(lambda: NameSearch.of_names(raw_names(records)))  # few exports need it
 
     def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
-        return batch.set_column(
-            place, rows.schema.field(place), masked_reasons(batch.column(place), search)
-        )
+        reasons = batch.column(place)
+        if reasons.null_count == len(reasons):
+            return batch
+        shown = masked_reasons(reasons, search())
+        return batch.set_column(place, rows.schema.field(place), shown)
 
     return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
 
@@ -417,7 +423,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names"),
     settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-    code_version="12",  # examples of rejected rows name their lines
+    code_version="13",  # reasons quote no cell that names a judge before the mapping
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -29,8 +29,9 @@ from annot_pipeline.stages.ingest.expressions import (
     for_each_value,
     parse_time,
 )
+from annot_pipeline.stages.ingest.raw_names import CELLS, judge_cells
 
-CODE_VERSION = "5"
+CODE_VERSION = "6"  # the cells that name judges
 
 LONGEST_VALUE = 100_000
 """Bytes; a longer one is no name, label or number but something gone wrong."""
@@ -96,6 +97,9 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
             fields["task"] = pa.repeat(campaign, len(rows))
         _derive_items(fields)
         reason = first_reason(rows.problem, *reasons, *_demands(fields))
+        cells = judge_cells(rows, source, bindings, path)
+        if cells is not None:
+            fields[CELLS] = cells
         tables.append(
             pa.table(
                 {

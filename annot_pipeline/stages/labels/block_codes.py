@@ -24,11 +24,12 @@ from annot_pipeline.methods.labels.dawid_skene import (
     expected_counts,
     voted_counts,
 )
+from annot_pipeline.methods.labels.estimates import Counts
 from annot_pipeline.methods.labels.held_out_labels import (
     HeldOutLabels,
     drawn_items,
 )
-from annot_pipeline.methods.labels.label_em import Counts, Flags
+from annot_pipeline.methods.labels.label_em import Flags
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.predictive_checks import items_to_check
 from annot_pipeline.storage.files import read_regular

@@ -23,7 +23,8 @@ from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneParams,
     fitted,
 )
-from annot_pipeline.methods.labels.label_em import Counts, EMState, Estimates, Flags, run_em
+from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.label_em import EMState, Flags, run_em
 from annot_pipeline.methods.numerics.convergence import Convergence
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.large_tasks import added

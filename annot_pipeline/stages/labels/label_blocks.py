@@ -37,12 +37,12 @@ from annot_pipeline.methods.labels.dawid_skene import (
     expected_counts,
     stacked_priors,
 )
+from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import (
     n_judges_of,
     tempered,
 )
 from annot_pipeline.methods.labels.label_calibration import early_fits, evidence_of
-from annot_pipeline.methods.labels.label_em import Estimates
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.predictive_checks import checks_of
 from annot_pipeline.runtime.context import StageContext

@@ -114,7 +114,7 @@ INFER_LABELS = Stage(
         "labels", "label_distributions", "prevalence", "judge_confusion", "judge_figures",
         "label_fits", "label_evidence",
     ),
-    settings=("dawid_skene", "seed"),
+    settings=("label_model", "dawid_skene", "seed"),
     code_version="13",  # tasks too large for the model have labels by votes
     work=infer_label_tables,
     kinds=frozenset({"parquet", "numpy"}),

@@ -1,0 +1,84 @@
+"""Raw names of judges: what an export calls them, also where the mapping calls them otherwise.
+
+A mapping may join the name with a prefix, map it, or cut it out of a cell; parsed exports keep the
+cells that it reads (`CELLS`), for published texts must hold neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from annot_pipeline.config.expressions import ColumnExpression, Expression, JoinExpression
+from annot_pipeline.config.sources import Source
+from annot_pipeline.exports.raw_rows import RawRows
+from annot_pipeline.stages.ingest.expressions import Bindings, evaluate
+from annot_pipeline.storage.files import regular
+
+CELLS = "judge_cells"
+"""The column of parsed exports that holds the cells, `BETWEEN` them; null: of plain columns."""
+BETWEEN = "\x1f"
+
+
+def judge_cells(rows: RawRows, source: Source, bindings: Bindings, path: str) -> pa.Array | None:
+    """Return what the mapping of ``judge`` reads in each row, before it is mapped or joined.
+
+    None where it takes one column as it is.
+    """
+    expression = source.fields["judge"]
+    if isinstance(expression, ColumnExpression) and expression.is_plain:
+        return None
+    cells = [
+        evaluate(
+            part, rows.columns, len(rows), bindings=bindings, path=path, field="judge"
+        ).array.fill_null("")
+        for part in dict.fromkeys(_read_by(expression))
+    ]
+    return pc.binary_join_element_wise(*cells, BETWEEN) if cells else None
+
+
+def _read_by(expression: Expression) -> Iterator[ColumnExpression]:
+    """Yield the columns that an expression reads: as they are, and what ``match`` takes of them."""
+    if isinstance(expression, JoinExpression):
+        for part in expression.join:
+            yield from _read_by(part)
+    elif isinstance(expression, ColumnExpression):
+        of_column = {"column": expression.column, "json": expression.json_path}
+        yield ColumnExpression.model_validate(of_column)
+        if expression.match is not None:
+            yield ColumnExpression.model_validate(of_column | {"match": expression.match})
+
+
+def raw_names(records: Iterable[Path]) -> set[str]:
+    """Return the names of all judges in parsed exports, as judgments and as exports call them.
+
+    A cell that stands for several judges of an export, as a team does, names none.
+    """
+    names: set[str] = set()
+    for path in records:
+        judge_of: dict[str, str | None] = {}
+        for judge, cells in _judges(path):
+            if judge is not None:
+                names.add(judge)
+            for cell in (cells or "").split(BETWEEN):
+                same = judge_of.setdefault(cell, judge) == judge
+                judge_of[cell] = judge if same else None
+        names |= {cell for cell, judge in judge_of.items() if cell and judge is not None}
+    return names
+
+
+def _judges(path: Path) -> Iterator[tuple[str | None, str | None]]:
+    """Yield each pair of judge and cells of a parsed export, those of a row group once."""
+    with pq.ParquetFile(regular(path)) as file:
+        columns = [name for name in ("judge", CELLS) if name in file.schema_arrow.names]
+        if not columns:
+            return
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group, columns)
+            rows = rows.group_by(columns, use_threads=False).aggregate([])
+            cells = rows[CELLS].to_pylist() if CELLS in columns else [None] * rows.num_rows
+            yield from zip(rows["judge"].to_pylist(), cells, strict=True)
