@@ -23,6 +23,8 @@ from annot_pipeline.storage.store import Store
 
 Records = tuple[Path, ...]
 """Files of parsed exports."""
+Stamps = tuple[int, ...]
+"""When each was written."""
 
 
 class NameMask:
@@ -44,10 +46,14 @@ class NameMask:
         if not text:
             return text
         records = self._records()
-        search = _judges(records)
-        names = search.in_text(text)
-        if names:
-            names -= own_words() | _mapped(records)
+        try:
+            stamps = tuple(path.stat().st_mtime_ns for path in records)
+            search = _judges(records, stamps)
+            names = search.in_text(text)
+            if names:
+                names -= own_words() | _mapped(records, stamps)
+        except (OSError, pa.ArrowException):  # damaged: this build reads the exports again
+            return text
         return search.masked(text, names) if names else text
 
     def everywhere(self, value: Any) -> Any:
@@ -91,13 +97,15 @@ def _files(folder: Path, paths: tuple[Path, ...]) -> Records:
 
 
 @lru_cache(maxsize=4)
-def _judges(records: Records) -> NameSearch:
+def _judges(records: Records, stamps: Stamps) -> NameSearch:
+    del stamps  # of the files, so that one that was repaired is read again
     return NameSearch.of_names({name for name in _values(records, "judge") if name is not None})
 
 
 @lru_cache(maxsize=4)
-def _mapped(records: Records) -> frozenset[str]:
+def _mapped(records: Records, stamps: Stamps) -> frozenset[str]:
     """Return labels and systems: what the campaign maps is no secret."""
+    del stamps
     columns = {name for path in records for name in pq.read_schema(path).names}
     return frozenset(
         str(value)
