@@ -10,7 +10,7 @@ import dagster as dg
 from annot_pipeline.commands.publish import Publication
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import StoreError
-from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun, failed
+from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
 from annot_pipeline.storage.releases import Releases
 from assets_defs.automation import ATTENDED_TAG
 from assets_defs.definitions import definitions_of
@@ -43,7 +43,7 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
         except dg.Failure as failure:
             raise failure.__cause__ or failure from None
         except dg.DagsterError:
-            error = failed(_runs(build))
+            error = build.failed(_runs(build))
             if error is None:
                 raise
             raise error from None

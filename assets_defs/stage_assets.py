@@ -46,9 +46,16 @@ def stage_assets(
     )
     def assets(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
-        run = in_dagster(lambda: build.run_stage(stage))
-        for table in stage.outputs:
-            yield _materialized(campaign, build, run, table, kept=not context.instance.is_ephemeral)
+        kept = not context.instance.is_ephemeral
+
+        def results() -> list[dg.MaterializeResult[Any]]:
+            run = build.run_stage(stage)
+            with build.noting():  # data versions need the key of the judges' names
+                return [
+                    _materialized(campaign, build, run, table, kept=kept) for table in stage.outputs
+                ]
+
+        yield from in_dagster(results)
 
     return assets
 

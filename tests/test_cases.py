@@ -67,7 +67,7 @@ def failing_disk(path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> It
             if number == errno.EROFS:
                 subprocess.run(["mount", "-o", "remount,ro", str(path)], check=True)
             else:
-                fill_disk(path / "lost+found")
+                fill_disk(path / "lost+found")  # a name that leaves the folder empty for builds
         else:
             monkeypatch.setattr(files, "_beside", raising(files._beside, path, number))
         yield

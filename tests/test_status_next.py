@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from annot_pipeline.cli import main
 from annot_pipeline.cli.status import _status_text
 
 
@@ -26,6 +30,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         "campaign": "c", "release": release, "unpointed": [], "arrived": {}, "unread": [],
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
         "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
+        "failed_build": None, "refused_folders": None,
     } | more  # fmt: skip
 
 
@@ -38,7 +43,115 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         (document("pass", unread=["b.txt"]), "1 warning to resolve (see above)"),
         (document("warn", build_due=True), "annot build CAMPAIGN"),
         (document() | {"release": None}, "nothing to do"),
+        (
+            document(build_due=True, failed_build={"do": ["free space"]}),
+            "resolve the error of the last build (free space), then annot build CAMPAIGN",
+        ),
+        (
+            document(build_due=True, refused_folders={"what": "store", "do": "set store"}),
+            "set store",
+        ),
     ],
 )
 def test_the_next_step_does_not_pass_over_warnings(found, step):
     assert _status_text("CAMPAIGN", found).splitlines()[-1] == f"next: {step}"
+
+
+VOTES = "item,judge,label\n" + "".join(f"i{n},w{judge},yes\n" for n in range(6) for judge in "abc")
+FIELDS = {"item": "item", "judge": "judge", "label": "label"}
+STRONG = "0123456789abcdef0123456789abcdef"
+
+
+@pytest.fixture
+def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A campaign of one export that nobody has built."""
+    monkeypatch.delenv("ANNOT_KEY", raising=False)
+    folder = tmp_path / "campaign"
+    (folder / "exports").mkdir(parents=True)
+    (folder / "exports" / "a.csv").write_text(VOTES)
+    write(folder)
+    return folder
+
+
+def write(folder: Path, **settings: Any) -> None:
+    source = {"path": "exports/*.csv*", "format": "csv", "fields": FIELDS}
+    (folder / "campaign.yaml").write_text(
+        json.dumps({"campaign": "small", "sources": [source], **settings})
+    )
+
+
+def run(capsys: Any, *words: object) -> tuple[int, str, str]:
+    capsys.readouterr()
+    status = main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def next_step(capsys: Any, *words: object) -> str:
+    [step] = [line for line in run(capsys, *words)[1].splitlines() if line.startswith("next: ")]
+    return step.removeprefix("next: ")
+
+
+def test_after_a_refused_export_status_gives_the_advice_of_the_error(capsys, campaign):
+    bomb = campaign / "exports" / "b.csv.gz"
+    bomb.write_bytes(gzip.compress(b"item,judge,label\n" + b"i1,w1,yes\n" * 3_000_000))
+    limited = ("--set", "limits.unpacked_bytes=1000000")
+    assert run(capsys, "build", campaign, *limited)[0] == 1
+    step = next_step(capsys, "status", campaign, *limited)
+    assert "limits.unpacked_bytes" in step
+    assert step.endswith(f"then annot build {campaign} {' '.join(limited)}")
+    bomb.unlink()
+    step = next_step(capsys, "status", campaign, *limited)
+    assert step == f"annot build {campaign} {' '.join(limited)}"
+
+
+def test_after_the_gate_published_names_status_and_validate_give_its_advice(capsys, campaign):
+    text = VOTES.replace("wa,yes", "worker-anna,yes").replace("wb,yes", "wb,worker-anna said so")
+    (campaign / "exports" / "a.csv").write_text(text)
+    (campaign / "exports" / "worker-anna.csv").write_text(VOTES)
+    status, _, error = run(capsys, "build", campaign)
+    assert status == 1
+    assert "raw names" in error
+    assert "nothing was published; there is no release yet" in error
+    for command in ("status", "validate"):
+        step = next_step(capsys, command, campaign)
+        assert "take the names out of the exports' other columns" in step
+
+
+def test_refused_folders_are_the_next_step(capsys, campaign):
+    write(campaign, store=".")
+    status, out, _ = run(capsys, "status", campaign)
+    assert status == 0
+    assert "a build would be refused: " in out
+    assert out.splitlines()[-1].startswith("next: set store to an empty or new folder")
+
+
+def test_a_weak_key_is_in_last_build_and_warned_of(capsys, campaign, monkeypatch):
+    monkeypatch.setenv("ANNOT_KEY", "x")
+    assert run(capsys, "build", campaign)[0] == 1
+    status, out, _ = run(capsys, "status", campaign)
+    assert status == 0
+    assert "warning: the key of the judges' names can be guessed: $ANNOT_KEY: 1 byte" in out
+    assert "next: make one: python" in out
+    assert "a build has not ended" not in out
+    monkeypatch.delenv("ANNOT_KEY")
+    _, out, _ = run(capsys, "status", campaign)
+    assert "last build, " in out
+    assert "$ANNOT_KEY: 1 byte; at least 32 are needed" in out
+    assert "a build has not ended" not in out
+    assert out.splitlines()[-1] == f"next: annot build {campaign}"
+
+
+def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatch):
+    assert run(capsys, "build", campaign)[0] == 0
+    unset = f"unset ANNOT_KEY: {campaign / 'store' / 'judge.key'} is the key of v0001"
+    monkeypatch.setenv("ANNOT_KEY", STRONG)
+    assert next_step(capsys, "status", campaign).startswith(unset)
+    _, out, _ = run(capsys, "validate", campaign)
+    assert "a build would publish nothing: $ANNOT_KEY is another key" in out
+    assert out.splitlines()[-1].startswith(f"next: {unset}")
+    monkeypatch.setenv("ANNOT_KEY", "x")
+    status, out, _ = run(capsys, "status", campaign)
+    assert status == 0
+    assert "settings cannot be compared: the key of the judges' names can be guessed" in out
+    assert f"next: unset ANNOT_KEY: the key is in {campaign / 'store' / 'judge.key'}" in out

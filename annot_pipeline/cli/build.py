@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         news = "published" if publication.published else "nothing new; still"
         lines += [
             f"tables: {rows}",
-            *_changes_text(manifest),
+            *(_changes_text(manifest) if publication.published else ()),
             f"{news} {publication.release.version}: {document['path']}",
             f"next: open {folder / 'report.html'}",
             f"      annot status {typed(arguments)}",

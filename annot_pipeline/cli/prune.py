@@ -43,7 +43,10 @@ def _text(campaign: str, document: Document) -> str:
     lines += [f"{version}  struck off: its folder is gone" for version in document["struck_off"]]
     lines += [f"{place}  struck off: it is gone" for place in document["gone_gold"]]
     if not document["removed"]:
-        lines.append("no release is older: none goes")
+        older = sum(not row["newest"] for row in document["kept"])
+        which = "release is" if older == 1 else "releases are"
+        why = f"{older:,} older {which} pinned" if older else "none is older"
+        lines.append(f"no release goes: {why}")
     archive = document["archive"]
     lines.append(
         f"archived exports: {archive['kept']:,} stay, {archive['removed']:,} {gone} "

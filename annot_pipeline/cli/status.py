@@ -55,7 +55,11 @@ def _status_text(campaign: str, document: Document) -> str:
         lines.append(f"since then other settings: {_few(document['changed_settings'])}")
     missing = document["not_compared"]
     if missing:
-        lines.append(f"settings cannot be compared: {missing['what']}")
+        warned = "settings cannot be compared" if release else "warning"
+        lines.append(f"{warned}: {printable(missing['what'])}")
+    refused = document["refused_folders"]
+    if refused:
+        lines.append(f"a build would be refused: {printable(refused['what'])}")
     if last:
         outcome = "\n  ".join(map(printable, last["outcome"].splitlines()))
         lines.append(f"last build, {last['finished']}: {outcome}")
@@ -68,12 +72,17 @@ def _status_text(campaign: str, document: Document) -> str:
     step = _idle(document)
     if document["build_due"]:
         step = f"annot build {campaign}"
+    if document["failed_build"]:
+        do = printable("; ".join(document["failed_build"]["do"]))
+        step = f"resolve the error of the last build ({do}), then annot build {campaign}"
     if document["failing"]:
-        mend = "; ".join(dict.fromkeys(printable(gate["do"]) for gate in document["failing"]))
-        step = f"mend what the gate says ({mend}), then annot build {campaign}"
+        do = printable("; ".join(dict.fromkeys(gate["do"] for gate in document["failing"])))
+        step = f"resolve the failed gate ({do}), then annot build {campaign}"
     if missing:  # a build without the key would give all judges new names
         command = "build" if document["build_due"] else "status"
         step = f"{missing['do']}, then annot {command} {campaign}"
+    if refused:
+        step = printable(refused["do"])
     if rolled_back:
         step = printable(rolled_back["do"])
     if damaged:

@@ -56,6 +56,14 @@ def _validation_text(campaign: str, document: Document) -> str:
         lines += [
             f"a build would publish nothing: gate {gate['name']}: {gate['do']}" for gate in bad
         ]
-    else:
+    missing, failed = document["other_key"], document["failed_build"]
+    if missing:
+        lines.append(f"a build would publish nothing: {printable(missing['what'])}")
+        lines.append(f"next: {printable(missing['do'])}")
+    elif failed and not bad:
+        do = printable("; ".join(failed["do"]))
+        lines.append("the last build failed with these exports and settings: see annot status")
+        lines.append(f"next: resolve its error ({do}), then annot build {campaign}")
+    elif not bad:
         lines.append(f"next: annot build {campaign}")
     return "\n".join(lines)

@@ -34,8 +34,6 @@ from annot_pipeline.stages.build import (
     Planned,
     StageRun,
     check_one_build,
-    failed,
-    failed_gates,
 )
 from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.ingest.raw_names import raw_names
@@ -140,7 +138,7 @@ def _recorded(build: Build) -> dict[str, StageRun]:
             runs[stage.name] = build.recorded(stage)
         except StoreError as error:
             missing = missing or error
-    cause = failed(list(runs.values())) or missing
+    cause = build.failed(list(runs.values())) or missing
     if cause:
         raise cause
     return runs
@@ -233,7 +231,7 @@ def _check_names(build: Build, names: PublishedNames | None) -> list[dict[str, A
 
 def _gates_of_release(build: Build, names: Mapping[str, Any]) -> list[dict[str, Any]]:
     gates = run_gates(RELEASE, (), {"published_names": names}, build.campaign.settings.gates)
-    if cause := failed_gates(gates):
+    if cause := build.failed_gates(gates):
         raise cause
     return [gate.document() for gate in gates]
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import settings_hash
-from annot_pipeline.errors import Problem, StoreError
+from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
-from annot_pipeline.stages.last_build import failing_gates
+from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.keys import (
     derivation_of,
     derive,
@@ -21,6 +22,7 @@ from annot_pipeline.storage.keys import (
     refuse_other_key,
 )
 from annot_pipeline.storage.manifest_changes import setting_changes, source_digest
+from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.published_settings import published_settings
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.source_digests import SourceDigests
@@ -50,7 +52,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "gone": sorted(names_before - names_now),
     }
     build = Build(campaign)
-    missing = _other_key(campaign, release)
+    missing = _weak_key(campaign) or other_key(campaign, release)
     settings = None if missing else _changed_settings(campaign, release)
     changed = None if settings is None else bool(settings)
     return {
@@ -74,6 +76,8 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "last_build": build.store.last_outcome(),
         "unended_build": build.store.unended(),
         "failing": [{"what": gate.what, "do": gate.do} for gate in failing_gates(build)],
+        "failed_build": {"do": list(advice)} if (advice := failed_build_advice(build)) else None,
+        "refused_folders": _refused_folders(campaign),
         "build_due": release is None or any(arrived.values()) or changed,
     }
 
@@ -91,8 +95,30 @@ def _decisions(release: Release) -> dict[str, int]:
     return {name: sum(task[name] for task in tasks) for name in DECIDED}
 
 
-def _other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | None:
-    """What to say where the key of the release's names is not at hand."""
+def _refused_folders(campaign: LoadedCampaign) -> dict[str, str] | None:
+    """Return why builds refuse the store, gold or spill folder, and what to do; else None."""
+    try:
+        check_places(campaign)
+    except ConfigError as error:
+        do = "; ".join(dict.fromkeys(problem.do for problem in error.problems))
+        whats = (f"{problem.where}: {problem.what}" for problem in error.problems)
+        return {"what": f"{error.title} ({'; '.join(whats)})", "do": do}
+    return None
+
+
+def _weak_key(campaign: LoadedCampaign) -> Problem | None:
+    """Return what is wrong with the secret at hand, where it can be guessed or is damaged."""
+    try:
+        present_key(campaign.settings, campaign.store)
+    except StoreError as error:
+        problem = error.problems[0]
+        where = f"{problem.where}: " if problem.where else ""
+        return replace(problem, where="", what=f"{error.title}: {where}{problem.what}")
+    return None
+
+
+def other_key(campaign: LoadedCampaign, release: Release | None) -> Problem | None:
+    """Return what to say where the key of the release's names is not at hand; else None."""
     privacy = campaign.settings.privacy
     if release is None:
         return None

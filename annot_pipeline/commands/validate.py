@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from annot_pipeline.commands.status import other_key
 from annot_pipeline.config import (
     CaptureExpression,
     ConstantExpression,
@@ -20,11 +21,14 @@ from annot_pipeline.config import (
     LoadedCampaign,
 )
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.errors import AnnotError
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
 from annot_pipeline.stages.ingest.present_exports import check_exports
+from annot_pipeline.stages.last_build import failed_build_advice
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.published_settings import SHORTEST_NAME
+from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.tables import read_table
 from annot_pipeline.storage.temporary import temporary_store
 
@@ -48,7 +52,21 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
         build = Build(apart, progress=progress)
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
-        return _document(campaign, runs, build.store.records)
+        document = _document(campaign, runs, build.store.records)
+    advice = failed_build_advice(Build(campaign))
+    missing = other_key(campaign, _newest_release(campaign))
+    return document | {
+        "failed_build": {"do": list(advice)} if advice else None,
+        "other_key": missing and {"what": missing.what, "do": missing.do},
+    }
+
+
+def _newest_release(campaign: LoadedCampaign) -> Release | None:
+    """Return the newest release; None where gold cannot be read, which is for status to say."""
+    try:
+        return Releases.of(campaign).latest()
+    except AnnotError:
+        return None
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:

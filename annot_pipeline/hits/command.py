@@ -105,7 +105,7 @@ def next_batch(
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*facts["done"]}:
-            raise _nothing(unplanned, design)
+            raise _nothing(unplanned, design, tasks)
         return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
@@ -199,7 +199,7 @@ def _homeless(n: int, design: str) -> ConfigError:
     return ConfigError(f"no HIT can be planned ({design})", [problem])
 
 
-def _nothing(unplanned: dict[str, str], design: str) -> ConfigError:
+def _nothing(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
         do = {
@@ -210,5 +210,9 @@ def _nothing(unplanned: dict[str, str], design: str) -> ConfigError:
             design,
             "HITs are planned for tasks of kind scalar; name the kind under tasks, or list items",
         )
+        compared = {"pairwise", "ranking"} & {*_distinct(tasks["kind"])}
+        if design != "tournament" and compared:
+            kind = " and ".join(sorted(compared))
+            do = f"HITs of {kind} tasks: --set next_hits.design=tournament; else {do}"
         problems = [Problem("", f"there is no {TASKS_OF[design]} with items", do=do)]
     return ConfigError(f"no HIT can be planned ({design})", problems)

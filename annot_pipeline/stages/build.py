@@ -23,6 +23,7 @@ from annot_pipeline.gates import GateResult, can_measure, check_gate_names, is_c
 from annot_pipeline.runtime.context import Made, StageContext
 from annot_pipeline.runtime.executors import engine_of
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.build_state import build_state
 from annot_pipeline.stages.gold.check_tables import check_table
 from annot_pipeline.stages.gold.name_mask import NameMask
 from annot_pipeline.stages.registry import GOLD_MADE, MAKER, STAGES, stages_for
@@ -35,8 +36,9 @@ from annot_pipeline.storage.keys import (
 )
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
+from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write, running
-from annot_pipeline.storage.store import StageBasis, StageResult, Store
+from annot_pipeline.storage.store import LastFailure, StageBasis, StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -49,7 +51,6 @@ __all__ = [
     "Stage",
     "StageRun",
     "check_one_build",
-    "failed",
     "failed_gates",
     "stages_for",
 ]
@@ -59,6 +60,7 @@ Work = Callable[[StageContext], Made]
 Planned: TypeAlias = Sequence[tuple[Path, Callable[[], TableFile]]]
 """The files of a table, and what gives each (`tables.as_published`)."""
 
+FAILED = "a gate failed: nothing was published"
 MANY_ROWS = 100_000
 """Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
 
@@ -135,10 +137,27 @@ class Build:
                     run = self._run_stage(stage)
             except OSError as error:
                 raise cannot_write(self.store.root, error, "store") from error
-        error_ = failed([run])
+        error_ = self.failed([run])
         if error_:
-            self.store.note_outcome(self.run, str(error_))
+            self._note_failure(error_)
         return run
+
+    def failed(self, runs: Sequence[StageRun]) -> GateError | None:
+        """Return the error that says which gates failed, if any did."""
+        return self.failed_gates([gate for run in runs for gate in run.gates])
+
+    def failed_gates(self, gates: Sequence[GateResult]) -> GateError | None:
+        """Return the error that says which of some gates failed, if any did."""
+        error = failed_gates(gates)
+        if error and not self._may_have_release():
+            error.title = f"{FAILED}; there is no release yet"
+        return error
+
+    def _may_have_release(self) -> bool:
+        try:
+            return bool(Releases.of(self.campaign).versions())
+        except (AnnotError, OSError):
+            return True
 
     def say_waiting(self) -> None:
         """Tell that another process has the store for itself."""
@@ -159,13 +178,18 @@ class Build:
             yield
         except AnnotError as error:
             self._mask_error(error)
-            self.store.note_outcome(self.run, str(error))
+            self._note_failure(error)
             raise
         except Exception as error:  # its words may hold anything: a name, a row
             defect = f"a defect of annot stopped it: {type(error).__name__}"
             self.store.note_outcome(self.run, defect)
             self._mask_error(error)
             raise
+
+    def _note_failure(self, error: AnnotError) -> None:
+        advice = tuple(dict.fromkeys(problem.do for problem in error.problems if problem.do))
+        state = build_state(self.campaign)
+        self.store.note_outcome(self.run, str(error), LastFailure(advice, state))
 
     def _mask_error(self, error: Exception) -> None:
         if self.mask:
@@ -306,15 +330,10 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
         )
 
 
-def failed(runs: list[StageRun]) -> GateError | None:
-    """The error that says which gates failed, if any did."""
-    return failed_gates([gate for run in runs for gate in run.gates])
-
-
 def failed_gates(gates: Sequence[GateResult]) -> GateError | None:
     """Return the error that says which of some gates failed, if any did."""
     problems = [Problem("", str(gate), do=gate.do) for gate in gates if gate.level == "error"]
     if not problems:
         return None
-    title = "a gate failed: nothing was published, the last release stands"
+    title = f"{FAILED}, the last release stands"
     return GateError(title, problems, [gate.document() for gate in gates])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from annot_pipeline.errors import AnnotError, Problem, StoreError, first_of
-from annot_pipeline.stages.build import STAGES, Build, StageRun, failed, stages_for
+from annot_pipeline.stages.build import STAGES, Build, StageRun, stages_for
+from annot_pipeline.stages.build_state import build_state
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.storage.keys import no_key, present_key
 from annot_pipeline.storage.store import StageResult
@@ -60,7 +61,10 @@ def failing_gates(build: Build) -> list[Problem]:
     Of stages that would be made again nothing is said. Writes nothing; without a key, none.
     """
     settings = build.campaign.settings
-    if present_key(settings, build.store.root) is None:
+    try:
+        if present_key(settings, build.store.root) is None:
+            return []
+    except StoreError:
         return []
     runs: list[StageRun] = []
     tables: dict[str, StoredTable] = {}
@@ -77,8 +81,19 @@ def failing_gates(build: Build) -> list[Problem]:
     except AnnotError:  # a stage has not run, or exports are others now
         if not tables:
             return []
-    error = failed(runs)
+    error = build.failed(runs)
     return list(error.problems) if error else []
+
+
+def failed_build_advice(build: Build) -> tuple[str, ...]:
+    """Return what the last build said to do, where it failed and would fail again.
+
+    Empty where it did not fail, or settings, exports or key are not those that it failed with.
+    """
+    failure = build.store.last_failure()
+    if failure is None or failure.state != build_state(build.campaign):
+        return ()
+    return failure.advice
 
 
 def _check_exports(build: Build, exports: StoredTable, command: str) -> None:

@@ -72,13 +72,16 @@ def natural_key(name: str) -> tuple[list[tuple[int, int, str]], str]:
 
 
 def archive_file(
-    path: Path, archive: Path, check: Callable[[Path], None] = lambda _: None
+    path: Path,
+    archive: Path,
+    check: Callable[[Path], None] = lambda _: None,
+    on_damaged: Callable[[], None] = lambda: None,
 ) -> tuple[str, int]:
     """Keep a file's bytes; returns their SHA-256 and their number.
 
     They are those of one moment: what changes meanwhile is refused, for half of a row, or of an
     archive, would be taken for the whole. ``check`` sees new bytes before they are kept, and may
-    refuse them. Bytes that are kept already, but damaged, are kept anew.
+    refuse them. Bytes that are kept already, but damaged, are kept anew; ``on_damaged`` is called.
 
     Raises
     ------
@@ -89,13 +92,16 @@ def archive_file(
         before = stamp(path)
         digest = file_sha256(path)
     kept = archived(archive, digest)
-    if not (kept.exists() and file_sha256(kept) == digest):
+    was_kept = kept.exists()
+    if not (was_kept and file_sha256(kept) == digest):
         kept.parent.mkdir(parents=True, exist_ok=True)
         with replacing(kept) as temporary:
             _copy(path, temporary)
             if file_sha256(temporary) != digest:
                 raise _changing(path)
             check(temporary)
+        if was_kept:
+            on_damaged()
     with readable(path):
         after = stamp(path)
     if after != before:

@@ -80,11 +80,18 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
     variable = settings.privacy.key_env
     if value := os.environ.get(variable):
         if derivation != OF_SECRET and (weakness := weak_secret(value.encode())):
-            problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=HOW_TO_MAKE)
+            do = _instead_of_weak(variable, store)
+            problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=do)
             raise StoreError("the key of the judges' names can be guessed", [problem])
         return _derived(value.encode(), settings.campaign, derivation)
     path = store / KEY_FILE
     return _derived(_read(path), settings.campaign, derivation) if path.exists() else None
+
+
+def _instead_of_weak(variable: str, store: Path) -> str:
+    """Return what to do about a secret in the environment that can be guessed."""
+    path = store / KEY_FILE
+    return f"unset {variable}: the key is in {path}" if path.exists() else HOW_TO_MAKE
 
 
 def weak_secret(secret: bytes) -> str:
@@ -197,12 +204,26 @@ def refuse_other_key(settings: Campaign, store: Path, manifest: Mapping[str, Any
         what = f"{given} is another key"
     else:
         return
-    do = (
-        f"restore {store / KEY_FILE} from a backup, or set ${privacy.key_env} to the key of "
-        f"{version}; --set privacy.new_key=true, once, gives all judges new names"
-    )
+    do = _how_to_give(settings, store, version, known, derivation_of(manifest))
+    do += "; --set privacy.new_key=true, once, gives all judges new names"
     title = f"the key of the judges' names in {version} is missing"
     raise StoreError(title, [Problem("", what, do=do)])
+
+
+def _how_to_give(
+    settings: Campaign, store: Path, version: str, known: str | None, derivation: int | None
+) -> str:
+    """Return how to give a build the key of a release, where another is at hand or none."""
+    path, variable = store / KEY_FILE, settings.privacy.key_env
+    if os.environ.get(variable) and path.exists():
+        derivation = key_derivation(store) if derivation is None else derivation
+        stored = fingerprint(_derived(_read(path), settings.campaign, derivation))
+        if known == stored:
+            return f"unset {variable}: {path} is the key of {version}"
+    restored = f"restore {path} from a backup"
+    if os.environ.get(variable):
+        restored += f" and unset {variable}"
+    return f"{restored}, or set ${variable} to the key of {version}"
 
 
 def same_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:

@@ -89,12 +89,15 @@ def refuse_foreign(folder: Path, kind: FolderKind, campaign_folder: Path | None 
     if not foreign:
         return
     name = kind.setting
-    what = f"builds delete files in their {name} folder, and did not write what is in this one"
+    what = (
+        f"builds delete files in their {name} folder, and did not write what is in this one; "
+        "nothing was deleted"
+    )
     advised = campaign_folder and campaign_folder / kind.example
     example = f", as {advised}" if advised and not advised.exists() else ""
     do = (
         f"set {name} to an empty or new folder of its own{example} (in campaign.yaml, or with "
-        f"--set {name}=FOLDER); nothing was deleted"
+        f"--set {name}=FOLDER)"
     )
     title = f"{folder}: cannot be used as {name}"
     raise ConfigError(title, [Problem(name, what, do=do, values=tuple(foreign))])

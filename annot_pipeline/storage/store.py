@@ -96,6 +96,14 @@ class StageResult:
         return told | {"sha256": digest_of(told)}
 
 
+@dataclass(frozen=True)
+class LastFailure:
+    """What a failed build said to do, and a digest of what it looked at."""
+
+    advice: tuple[str, ...]
+    state: str
+
+
 class Store:
     """The folder of a campaign's working state."""
 
@@ -247,7 +255,7 @@ class Store:
             ],
         )
 
-    def note_outcome(self, run: str, outcome: str) -> None:
+    def note_outcome(self, run: str, outcome: str, failure: LastFailure | None = None) -> None:
         """Remember how the latest build ended; a full disk does not hide the first error.
 
         A folder that was refused as a store is not written to.
@@ -256,13 +264,22 @@ class Store:
             return
         when = datetime.now(UTC).isoformat(timespec="seconds")
         with contextlib.suppress(OSError):
-            write_json(self._outcome, {"run": run, "finished": when, "outcome": outcome})
+            document = {"run": run, "finished": when, "outcome": outcome}
+            write_json(self._outcome, document | ({"failure": asdict(failure)} if failure else {}))
 
     def last_outcome(self) -> dict[str, str] | None:
         """Run, time and outcome of the latest build; None before the first."""
         try:
             outcome = read_json(self._outcome)
             return {name: str(outcome[name]) for name in ("run", "finished", "outcome")}
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def last_failure(self) -> LastFailure | None:
+        """Return why the latest build failed; None where it did not, or nothing tells."""
+        try:
+            failure = read_json(self._outcome)["failure"]
+            return LastFailure(tuple(map(str, failure["advice"])), str(failure["state"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -86,6 +86,17 @@ def test_status_releases_and_builds_go_on(campaign, monkeypatch):
     assert "annot prune removed it" in str(error.value)
 
 
+def test_why_no_release_goes(campaign, capsys):
+    words = ["prune", str(campaign), "--keep", "1", "--dry-run"]
+    for version in ("v0001", "v0002"):
+        pinned(campaign, version)
+    assert main(words) == 0
+    assert "no release goes: 2 older releases are pinned\n" in capsys.readouterr().out
+    words[3] = "3"
+    assert main(words) == 0
+    assert "no release goes: none is older\n" in capsys.readouterr().out
+
+
 def test_a_pinned_release_stays_with_what_it_needs(campaign):
     assert pinned(campaign, "v0002", why="the paper") == "v0002"
     document = pruned(campaign, 1)
@@ -271,7 +282,7 @@ def test_the_commands(campaign, capsys):
     assert main(["prune", str(campaign), "--keep", "1"]) == 0
     assert "v0001  gone" in capsys.readouterr().out
     assert main(["prune", str(campaign), "--keep", "1"]) == 0
-    assert "none goes" in capsys.readouterr().out
+    assert "no release goes: none is older" in capsys.readouterr().out
     assert main(["prune", str(campaign), "--keep", "0"]) == 2
     assert main(["pin", str(campaign), "--remove"]) == 2
     assert main(["verify", str(campaign)]) == 0

@@ -158,6 +158,24 @@ def test_no_scalar_task(folder, capsys):
     status, _, err = run(capsys, "hits", folder)
     assert status == 2
     assert "there is no scalar task with items" in err
+    assert "tournament" not in err
+
+
+def test_of_pairwise_tasks_the_error_names_the_design(folder, capsys):
+    rows = ["segment,a,b,judge,winner"]
+    rows += [f"s{n},x,y,{judge},{'xy'[n % 2]}" for n in range(6) for judge in "jk"]
+    (folder / "exports" / "a.csv").write_text("\n".join(rows))
+    fields = {
+        "segment": "segment", "system_a": "a", "system_b": "b", "judge": "judge",
+        "preference": {"column": "winner", "map": {"x": "a", "y": "b"}},
+    }  # fmt: skip
+    source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
+    write(folder, CAMPAIGN | {"sources": [source], "tasks": [], "items": []})
+    build_file(folder)
+    status, _, err = run(capsys, "hits", folder)
+    assert status == 2
+    assert "HITs of pairwise tasks: --set next_hits.design=tournament" in err
+    assert run(capsys, "hits", folder, "--set", "next_hits.design=tournament")[0] == 0
 
 
 def test_another_batch_is_not_written_over(folder, capsys):

@@ -17,8 +17,10 @@ from annot_pipeline.report.contents import Contents
 from annot_pipeline.report.data_card import data_card
 from annot_pipeline.report.markup import Column, Markup, label_text, number, table, text
 from annot_pipeline.report.report import SECTIONS, report_html
+from annot_pipeline.report.sections.agreement import agreement
 from annot_pipeline.report.sections.changes import _tables, changed
 from annot_pipeline.report.sections.cost import cost
+from annot_pipeline.report.sections.glance import next_commands
 from annot_pipeline.report.sections.judges import MOST_ROWS, judges
 from tests.conftest import Built
 from tests.report.report_pages import (
@@ -73,6 +75,31 @@ def test_texts_from_outside_are_texts():
 )  # fmt: skip
 def test_numbers_are_rounded_but_never_to_what_they_are_not(value, kind, written):
     assert number(value, kind) == written
+
+
+def test_agreement_that_differs_from_zero_by_rounding_alone_is_zero(small):
+    contents = contents_of(small)
+    table_ = contents.tables["agreement"]
+    row = table_.slice(0, 1).to_pylist()[0] | {
+        "statistic": "intra_kappa_ternary", "value": -8.33e-17, "ci_low": -1e-16, "ci_high": 0.1,
+    }  # fmt: skip
+    rows = [row] + [
+        row | {"statistic": name, "value": 0.5}
+        for name in ("majority_class_agreement", "majority_class_chance")
+    ]
+    tables = contents.tables | {"agreement": pa.Table.from_pylist(rows, table_.schema)}
+    html = agreement(replace(contents, tables=tables))
+    assert "\u22128.33" not in html
+    assert "0.000 to 0.100" in html
+    assert "share of pairs of outputs on which most judges decide alike" in html
+    assert "the same, if judges guessed" in html
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_listed"), [("scalar", True), ("categorical", False), ("pairwise", False)]
+)
+def test_the_next_batch_is_listed_where_the_default_design_plans_one(small, kind, is_listed):
+    assert ("annot hits" in next_commands(contents_of(small, kinds={"t": kind}))) == is_listed
 
 
 def test_cells_say_their_value_to_scripts_where_they_are_rounded():

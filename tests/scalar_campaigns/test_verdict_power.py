@@ -40,7 +40,8 @@ def test_three_of_three_right_answers_are_not_failed(build: Any) -> None:
     ann = judges["ann"]
     assert (ann["verdict"], ann["dropped"], ann["p_value"]) == ("undetermined", False, 0.125)
     assert ann["verdict_reason"] == (
-        f"3 known answers, 5 are needed: {PERFECT}0.125, not below 0.05"
+        f"3 known answers: {PERFECT}0.125, not below 0.05 (5 would do); "
+        "5 are needed for a power of 0.5"
     )
     assert (ann["n_needed"], ann["power"]) == (5, 0)
     assert (judges["bob"]["verdict"], judges["bob"]["n_needed"]) == ("passed", None)
@@ -48,6 +49,13 @@ def test_three_of_three_right_answers_are_not_failed(build: Any) -> None:
     gate = gates(built)["verdicts_without_power"]
     assert (gate.level, gate.value) == ("warn", 1)
     assert gate.detail == "1 judge with 3 controls: 5 are needed"
+
+
+def test_a_judge_without_known_answers_is_told_no_number(build: Any) -> None:
+    rows = answered(ann="yyyyyy", bob="yyyyyy") + labels("new", "ynny")
+    [judge] = [j for j in build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
+               if j["judge"] == "new"]  # fmt: skip
+    assert (judge["verdict"], judge["verdict_reason"]) == ("undetermined", "no known answers")
 
 
 def test_a_perfect_record_that_cannot_pass_the_correction(build: Any) -> None:
@@ -61,7 +69,8 @@ def test_a_perfect_record_that_cannot_pass_the_correction(build: Any) -> None:
         assert verdicts == ({"undetermined"} if level < 1 / 32 else {"passed"})
     built = build(rows, tasks=YES_NO, quality=KNOWN | {"correction": "holm"})
     assert {row["verdict_reason"] for row in built.rows("judges")} == {
-        f"5 known answers, 28 are needed: {PERFECT}0.0312, not below 0.00833"
+        f"5 known answers: {PERFECT}0.0312, not below 0.00833 (7 would do); "
+        "28 are needed for a power of 0.5"
     }
     power = []
     for n in range(7, 60):
@@ -89,7 +98,8 @@ def test_rank_sums_of_three_scores(build: Any) -> None:
     quality = {"test": "mann_whitney", "contrast": "pooled"}
     bob = by(build(rows, quality=quality).rows("judges"), "judge")["bob"]
     assert (bob["verdict"], bob["power"]) == ("undetermined", 0)
-    assert bob["verdict_reason"].startswith("3 scores in the smaller sample, 5 are needed")
+    assert bob["verdict_reason"].startswith(f"3 scores in the smaller sample: {PERFECT}0.05")
+    assert bob["verdict_reason"].endswith("; 5 are needed for a power of 0.5")
 
 
 def careful(draw: np.random.Generator, n: int) -> list[tuple[float, float]]:

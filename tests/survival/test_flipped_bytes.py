@@ -53,6 +53,24 @@ def flip(path: Path) -> None:
     replace(path, flipped(data, path.name))
 
 
+def test_damaged_records_and_archived_exports_are_told(tmp_path, capsys):
+    folder = write_full_campaign(tmp_path / "campaign")
+    build_file(folder, "seed=1")
+    build_file(folder)
+    capsys.readouterr()
+    records = sorted((folder / "store" / "records").glob("*.parquet"))
+    kept = sorted((folder / "store" / "archive").glob("*/*"))
+    for path in (*records, *kept):
+        flip(path)
+    assert main(["build", str(folder)]) == 0
+    said = capsys.readouterr()
+    assert f"{len(records)} parsed exports were damaged in the store and are read again" in said.err
+    assert f"{len(kept)} archived exports were damaged in the store and are copied" in said.err
+    assert "; 0 of " in said.err
+    assert "nothing new; still v0002" in said.out
+    assert "since v0001" not in said.out  # what v0002 changed, not this build
+
+
 def flipped(data: bytes, seed: str) -> bytes:
     place = crc32(seed.encode()) % len(data)
     return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]

@@ -16,6 +16,7 @@ from annot_pipeline.report.markup import (
 from annot_pipeline.report.release_figures import Drawn
 
 MOST_ROWS = 400
+ROUNDING = 1e-12
 
 MEANINGS = (
     ("percent_agreement", "share of pairs of judgments that are equal"),
@@ -35,6 +36,8 @@ MEANINGS = (
     ("inter_spearman", "rank correlation of the scores of two judges"),
     ("inter_difference", "distance of the scores of different judges for the same, points"),
     ("intra_difference", "distance of the scores of a judge for the same, points"),
+    ("majority_class_agreement", "share of pairs of outputs on which most judges decide alike"),
+    ("majority_class_chance", "the same, if judges guessed"),
     ("consistency", "share of outputs outside of contradictions"),
     ("first_shown_win_share", "how often the output that was shown first won; 0.5 is fair"),
 )
@@ -61,7 +64,8 @@ def agreement(contents: Contents) -> str:
     ]  # fmt: skip
     cells = (
         (
-            row["statistic"], row["task"], row["value"], interval(row["ci_low"], row["ci_high"]),
+            row["statistic"], row["task"], _rounded(row["value"]),
+            interval(_rounded(row["ci_low"]), _rounded(row["ci_high"])),
             row["n_items"], row["n_judges"], _meaning(row["statistic"]),
         )
         for row in rows
@@ -77,6 +81,11 @@ def agreement(contents: Contents) -> str:
         table("Agreement", columns, cells, sortable=True, search=True),
         left_out(n_rows, len(rows), "agreement.parquet"),
     ])  # fmt: skip
+
+
+def _rounded(value: float | None) -> float | None:
+    """Return 0 for what differs from it by the rounding of numbers alone."""
+    return 0.0 if value is not None and abs(value) < ROUNDING else value
 
 
 def _meaning(statistic: str) -> str:

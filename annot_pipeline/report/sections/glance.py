@@ -74,7 +74,7 @@ def _by_chance(contents: Contents) -> str:
 
 def glance(contents: Contents) -> str:
     """Numbers, tasks, and the next commands."""
-    return join([_sentence(contents), _cards(contents), _asked(contents), _next(contents)])
+    return join([_sentence(contents), _cards(contents), _asked(contents), next_commands(contents)])
 
 
 def _sentence(contents: Contents) -> str:
@@ -215,16 +215,16 @@ def _told(contents: Contents, task: str) -> str:
     return words + (f" ({ends})" if ends else "")
 
 
-def _next(contents: Contents) -> str:
+def next_commands(contents: Contents) -> str:
+    """Return the commands that go on from a release."""
     manifest = contents.manifest
     version, parent = manifest["version"], manifest["parent"]
     lines = ["annot trace CAMPAIGN ITEM    # why an item has its label or score"]
     if parent:
         lines.append(f"annot diff CAMPAIGN {parent['version']} {version}    # what changed, why")
-    lines += [
-        f"annot verify CAMPAIGN {version}    # that nothing was altered",
-        "annot hits CAMPAIGN    # the next batch to annotate",
-    ]
+    lines.append(f"annot verify CAMPAIGN {version}    # that nothing was altered")
+    if "scalar" in contents.facts["kinds"].values():  # what the default design plans
+        lines.append("annot hits CAMPAIGN    # the next batch to annotate")
     words = "CAMPAIGN is the campaign.yaml, or its folder."
     return part("Next", command("\n".join(lines)) + paragraph(words))
 

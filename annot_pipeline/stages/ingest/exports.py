@@ -72,7 +72,7 @@ def archive_exports(context: StageContext) -> Made:
     waiting = partial(context.progress, "another build publishes; waiting")
     parent = check_parent(context.campaign, waiting)  # before any work
     settings, folder = context.campaign.settings, context.campaign.folder
-    rows = []
+    rows, damaged = [], list[str]()
     listed: list[tuple[str, Sequence[Source | ItemSource]]] = [
         ("judgments", settings.sources),
         ("items", settings.items),
@@ -87,7 +87,10 @@ def archive_exports(context: StageContext) -> Made:
             for file_order, export in enumerate(found):
                 with reading_export(export.relative, context.store.root):
                     sha256, size = archive_file(
-                        export.real, context.store.archive, _whole(export, settings.limits)
+                        export.real,
+                        context.store.archive,
+                        _whole(export, settings.limits),
+                        partial(damaged.append, export.relative),
                     )
                 rows.append((kind, source_order, file_order, export.relative, sha256, size))
     table = pa.Table.from_pylist([dict(zip(EXPORTS.names, r, strict=True)) for r in rows], EXPORTS)
@@ -95,6 +98,12 @@ def archive_exports(context: StageContext) -> Made:
     context.progress(
         f"{counted(len(rows), 'export')}, {counted(total, 'byte')}, archived by SHA-256"
     )
+    if damaged:
+        was, is_ = ("was", "is") if len(damaged) == 1 else ("were", "are")
+        exports_ = counted(len(damaged), "archived export")
+        context.progress(
+            f"{exports_} {was} damaged in the store and {is_} copied again: {first_of(damaged)}"
+        )
     exposed = exposed_secrets(settings.privacy, context.store.root)
     facts = {"files": len(rows), "bytes": total, "parent": parent, "exposed_secrets": exposed}
     return Made({"exports": table}, facts)

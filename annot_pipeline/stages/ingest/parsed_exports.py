@@ -135,6 +135,10 @@ class Parsing:
             pass
         return None
 
+    def is_damaged(self) -> bool:
+        """Return whether an earlier build parsed it, and what it wrote cannot be used any more."""
+        return self.note.exists() and self.known() is None
+
     def parse(self, campaign: str) -> Parsed:
         """Write the records, then the note.
 
@@ -225,6 +229,8 @@ def parse_all(
 ) -> tuple[list[tuple[Parsing, Parsed]], int]:
     """Parse the exports that were not parsed before with the same mapping; how many were not.
 
+    Those whose records were damaged in the store are parsed again, and are not among these.
+
     Raises
     ------
     AnnotError
@@ -237,9 +243,14 @@ def parse_all(
     for parsing in parsings:
         if known[parsing.target] is None:
             new.setdefault(parsing.target, parsing)
+    n_damaged = sum(parsing.is_damaged() for parsing in new.values())
     if new:
         known |= _parsed(context, new)
-    return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new)
+    if n_damaged:  # said now: names are masked by the records, which are whole again
+        was, is_ = ("was", "is") if n_damaged == 1 else ("were", "are")
+        exports_ = counted(n_damaged, "parsed export")
+        context.progress(f"{exports_} {was} damaged in the store and {is_} read again")
+    return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new) - n_damaged
 
 
 def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Parsed]:

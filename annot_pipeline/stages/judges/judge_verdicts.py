@@ -16,6 +16,7 @@ least one would have passed with a chance of 0.95.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -355,23 +356,56 @@ def _reasons(
     for unit in np.flatnonzero(verdict == UNTESTED).tolist():
         texts[unit] = "no controls for this test"
     for unit in np.flatnonzero(verdict == UNDETERMINED).tolist():
-        text = _shortage(int(result.n[unit]), needed[unit], quality)
+        n = int(result.n[unit])
         if tested[unit] and not can_pass[unit]:
-            text += f": even a perfect record has p = {test.least_p[unit]:.3g}, not below "
-            text += f"{alpha[unit]:.3g}"
-        elif tested[unit]:
+            texts[unit] = _imperfect_text(test, unit, alpha[unit], needed[unit], quality)
+            continue
+        text = _shortage(n, needed[unit], quality)
+        if tested[unit]:
             text += f": {_power_text(power[unit], reference, unit, quality)}"
         texts[unit] = text
     return pa.array(texts, TEXT)
 
 
 def _shortage(n: int, needed: float, quality: Quality) -> str:
-    noun = "known answer" if quality.test == "known_answer" else "pair"
-    held = counted(n, noun)
-    if quality.contrast == "pooled" and noun == "pair":
-        held = f"{counted(n, 'score')} in the smaller sample"
-    many = f"{needed:,.0f} are" if np.isfinite(needed) else f"more than {SEARCHED:,} are"
-    return f"{held}, {many} needed"
+    """Return how many controls a judge has and needs; no number where there is none to tell by."""
+    if n == 0 and quality.test == "known_answer":
+        return "no known answers"
+    return f"{_held_text(n, quality)}, {_needed_text(needed)} needed"
+
+
+def _held_text(n: int, quality: Quality) -> str:
+    if quality.test == "known_answer":
+        return counted(n, "known answer")
+    if quality.contrast == "pooled":
+        return f"{counted(n, 'score')} in the smaller sample"
+    return counted(n, "pair")
+
+
+def _needed_text(needed: float) -> str:
+    return f"{needed:,.0f} are" if np.isfinite(needed) else f"more than {SEARCHED:,} are"
+
+
+def _imperfect_text(
+    test: ControlTest, unit: int, alpha: float, needed: float, quality: Quality
+) -> str:
+    """Return why a perfect record cannot pass, from how many on it can, and how many give power."""
+    text = (
+        f"{_held_text(int(test.result.n[unit]), quality)}: even a perfect record has p = "
+        f"{test.least_p[unit]:.3g}, not below {alpha:.3g}"
+    )
+    chance = 0.5 if quality.test == "signed_rank" else float(test.chance[unit])
+    if quality.test in ("known_answer", "signed_rank") and 0 < chance < 1 and alpha > 0:
+        text += f" ({_fewest_of_perfect_record(chance, alpha):,} would do)"
+    return f"{text}; {_needed_text(needed)} needed for a power of {quality.min_power:g}"
+
+
+def _fewest_of_perfect_record(chance: float, alpha: float) -> int:
+    """Return the least n for which chance^n is below alpha."""
+    n = max(1, math.floor(math.log(alpha) / math.log(chance)))
+    while chance**n >= alpha:
+        n += 1
+    return n
 
 
 def _effect_text(reference: _Reference, unit: int, quality: Quality) -> str:

@@ -1,0 +1,26 @@
+"""What a failed build looked at: while it is the same, the next build fails in the same way."""
+
+from __future__ import annotations
+
+from annot_pipeline.config import LoadedCampaign
+from annot_pipeline.config.signature import digest
+from annot_pipeline.errors import AnnotError, StoreError
+from annot_pipeline.stages.ingest.present_exports import export_stats
+from annot_pipeline.storage.keys import fingerprint, present_key
+
+
+def build_state(campaign: LoadedCampaign) -> str:
+    """Return a digest of the settings, the exports and the key that a build would use.
+
+    Of exports size and time are enough; none is opened.
+    """
+    try:
+        exports: object = export_stats(campaign)
+    except (AnnotError, OSError) as error:
+        exports = str(error)
+    try:
+        key = present_key(campaign.settings, campaign.store)
+        used = fingerprint(key) if key else ""
+    except (StoreError, OSError) as error:
+        used = str(error)
+    return digest([campaign.settings.model_dump(mode="json"), exports, used])
