@@ -99,7 +99,7 @@ def test_only_the_owner_opens_the_store(build_campaign, tmp_path):
 @pytest.mark.parametrize("rows", [1, 500_000])
 def test_changes_of_several_tasks_add_up(build_campaign, monkeypatch, rows):
     """Whether tasks are compared one by one or together; one comes, one goes."""
-    monkeypatch.setattr("annot_pipeline.commands.publish.COMPARED_ROWS", rows)
+    monkeypatch.setattr("annot_pipeline.commands.release_manifest.COMPARED_ROWS", rows)
 
     def lines(task, answers):
         return "".join(f"{task},i{n},w{j},{a}\n" for n, of in enumerate(answers)

@@ -1,6 +1,5 @@
-"""What each stage does: fetches its inputs from the store, calls a step or a query.
+"""Stages, a folder for each subject; `registry` lists them, `build` runs them in order.
 
-The bridge between disk (storage, exports) and tables (steps), which do not know each other.
-What does not belong here: what a table holds (steps, sql), and which stages there are
-(pipeline).
+In each folder, modules that make tables take Arrow tables and return Arrow tables; the others read
+inputs from the store and write outputs to it.
 """

@@ -1,8 +1,8 @@
-"""Builds: the stages of `stages.registry` run one by one, their results remembered.
+"""Builds: the stages of `stages.registry` run one by one, and their results are cached.
 
 The Dagster assets run a stage each through `Build`; everything else runs them without Dagster.
-What does not belong here: what stages there are (stages.registry), arithmetic (methods), tables'
-contents (steps), how files are written (storage).
+What does not belong here: which stages there are (stages.registry), arithmetic (methods), how files
+are written (storage).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ import pytest
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
-from annot_pipeline.commands import publish
+from annot_pipeline.commands import release_manifest
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage import store
 from annot_pipeline.storage.files import canonical_json
@@ -36,7 +36,7 @@ def set_clock(years: float, patched: pytest.MonkeyPatch) -> None:
             return datetime.now(tz) + off
 
     now = time.time
-    patched.setattr(publish, "datetime", Clock)
+    patched.setattr(release_manifest, "datetime", Clock)
     patched.setattr(store, "datetime", Clock)
     patched.setattr("annot_pipeline.storage.store.time.time", lambda: now() + off.total_seconds())
 

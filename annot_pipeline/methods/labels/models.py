@@ -24,7 +24,7 @@ class MStep(Protocol):
         judge_starts: npt.NDArray[np.int64],
         prior: npt.NDArray[np.float64] | None,
         smoothing: float,
-        before: Estimates,
+        previous: Estimates,
         /,
     ) -> Estimates:
         """Return the estimates that maximize the expected log posterior.
@@ -32,14 +32,14 @@ class MStep(Protocol):
         Parameters
         ----------
         counts
-            Expected under ``before``.
+            Expected under ``previous``.
         judge_starts
             ``(n_tasks + 1,)`` where a task's judges start.
         prior
             ``(n_tasks, K, K)`` counts added to each judge's, as [observed, true]; or None.
         smoothing
             Count added to each free cell.
-        before
+        previous
             The estimates of the iteration before.
         """
 

@@ -1,7 +1,8 @@
 """Judgments become gold tables: judges, items, lists, lineage, costs, next HITs.
 
 Steps and their methods load in the work that needs them: most commands run none, and a build with
-nothing new neither. What does not belong here: what is worked out task by task (by_task).
+nothing new neither. What does not belong here: tables that are
+worked out task by task, which have folders of their own.
 """
 
 from __future__ import annotations

@@ -36,16 +36,16 @@ def judge_cells(rows: RawRows, source: Source, bindings: Bindings, path: str) ->
         evaluate(
             part, rows.columns, len(rows), bindings=bindings, path=path, field="judge"
         ).array.fill_null("")
-        for part in dict.fromkeys(_read_by(expression))
+        for part in dict.fromkeys(_columns_read(expression))
     ]
     return pc.binary_join_element_wise(*cells, BETWEEN) if cells else None
 
 
-def _read_by(expression: Expression) -> Iterator[ColumnExpression]:
+def _columns_read(expression: Expression) -> Iterator[ColumnExpression]:
     """Yield the columns that an expression reads: as they are, and what ``match`` takes of them."""
     if isinstance(expression, JoinExpression):
         for part in expression.join:
-            yield from _read_by(part)
+            yield from _columns_read(part)
     elif isinstance(expression, ColumnExpression):
         of_column = {"column": expression.column, "json": expression.json_path}
         yield ColumnExpression.model_validate(of_column)

@@ -85,28 +85,28 @@ def infer_labels(
         ``judge_figures``, ``label_fits``, ``label_evidence``; and what gates and people want to
         know, each by task.
     """
-    every = label_tasks(judgments, tasks)
-    found = [t for t in every if params.can_fit(len(t.judges), len(t.classes))]
-    voted = [t for t in every if not params.can_fit(len(t.judges), len(t.classes))]
+    all_tasks = label_tasks(judgments, tasks)
+    fitted = [t for t in all_tasks if params.can_fit(len(t.judges), len(t.classes))]
+    unfitted = [t for t in all_tasks if not params.can_fit(len(t.judges), len(t.classes))]
 
     def told(finished: int, iteration: int) -> None:
         if progress:
-            progress(f"Dawid-Skene: iteration {iteration}, {finished}/{len(found)} tasks settled")
+            progress(f"Dawid-Skene: iteration {iteration}, {finished}/{len(fitted)} tasks settled")
 
-    fits = dawid_skene_batch([t.codes for t in found], params=params, progress=told)
+    fits = dawid_skene_batch([t.codes for t in fitted], params=params, progress=told)
     if progress:
         progress("Dawid-Skene: calibrating by labels that are held out")
-    names, codes = [t.name for t in found], [t.codes for t in found]
+    names, codes = [t.name for t in fitted], [t.codes for t in fitted]
     calibrated = calibrate_labels(
         names, codes, fits, params=calibration, seed=seed, together=together
     )
     items = [
         LabelledItems.of(t, f.posterior, c.fit.posterior, c.posterior)
-        for t, f, c in zip(found, fits, calibrated, strict=True)
+        for t, f, c in zip(fitted, fits, calibrated, strict=True)
     ]
     models = [
         LabelModel.of(t, f, c.fit, c.choice, c.evidence, sums_of(of))
-        for t, f, c, of in zip(found, fits, calibrated, items, strict=True)
+        for t, f, c, of in zip(fitted, fits, calibrated, items, strict=True)
     ]
     by_task = [
         {"labels": label_rows(of), "label_distributions": distribution_rows(of)} | model_tables(m)
@@ -115,10 +115,10 @@ def infer_labels(
     tables = {
         name: _stack(schema, [rows[name] for rows in by_task]) for name, schema in SCHEMAS.items()
     }
-    by_vote = [vote_tables(task) for task in voted]
-    if by_vote:
+    vote_rows = [vote_tables(task) for task in unfitted]
+    if vote_rows:
         for name in ("labels", "label_distributions"):
-            whole = pa.concat_tables([tables[name], *(of[name] for of in by_vote)])
+            whole = pa.concat_tables([tables[name], *(of[name] for of in vote_rows)])
             tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
     tables["label_evidence"] = calibration_table([
         {"task": name, **row}
@@ -134,10 +134,10 @@ def infer_labels(
     facts = {
         name: {task: of[name] for task, of in zip(names, facts_of, strict=True)} for name in FACTS
     } | {"not_fitted": {}}
-    for task, of in zip(voted, by_vote, strict=True):
+    for task, of in zip(unfitted, vote_rows, strict=True):
         facts["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
         facts |= {name: facts[name] | {task.name: n} for name, n in vote_facts(of).items()}
-    classes = {t.name: t.classes for t in every}
+    classes = {t.name: t.classes for t in all_tasks}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
     )

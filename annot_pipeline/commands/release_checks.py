@@ -1,0 +1,53 @@
+"""Checks of a release itself: whether it would name judges who have pseudonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from annot_pipeline.gates import RELEASE, run_gates
+from annot_pipeline.stages.build import (
+    Build,
+)
+from annot_pipeline.stages.gold.published_names import PublishedNames
+from annot_pipeline.stages.ingest.raw_names import raw_names
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    read_unharmed,
+)
+
+NO_NAMES = {"places": [], "names": 0, "unchecked": 0}
+"""What is found of names where nothing is published, or judges have no pseudonyms."""
+PAGES = (".html", ".md", ".json")
+
+
+def names_in_release(
+    build: Build,
+    made: Mapping[str, StoredTable],
+    tables: Mapping[str, StoredTable],
+    document: Mapping[str, Any],
+) -> PublishedNames | None:
+    """Return the raw names of judges in tables and manifest; None without pseudonyms."""
+    if not build.campaign.settings.privacy.pseudonymize:
+        return None
+    files = dict.fromkeys(read_unharmed(made["record_files"])["filename"].to_pylist())
+    names = raw_names(build.store.records / name for name in files)
+    return PublishedNames(sorted(names), tables, document)
+
+
+def check_names(build: Build, names: PublishedNames | None) -> list[dict[str, Any]]:
+    """Return how the gate on raw names of judges goes.
+
+    Raises
+    ------
+    GateError
+        The release would name judges who have pseudonyms.
+    """
+    return _gates_of_release(build, names.document() if names else NO_NAMES)
+
+
+def _gates_of_release(build: Build, names: Mapping[str, Any]) -> list[dict[str, Any]]:
+    gates = run_gates(RELEASE, (), {"published_names": names}, build.campaign.settings.gates)
+    if cause := build.failed_gates(gates):
+        raise cause
+    return [gate.document() for gate in gates]

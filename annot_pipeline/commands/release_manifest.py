@@ -1,0 +1,229 @@
+"""The manifest of a release: exports, tables, runs, metrics, and changes since the parent."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from annot_pipeline.config.signature import digest, signature
+from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
+from annot_pipeline.runtime.partitions import cut
+from annot_pipeline.stages.build import (
+    Build,
+    StageRun,
+)
+from annot_pipeline.storage.keys import key_derivation, same_names
+from annot_pipeline.storage.manifest import stored_table
+from annot_pipeline.storage.manifest_changes import export_changes
+from annot_pipeline.storage.published_settings import published_settings
+from annot_pipeline.storage.queries import Queries, Tasks, sql_digest
+from annot_pipeline.storage.releases import Release
+from annot_pipeline.storage.tables import (
+    StoredTable,
+    read_table,
+    read_unharmed,
+)
+from annot_pipeline.version import __version__, numeric_packages
+
+COMPARED_ROWS = 4_000_000
+"""Of lineage, before and now, that are compared at once; 10 million would need 4 GB."""
+
+
+def exports_with_fates(
+    build: Build, made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
+) -> list[dict[str, Any]]:
+    """Return the exports of this build, with the fates of their records."""
+    facts = {
+        (row["source_order"], row["file_order"]): row
+        for row in runs["control_judges"].result.facts["files"]
+    }
+    ignored = {
+        (row["source_order"], row["file_order"]): json.loads(row["ignored"])
+        for row in read_unharmed(made["record_files"]).to_pylist()
+    }
+    rows = []
+    for export in read_unharmed(made["exports"]).to_pylist():
+        row = {
+            "kind": export["kind"],
+            "source": export["source_order"],
+            "name": export["source_file"],
+            "source_digest": build.published(export["source_sha256"]),
+            "bytes": export["bytes"],
+        }
+        if export["kind"] == "judgments":
+            place = (export["source_order"], export["file_order"])
+            found = facts[place]
+            row["rows"] = found["rows_read"]
+            row["records"] = {fate: found[fate] for fate in FATES}
+            row["ignored"] = ignored[place]
+        rows.append(row)
+    return rows
+
+
+def release_manifest(
+    build: Build,
+    runs: Mapping[str, StageRun],
+    tables: Mapping[str, StoredTable],
+    exports: Sequence[Mapping[str, Any]],
+    settings: str,
+    version_: str,
+    parent: Release | None,
+) -> dict[str, Any]:
+    """Return the manifest of a release in the making, without ``changes`` and ``files``.
+
+    Parameters
+    ----------
+    build, runs
+        The build, and what its stages made.
+    tables
+        Gold tables, in the release's folder.
+    exports
+        As `exports_with_fates` gives them.
+    settings
+        Hash of the settings.
+    version_, parent
+        Of the release, and the release before.
+    """
+    campaign = build.campaign.settings
+    fits = read_unharmed(runs["infer_labels"].result.tables["label_fits"]).drop(["trace"])
+    return {
+        "campaign": campaign.campaign,
+        "version": version_,
+        "parent": parent and {"version": parent.version, "manifest_sha256": parent.manifest_sha256},
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "schema_version": SCHEMA_VERSION,
+        "content_sha256": digest(
+            {name: table.sha256 for name, table in tables.items() if name != "lineage"}
+        ),
+        "code": {"annot-pipeline": __version__, "sql": sql_digest()},
+        "packages": numeric_packages() | {"python": platform.python_version()},
+        "settings": published_settings(campaign, build.key, key_derivation(build.store.root)),
+        "settings_hash": settings,
+        "signature": signature(campaign),
+        "sources": list(exports),
+        "tables": [
+            {
+                "name": name,
+                "file": f"{name}.parquet",
+                "row": GOLD[name].row,
+                "key": list(GOLD[name].key),
+                "sha256": table.sha256,
+                "bytes": table.bytes,
+                "rows": table.rows,
+                **_files_of(table),
+                "columns": [
+                    {
+                        "name": column.name,
+                        "type": str(column.type),
+                        "nullable": column.nullable,
+                        "description": column.description,
+                    }
+                    for column in GOLD[name].columns
+                ],
+            }
+            for name, table in tables.items()
+        ],
+        "checks": [gate.document() for run in runs.values() for gate in run.gates],
+        "convergence": fits.to_pylist(),
+        "runs": [
+            {
+                "stage": run.result.stage,
+                "run": run.result.run,
+                "code_version": run.result.basis.code_version,
+                "key": build.published(run.result.key),
+                "inputs": {
+                    n: build.published_version(n, v) for n, v in run.result.basis.inputs.items()
+                },
+                "outputs": {
+                    n: build.published_version(n, t.sha256) for n, t in run.result.tables.items()
+                },
+            }
+            for run in runs.values()
+        ],
+        "facts": {
+            key: runs[stage].result.facts[key]
+            for stage, key in (
+                ("settle_judgments", "records"),
+                ("control_judges", "fates"),
+                ("control_judges", "verdicts"),
+                ("settle_judgments", "rejections"),
+                ("settle_judgments", "kinds"),
+                ("settle_judgments", "guessed_tasks"),
+                ("break_into_comparisons", "comparisons"),
+                ("rank_segments", "segment_graphs"),
+                ("rank_segments", "adequacy"),
+                ("rank_systems", "systems_compared"),
+                ("measure_agreement", "preferences"),
+                ("infer_labels", "certain_share"),
+                ("infer_labels", "misnamed_classes"),
+                ("infer_labels", "judges_below_chance"),
+                ("infer_labels", "adjudications"),
+                ("infer_labels", "calibrations"),
+                ("add_up_costs", "cost"),
+            )
+        },
+    }
+
+
+def _files_of(table: StoredTable) -> dict[str, Any]:
+    """The files of a table that lies in several."""
+    if len(table.files) == 1:
+        return {}
+    files = [
+        {
+            "file": "/".join(file.path.parts[-2:]),
+            "sha256": file.sha256,
+            "bytes": file.path.stat().st_size,
+            "rows": file.rows,
+        }
+        for file in table.files
+    ]
+    return {"files": files}
+
+
+def changes_since(
+    build: Build, folder: Path, document: Mapping[str, Any], parent: Release | None
+) -> dict[str, Any] | None:
+    """What is new since the parent: counts (null where judgments cannot be matched) and flags."""
+    if parent is None:
+        return None
+    inputs: dict[str, pa.Table | StoredTable] = {}
+    new = {table["name"]: stored_table(folder, table) for table in document["tables"]}
+    for table in ("lineage", "labels", "judgments"):
+        there = table in parent.tables
+        inputs[f"old_{table}"] = parent.stored(table) if there else GOLD[table].empty()
+        inputs[f"new_{table}"] = new[table]
+    named_alike = same_names(parent.manifest["settings"], document["settings"])
+    queries = Queries(build.campaign.settings.resources, build.campaign.spill)
+    counts: dict[str, int | None] = {}
+    sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
+    parts = cut(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
+    for place, names in enumerate(parts, start=1):  # ids name their task: counts add up
+        tasks = Tasks.of(names, none=place == len(parts))
+        told = {"same_names": named_alike}
+        with queries.run("audit/changes", inputs, told, tasks=tasks, of=inputs) as rows:
+            for name, n in rows.read_all().to_pylist()[0].items():
+                counts[name] = None if n is None else n + (counts.get(name) or 0)
+    exports = export_changes(parent.manifest, document)
+    return {
+        **counts,
+        **{f"{how}_exports": len(rows) for how, rows in exports.items()},
+        "settings_changed": document["settings_hash"] != parent.manifest["settings_hash"],
+        "judges_have_other_names": not named_alike,
+    }
+
+
+def _task_sizes(*tables: StoredTable) -> Counter[str]:
+    """Rows by task, of all tables."""
+    sizes: Counter[str] = Counter()
+    for table in tables:
+        counts = read_table(table, ["task"])["task"].value_counts().to_pylist()
+        sizes.update({row["values"]: row["counts"] for row in counts if row["values"] is not None})
+    return sizes
