@@ -39,7 +39,7 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
     def release(context: dg.AssetExecutionContext) -> Events:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
         try:
-            publication = in_dagster(lambda: publish(build))
+            publication = in_dagster("publish", lambda: publish(build))
         except dg.Failure as failure:
             if isinstance(failure.__cause__, GateError):
                 yield from _check_results(campaign, failure.__cause__.checks)

@@ -55,7 +55,7 @@ def stage_assets(
                     _materialized(campaign, build, run, table, kept=kept) for table in stage.outputs
                 ]
 
-        yield from in_dagster(results)
+        yield from in_dagster(stage.name, results)
 
     return assets
 
@@ -77,7 +77,7 @@ def _materialized(
     )
 
 
-def in_dagster(work: Callable[[], T]) -> T:
+def in_dagster(step: str, work: Callable[[], T]) -> T:
     """Run; an error that is meant for the user fails the step with just its words.
 
     Dagster's retry policy tries again what may pass.
@@ -85,8 +85,9 @@ def in_dagster(work: Callable[[], T]) -> T:
     try:
         return work()
     except Exception as error:
+        defect = f"a defect of annot stopped {step}: {type(error).__name__}: {error}"
         raise dg.Failure(
-            str(error) if isinstance(error, AnnotError) else f"{type(error).__name__}: {error}",
+            str(error) if isinstance(error, AnnotError) else defect,
             allow_retries=isinstance(error, AnnotError) and error.may_pass,
         ) from error
 
