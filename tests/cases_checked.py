@@ -150,7 +150,7 @@ def known_answers_without_truth_are_set_aside(folder: Path) -> None:
     ] * 2
     judges = load_gold(folder / "gold", "judges").to_pylist()
     assert sorted((row["verdict"], row["n_known_answers"]) for row in judges) == [
-        ("failed", 7),
-        ("passed", 7),
+        ("failed", 14),
+        ("passed", 14),
         ("undetermined", 0),
     ]

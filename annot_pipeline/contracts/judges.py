@@ -42,9 +42,9 @@ JUDGES = Table(
         real(
             "required_effect",
             "annot review proposes to reject work of judges who fail and whose effect_high is "
-            "below: quality.required_effect, or half the median effect of the judges who pass (of "
-            "known answers: of their median accuracy, above this judge's chance); null where none "
-            "passes",
+            "below: quality.required_effect, or half the median effect of the judges who pass, "
+            "corrected for selection (known answers: halfway from this judge's chance to their "
+            "accuracy); null where they do not tell it",
         ),
         share("p_value", "One-sided p", nullable=True),
         share(
@@ -54,8 +54,9 @@ JUDGES = Table(
         ),
         share(
             "power",
-            "Chance that a judge with the median effect of the judges who pass would pass with so "
-            "many controls; where none passes, of an assumed effect (docs/campaign.md)",
+            "Chance that a judge with the median effect of the judges who pass, corrected for "
+            "selection, would pass with so many controls; where they do not tell it, with an "
+            "assumed effect (docs/campaign.md)",
             nullable=True,
         ),
         count("n_pairs", "Pairs, scores of the smaller sample, or known answers in the test"),

@@ -93,9 +93,7 @@ def _doubt(verdict: Mapping[str, Any]) -> str:
     """Why work of a judge who failed is not to be rejected without a look; not for the worker."""
     high, required = verdict["effect_high"], verdict["required_effect"]
     if required is None:
-        return (
-            "failed, but no judge passes: what to require is unknown; set quality.required_effect"
-        )
+        return "failed, but no judge who passes tells what to require; set quality.required_effect"
     if high is None:
         return "failed, but the controls are too few for an interval of the effect"
     return (

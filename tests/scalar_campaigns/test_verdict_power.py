@@ -34,21 +34,25 @@ def answered(**judges: str) -> list[Row]:
 
 
 def test_three_of_three_right_answers_are_not_failed(build: Any) -> None:
-    """By hand: two classes, (1/2)^3 = .125; five right answers have 1/32."""
+    """By hand: two classes, (1/2)^3 = .125; five right answers have 1/32.
+
+    That only perfect records of six pass tells nothing of those who pass: .75 is assumed, which
+    has power .4613 with 15 answers and .6302 with 16 (12 pass of both), and not below .5 again.
+    """
     built = build(answered(ann="yyy", bob="yyyyyy", eve="yyyyyy"), tasks=YES_NO, quality=KNOWN)
     judges = by(built.rows("judges"), "judge")
     ann = judges["ann"]
     assert (ann["verdict"], ann["dropped"], ann["p_value"]) == ("undetermined", False, 0.125)
     assert ann["verdict_reason"] == (
         f"3 known answers: {PERFECT}0.125, not below 0.05 (5 would do); "
-        "5 are needed for a power of 0.5"
+        "16 are needed for a power of 0.5"
     )
-    assert (ann["n_needed"], ann["power"]) == (5, 0)
+    assert (ann["n_needed"], ann["power"]) == (16, 0)
     assert (judges["bob"]["verdict"], judges["bob"]["n_needed"]) == ("passed", None)
     assert fates(built, "judge", "item")["ann", "i0"][0] == "used"
     gate = gates(built)["verdicts_without_power"]
     assert (gate.level, gate.value) == ("warn", 1)
-    assert gate.detail == "1 judge with 3 controls: 5 are needed"
+    assert gate.detail == "1 judge with 3 controls: 16 are needed"
 
 
 def test_a_judge_without_known_answers_is_told_no_number(build: Any) -> None:
@@ -146,8 +150,11 @@ def test_verdicts_do_not_depend_on_who_else_has_few_controls(build: Any) -> None
 
 
 def test_min_power_decides(build: Any) -> None:
-    """4 of 5 right, beside judges of .9: a judge of that accuracy passes in .9^5 = .59."""
-    answers = {f"j{n}": "yyyyyyyyyn" for n in range(4)}
+    """4 of 5 right, beside judges of .9: a judge of that accuracy passes in .9^5 = .59.
+
+    Of 60 answers 37 pass, which a judge of .9 does always: selection changes nothing.
+    """
+    answers = {f"j{n}": "yyyyyyyyyn" * 6 for n in range(4)}
     rows = answered(bob="yyyyn", **answers)
     for min_power, verdict in ((0.59, "failed"), (0.591, "undetermined")):
         quality = KNOWN | {"min_power": min_power}
@@ -155,8 +162,8 @@ def test_min_power_decides(build: Any) -> None:
         assert bob["power"] == pytest.approx(0.9**5)
         assert bob["verdict"] == verdict
     assert bob["verdict_reason"] == (
-        "5 known answers, 8 are needed: the power is 0.59 for an accuracy of 0.9 (the median of "
-        "the judges who pass), 0.591 is needed"
+        "5 known answers, 8 are needed: the power is 0.59 for an accuracy of 0.9 (of the judges "
+        "who pass, corrected for selection), 0.591 is needed"
     )
 
 
@@ -184,19 +191,20 @@ def test_each_task_has_its_own_careful_judges(build: Any) -> None:
     ]
     judges = by(build(rows, tasks=tasks, quality={"scope": "task"}).rows("judges"), "task", "judge")
     wide, narrow = judges["wide", "ann"], judges["narrow", "ann"]
-    assert wide["required_effect"] == pytest.approx(wide["effect"] / 2)
-    assert narrow["required_effect"] == pytest.approx(narrow["effect"] / 2)
+    assert wide["required_effect"] == pytest.approx(wide["effect"] / 2, rel=0.003)
+    assert narrow["required_effect"] == pytest.approx(narrow["effect"] / 2, rel=0.003)
     assert judges["narrow", "bob"]["verdict"] == "failed"
     assert judges["narrow", "bob"]["required_effect"] == narrow["required_effect"]
 
 
 def test_the_required_effect_of_known_answers_is_halfway_from_chance(build: Any) -> None:
+    """9 and 10 of 10 pass; both are as likely where p = 10 (1 - p), at 10/11."""
     judges = by(
         build(answered(ann="y" * 10, bob="y" * 9 + "n", eve="y" * 3 + "n" * 17), tasks=YES_NO,
               quality=KNOWN).rows("judges"), "judge",
     )  # fmt: skip
     eve = judges["eve"]
-    assert eve["required_effect"] == pytest.approx((0.95 - 0.5) / 2)
+    assert eve["required_effect"] == pytest.approx((10 / 11 - 0.5) / 2)
     assert eve["effect_high"] == pytest.approx(0.37893 - 0.5, abs=1e-4), "3 of 20, Clopper-Pearson"
     assert eve["verdict"] == "failed"
 

@@ -11,7 +11,7 @@ where the variance is zero the means decide: p is 0 if the first is larger, else
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -38,12 +38,15 @@ class GroupedTest:
         One-sided: the chance of such a statistic if the first sample is not larger.
     n
         Observations: pairs, or those of the smaller sample.
+    freedom
+        Degrees of freedom of t; infinite where the statistic is standard normal.
     """
 
     statistic: Floats
     effect: Floats
     p_value: Floats
     n: Codes
+    freedom: Floats | Codes
 
 
 def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
@@ -52,7 +55,8 @@ def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTes
     with np.errstate(invalid="ignore", divide="ignore"):
         statistic = of.mean / np.sqrt(of.variance / of.n)
         p = _t_above(statistic, of.n - 1)
-    return _decided(GroupedTest(statistic, of.mean, p, of.n), of.variance, of.n >= 2)
+    test = GroupedTest(statistic, of.mean, p, of.n, of.n - 1)
+    return _decided(test, of.variance, of.n >= 2)
 
 
 def welch(
@@ -67,7 +71,8 @@ def welch(
         statistic = effect / np.sqrt(a + b)
         freedom = (a + b) ** 2 / (a**2 / (one.n - 1) + b**2 / (two.n - 1))
         p = _t_above(statistic, freedom)
-    return _decided(GroupedTest(statistic, effect, p, n), one.variance + two.variance, n >= 2)
+    test = GroupedTest(statistic, effect, p, n, freedom)
+    return _decided(test, one.variance + two.variance, n >= 2)
 
 
 def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
@@ -82,7 +87,8 @@ def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> Grouped
     expected = n * (n + 1) / 4
     variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
     statistic, p = _normal(positive - expected, variance)
-    return _decided(GroupedTest(statistic, of.mean, p, of.n), variance, of.n >= 2)
+    test = GroupedTest(statistic, of.mean, p, of.n, np.full(n_groups, np.inf))
+    return _decided(test, variance, of.n >= 2)
 
 
 def mann_whitney(
@@ -91,7 +97,7 @@ def mann_whitney(
     """Mann-Whitney's (Wilcoxon's rank-sum) test."""
     values = comparable(np.concatenate([first, second]))
     codes, n_values = ordered_codes(values)
-    test = rank_sums(
+    found = rank_sums(
         np.concatenate([first_groups, second_groups]),
         codes,
         np.repeat([False, True], [first.size, second.size]),
@@ -100,9 +106,8 @@ def mann_whitney(
     )
     effect = means(first_groups, first, n_groups=n_groups)
     effect = effect - means(second_groups, second, n_groups=n_groups)
-    return _decided(
-        GroupedTest(test.statistic, effect, test.p_value, test.n), test.variance, test.n >= 1
-    )
+    test = GroupedTest(found.statistic, effect, found.p_value, found.n, np.full(n_groups, np.inf))
+    return _decided(test, found.variance, found.n >= 1)
 
 
 @dataclass(frozen=True)
@@ -253,6 +258,6 @@ def _decided(test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_])
     decided = np.select([test.effect > 0, test.effect < 0], [np.inf, -np.inf], 0.0)
     statistic = np.where(constant, decided, test.statistic)
     nan = np.full_like(p, np.nan)
-    return GroupedTest(
-        np.where(enough, statistic, nan), test.effect, np.where(enough, p, nan), test.n
+    return replace(
+        test, statistic=np.where(enough, statistic, nan), p_value=np.where(enough, p, nan)
     )

@@ -126,7 +126,25 @@ def power_known_answers(n: Floats, accuracy: Floats, chance: Floats, alpha: Floa
     """Return the power of the exact binomial test against chance, at an accuracy."""
     from scipy.special import bdtrc
 
-    n, accuracy, chance, alpha = np.broadcast_arrays(n, accuracy, chance, alpha)
+    least = least_right(n, chance, alpha)
+    size = np.asarray(n).astype(np.int64)
+    can = least <= size
+    least = np.where(can, least, 1)
+    power = np.where(accuracy >= 1, 1.0, bdtrc(least - 1, np.maximum(size, 1), accuracy))
+    return np.where(can, power, 0.0)
+
+
+def least_right(n: npt.ArrayLike, chance: npt.ArrayLike, alpha: npt.ArrayLike) -> Codes:
+    """Return the number of right answers from which on a judge passes; n + 1 where none is enough.
+
+    Parameters
+    ----------
+    n, chance, alpha
+        Known answers, share of right ones without looking, and what p is to be below.
+    """
+    from scipy.special import bdtrc
+
+    n, chance, alpha = np.broadcast_arrays(n, chance, alpha)
     size = n.astype(np.int64)
     low, high = np.zeros(size.shape, np.int64), size + 1  # least that passes is above low
     for _ in range(int(size.max(initial=0)).bit_length() + 1):
@@ -134,10 +152,7 @@ def power_known_answers(n: Floats, accuracy: Floats, chance: Floats, alpha: Floa
         passes = bdtrc(middle - 1, np.maximum(size, middle), chance) < alpha
         high = np.where(passes & (middle < high), middle, high)
         low = np.where(passes, low, np.minimum(middle, size))
-    can = (high <= size) & (size > 0)
-    least = np.where(can, high, 1)
-    power = np.where(accuracy >= 1, 1.0, bdtrc(least - 1, np.maximum(size, 1), accuracy))
-    return np.where(can, power, 0.0)
+    return np.where(size > 0, high, 1)
 
 
 def typical_sd(variance: Floats, freedom: Codes, strata: Codes) -> Floats:

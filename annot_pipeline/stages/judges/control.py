@@ -228,7 +228,7 @@ CONTROL_JUDGES = Stage(
     },
     outputs=("controlled", "judge_tests"),
     settings=("quality",),
-    code_version="7",  # reasons name the least perfect record
+    code_version="8",  # effects corrected for selection
     work=control_judges_of_campaign,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

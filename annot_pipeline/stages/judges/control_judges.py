@@ -114,7 +114,9 @@ def control_judges(
     verdicts = untested(units.size)
     if quality.test == "known_answer":
         right = np.where(answered.n > 0, answered.n_right, np.nan)
-        result = GroupedTest(right, answered.effect, answered.p_value, answered.n)
+        result = GroupedTest(
+            right, answered.effect, answered.p_value, answered.n, np.full(units.size, np.inf)
+        )
         test = answer_test(
             result, answered.accuracy - answered.effect, *accuracy_interval(given, units.stratum)
         )

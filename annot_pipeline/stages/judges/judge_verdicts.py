@@ -1,13 +1,15 @@
 """Verdicts of judge control, and whether a test could have told a careful judge from another.
 
 A judge who does not pass fails only where a careful judge would probably have passed: with the
-median effect of the judges who pass, and the standard deviation within judges pooled over all of
-them, the test has a power of at least ``quality.min_power`` at this judge's controls. (Judges who
-pass few controls vary less than they should; pooled over them alone the power would be too high,
-and by the mean of all, random judges among them, too low.)
+median effect of the judges who pass (known answers: their accuracy), corrected for selection, and
+the standard deviation within judges pooled over all of them, the test has a power of at least
+``quality.min_power`` at this judge's controls. (Judges who pass few controls vary less than they
+should; pooled over them alone the power would be too high, and by the mean of all, random judges
+among them, too low.)
 Else, and where even a perfect record could not reach alpha, the verdict is undetermined.
 
-Where no judge passes, what a careful judge shows is unknown. The power is then that for
+Where no judge passes, or passing alone tells no effect (of six questions only six right answers
+pass), what a careful judge shows is unknown. The power is then that for
 ``quality.required_effect`` or, without one, for an effect of 0.8 standard deviations ("large",
 Cohen 1988) or an accuracy halfway from chance to 1: many controls can show that nobody looks, few
 cannot. A crowd can, too: judges who do not pass fail where, of so many judges with that effect, at
@@ -34,12 +36,17 @@ from annot_pipeline.methods.judges.judge_power import (
     least_p_known_answers,
     least_p_mann_whitney,
     least_p_signed_rank,
+    least_right,
     power_known_answers,
     power_mann_whitney,
     power_paired_t,
     power_signed_rank,
     power_welch,
     typical_sd,
+)
+from annot_pipeline.methods.judges.typical_effect import (
+    accuracy_given_passing,
+    effect_given_passing,
 )
 from annot_pipeline.methods.numerics.moments import moments, sums
 from annot_pipeline.methods.numerics.multiplicity import adjust, thresholds
@@ -174,7 +181,7 @@ def judge_verdicts(
     can_pass = test.least_p < alpha
     significant = np.less(p_adjusted, quality.alpha, where=tested, out=np.zeros(alpha.size, bool))
     passes = tested & significant & can_pass
-    reference = _Reference.of_passing(test, passes, strata, quality)
+    reference = _Reference.of_passing(test, passes, alpha, strata, quality)
     power = np.full(strata.size, np.nan)
     if tested.any():  # else scipy need not load
         power = np.where(tested, reference.power(test.controls, alpha), np.nan)
@@ -199,11 +206,14 @@ class _Reference:
     Parameters
     ----------
     effect
-        Median of the judges who pass, or what is taken where none does.
+        That of the judges who pass, corrected for selection, or what is taken where it is not
+        known.
+    known
+        Whether it is known by the judges who pass.
     n_passing
         Judges of the stratum who pass.
     required
-        Effect below which a judge's work may be rejected; NaN where no judge passes.
+        Effect below which a judge's work may be rejected; NaN where no effect is known.
     strata, kind
         Whom a unit is compared with; the test.
     sd
@@ -213,6 +223,7 @@ class _Reference:
     test: ControlTest
     effect: Floats
     sd: tuple[Floats, ...]
+    known: Flags
     n_passing: Codes
     required: Floats
     strata: Codes
@@ -220,27 +231,31 @@ class _Reference:
 
     @classmethod
     def of_passing(
-        cls, test: ControlTest, passes: Flags, strata: Codes, quality: Quality
+        cls, test: ControlTest, passes: Flags, alpha: Floats, strata: Codes, quality: Quality
     ) -> _Reference:
         """Return the reference by the judges who pass."""
         n_passing = np.bincount(strata[passes], minlength=int(strata.max(initial=-1)) + 1)[strata]
-        known = quality.test == "known_answer"
-        start = test.chance if known else np.zeros(strata.size)
-        median = _medians(strata, passes, test.result.effect + start)[strata]
-        required, sd = (median - start) / 2, test.sd
-        if known:
+        of_answers = quality.test == "known_answer"
+        sd = test.sd
+        if of_answers:
+            start = test.chance
+            typical = _accuracy_of_passing(test, passes, alpha, strata)
             fallback = (1 + test.chance) / 2
         else:
+            start = np.zeros(strata.size)
+            typical = _effect_of_passing(test, passes, alpha, strata)
             # an effect is told in standard deviations: where nothing varies any unit will do
             still = (n_passing == 0) & (np.sum(sd, axis=0) == 0)
             sd = tuple(np.where(still, 1.0, of_sample) for of_sample in sd)
             fallback = LARGE_EFFECT * np.sqrt(np.mean(np.square(sd), axis=0))
+        known = typical > start
+        required = np.where(known, (typical - start) / 2, np.nan)
         if quality.required_effect is not None:
             required = np.full(strata.size, quality.required_effect)
             fallback = start + required
-        effect = np.where(n_passing > 0, median, fallback)
-        effect = np.minimum(effect, 1) if known else effect
-        return cls(test, effect, sd, n_passing, required, strata, quality.test)
+        effect = np.where(known, typical, fallback)
+        effect = np.minimum(effect, 1) if of_answers else effect
+        return cls(test, effect, sd, known, n_passing, required, strata, quality.test)
 
     def power(self, controls: tuple[Codes, ...], alpha: Floats) -> Floats:
         """Return the power of each unit with its numbers of controls."""
@@ -302,10 +317,45 @@ class _Reference:
         return np.inf if enough is None else float(enough)
 
 
-def _medians(strata: Codes, passes: Flags, values: Floats) -> Floats:
-    """Median of the values of those who pass, by stratum; NaN where none does."""
+def _effect_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
+    """Median effect of the judges of a unit's stratum who pass; NaN where none does."""
+    unit = np.flatnonzero(passes)
+    if not unit.size:  # scipy need not load
+        return np.full(strata.size, np.nan)
+    from scipy.special import ndtri, stdtrit
+
+    result, freedom = test.result, np.asarray(test.result.freedom, np.float64)[unit]
+    is_t = np.isfinite(freedom)
+    quantile = 1 - alpha[unit]
+    critical = np.where(is_t, stdtrit(np.where(is_t, freedom, 1.0), quantile), ndtri(quantile))
+    # the effect with which this judge would just have passed; scores that do not vary need none
+    statistic = np.where(result.statistic[unit] > 0, result.statistic[unit], np.inf)
+    least = result.effect[unit] * critical / statistic
+    errors = [sd[unit] ** 2 / n[unit] for sd, n in zip(test.sd, test.controls, strict=True)]
+    effect = effect_given_passing(result.effect[unit], np.sqrt(np.sum(errors, axis=0)), least)
+    return _medians(strata, passes, effect)[strata]
+
+
+def _accuracy_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
+    """Accuracy of the judges of a unit's stratum who pass; NaN where passing does not tell it.
+
+    It is common to them, not their median: few shares pass, and each is that of many accuracies.
+    """
+    unit = np.flatnonzero(passes)
+    if not unit.size:
+        return np.full(strata.size, np.nan)
+    n, chance = test.result.n[unit], test.chance[unit]
+    right = np.rint(test.result.statistic[unit]).astype(np.int64)
+    lowest = np.ones(int(strata.max(initial=-1)) + 1)
+    np.minimum.at(lowest, strata[unit], chance)
+    least = least_right(n, chance, alpha[unit])
+    return accuracy_given_passing(right, n, least, strata[unit], lowest)[strata]
+
+
+def _medians(strata: Codes, chosen: Flags, value: Floats) -> Floats:
+    """Median of the values of chosen units, by stratum; NaN where none is chosen."""
     n_strata = int(strata.max(initial=-1)) + 1
-    of_stratum, value = strata[passes], values[passes]
+    of_stratum = strata[chosen]
     order = np.lexsort((value, of_stratum))
     value, n = value[order], np.bincount(of_stratum, minlength=n_strata)
     median = np.full(n_strata, np.nan)
@@ -417,7 +467,11 @@ def _effect_text(reference: _Reference, unit: int, quality: Quality) -> str:
 
 def _power_text(power: float, reference: _Reference, unit: int, quality: Quality) -> str:
     size = _effect_text(reference, unit, quality)
-    who = "the median of the judges who pass"
+    who = "of the judges who pass, corrected for selection"
+    if quality.test != "known_answer":
+        who = f"the median {who}"
     if not reference.n_passing[unit]:
         who = "assumed, as no judge passes"
+    elif not reference.known[unit]:
+        who = "assumed, as the judges who pass do not tell it"
     return f"the power is {power:.2g} for {size} ({who}), {quality.min_power:g} is needed"
