@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels import estimates, one_coin
+from annot_pipeline.methods.labels import estimates, mace, one_coin
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
 
 
@@ -47,5 +47,6 @@ class MStep(Protocol):
 LABEL_MODELS: Mapping[str, MStep] = {
     "dawid_skene": estimates.m_step,
     "one_coin": one_coin.m_step,
+    "mace": mace.m_step,
 }
 """By name, as ``label_model`` in campaign.yaml gives it."""

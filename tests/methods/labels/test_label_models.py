@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from annot_pipeline.methods.labels.dawid_skene import (
     dawid_skene,
     dawid_skene_batch,
 )
+from annot_pipeline.methods.labels.label_em import DIAGONAL_START
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 
@@ -132,6 +135,60 @@ def test_few_classes_and_judges_without_labels(model, classes):
     assert np.isfinite(found.confusion).all()
 
 
+@pytest.mark.filterwarnings("ignore::pandas.errors.Pandas4Warning")  # by crowd-kit
+def test_mace_is_that_of_crowd_kit():
+    """Crowd-kit starts at random; here where we do: every judge knows 7 of 10, and picks alike."""
+    from crowdkit.aggregation import MACE
+
+    class FromOurStart(MACE):
+        def _initialize(self, n_workers: int, n_labels: int) -> None:
+            self.spamming_ = np.tile([1 - DIAGONAL_START, DIAGONAL_START], (n_workers, 1))
+            self.thetas_ = np.full((n_workers, n_labels), 1 / n_labels)
+
+    drawn = crowd(4)
+    judges, labels = (pd.factorize(of)[0] for of in (drawn.judges, drawn.labels))
+    # in the order of their codes: crowd-kit mixes up judges, or labels, that come in another
+    task = replace(drawn, judges=judges, labels=labels)
+    peer = FromOurStart(n_restarts=1, n_iter=400, method="em").fit(frame(task))
+    found = fit(task, model="mace", smoothing=0.01 / CLASSES)
+    expected = peer.probas_.sort_index()[range(CLASSES)].to_numpy()
+    np.testing.assert_allclose(found.posterior, expected, atol=1e-6)
+    known, picked = peer.spamming_[:, 1, None, None], peer.thetas_[:, None]
+    confusion = known * np.eye(CLASSES) + (1 - known) * picked
+    np.testing.assert_allclose(found.confusion, confusion, atol=1e-5)
+
+
+def test_mace_by_hand():
+    """Two judges, one item of two classes, labels 0 and 1: one M-step from the start.
+
+    Both are right with .85, so that the classes are even. Of a right label .7 / .85 is known: of
+    half a label .411765 is, and the other .088235 and the wrong half are picked.
+    """
+    found = dawid_skene(
+        [0, 0], [0, 1], [0, 1], n_items=1, n_judges=2, n_labels=2,
+        params=DawidSkeneParams(model="mace", smoothing=0.0, max_iterations=1),
+    )  # fmt: skip
+    knows = 0.5 * 0.7 / 0.85
+    np.testing.assert_allclose(found.confusion[0], [[1, 0], [1 - knows, knows]], atol=1e-12)
+    np.testing.assert_allclose(found.posterior, [[0.5, 0.5]], atol=1e-12)
+    np.testing.assert_allclose(found.prevalence, [0.5, 0.5])
+
+
+def test_mace_tells_who_does_not_look():
+    """A judge who always answers 0 knows nothing; others who are right nine times in ten do."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 300)
+    right = rng.random((300, 4)) < 0.9
+    labels = np.where(right, truth[:, None], rng.integers(0, 3, (300, 4)))
+    labels[:, 3] = 0
+    found = dawid_skene(
+        np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300), labels.reshape(-1),
+        n_items=300, n_judges=4, n_labels=3, params=DawidSkeneParams(model="mace"),
+    )  # fmt: skip
+    assert found.confusion[3, :, 0].min() > 0.99
+    assert np.diagonal(found.confusion[:3], axis1=1, axis2=2).min() > 0.88
+
+
 def test_one_coin_has_equal_errors():
     confusion = fit(crowd(3), model="one_coin").confusion
     off = ~np.eye(CLASSES, dtype=bool)
@@ -140,5 +197,5 @@ def test_one_coin_has_equal_errors():
 
 
 def test_unknown_models_are_refused():
-    with pytest.raises(ValueError, match="model must be one of dawid_skene, one_coin"):
+    with pytest.raises(ValueError, match="model must be one of dawid_skene, one_coin, mace"):
         DawidSkeneParams(model="glad")
