@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import random
 import re
 import shutil
-import weakref
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from annot_pipeline.methods.labels.drawn_labels import LabelDraws
+from annot_pipeline.methods.labels.e_step import expected_counts
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.runtime import large_tasks
 from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.executors.local import LocalEngine
-from annot_pipeline.stages.labels import block_codes, block_em, label_blocks
+from annot_pipeline.stages.labels import em_checkpoints, label_blocks
 from tests.conftest import build_file
 
 GOLD_OF_LABELS = (
@@ -132,29 +136,27 @@ def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
             assert after.table(name).equals(before.table(name)), name
 
 
-def test_labels_are_drawn_from_one_block_after_the_other(tmp_path, monkeypatch):
-    """Codes of 40 million labels are a gigabyte."""
-    blocks = [block_codes.Block(tmp_path, n) for n in range(6)]
+def test_labels_are_drawn_from_all_items_wherever_they_lie():
+    """From six blocks, one of them without labels, as from one."""
     rng = np.random.default_rng(0)
-    for block in blocks:
-        items, judges = np.divmod(np.arange(200), 4)
-        codes = LabelCodes(items, judges, rng.integers(0, 2, 200), 50, 4, 2)
-        sizes = np.full(50, 4, np.int32)
-        block_codes.dump(block.codes, codes)
-        block_codes.dump(block.sizes, block_codes.ItemSizes(sizes, sizes))
-    read, held = block_codes.load, []
-
-    def load(path):
-        assert not [of for of in held if of() is not None], "two blocks at once"
-        found = read(path)
-        if isinstance(found, LabelCodes):
-            held.append(weakref.ref(found))
-        return found
-
-    monkeypatch.setattr(block_codes, "load", load)
-    drawn = block_codes.draw(blocks, [1])
-    assert drawn.n_predictable == 6 * 200
-    assert len(held) > 6
+    items, judges = np.divmod(np.arange(1_000), 4)
+    whole = LabelCodes(items, judges, rng.integers(0, 2, 1_000), 250, 4, 2)
+    ends = [0, 50, 50, 100, 170, 171, 250]
+    blocks = []
+    for first, end in itertools.pairwise(ends):
+        rows = (items >= first) & (items < end)
+        codes = LabelCodes(items[rows] - first, judges[rows], whole.labels[rows], end - first, 4, 2)
+        blocks.append([codes])
+    found = []
+    for of in ([[whole]], blocks):
+        draws = LabelDraws(InMemoryBlocks(of))
+        streams = [{0: np.random.default_rng(n)} for n in range(2)]
+        [held_out] = draws.held_out(streams[0], 300).values()
+        [checked] = draws.to_check(streams[1]).values()
+        arrays = [*held_out.arrays(), checked.items, checked.judges, checked.labels]
+        found.append((draws.n_predictable(0), draws.shapes, arrays))
+    assert found[0][:2] == found[1][:2] == (1_000, [(250, 4, 2)])
+    assert all(map(np.array_equal, found[0][2], found[1][2]))
 
 
 class KilledError(Exception):
@@ -163,17 +165,17 @@ class KilledError(Exception):
 
 @pytest.mark.parametrize(
     ("of", "n", "went_on"),
-    [(block_codes.expected_of, 9, "goes on after iteration 7"), (label_blocks._make, 1, "pooled")],
+    [(expected_counts, 9, "goes on after iteration 7"), (label_blocks._make, 1, "pooled")],
 )
 def test_a_build_that_was_killed_goes_on_where_em_stood(tmp_path, monkeypatch, of, n, went_on):
     """In the middle of EM, and where rows are written."""
     folder = campaign(tmp_path)
     undisturbed = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
-    monkeypatch.setattr(block_em, "SECONDS", 0.0)
+    monkeypatch.setattr(em_checkpoints, "SECONDS", 0.0)
     run, asked = LocalEngine.run, []
 
     def dies(self, jobs, *rest, **more):
-        if any(getattr(job, "func", None) is of for job in jobs):
+        if any(of in (job.func, *job.args[:1]) for job in jobs if isinstance(job, partial)):
             asked.append(1)
             if len(asked) == n:
                 raise KilledError
@@ -194,7 +196,7 @@ def test_a_note_that_cannot_be_written_stops_no_build(tmp_path, monkeypatch):
     """Another build, which is done, removes the folder in between; or the disk is full."""
     folder = campaign(tmp_path)
     undisturbed = build_file(folder, *FEW, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
-    monkeypatch.setattr(block_em, "SECONDS", 0.0)
+    monkeypatch.setattr(em_checkpoints, "SECONDS", 0.0)
     saved = np.savez
 
     def removed(file, **of):
@@ -225,7 +227,7 @@ def test_a_straggler_that_writes_yet_stops_no_build(tmp_path, monkeypatch):
 def test_a_note_of_where_em_stood_that_cannot_be_read_is_none(tmp_path):
     for text in (b"", b"PK\x03\x04 cut short", b"no note"):
         (tmp_path / "note.npz").write_bytes(text)
-        assert block_em.Checkpoint(tmp_path / "note.npz").read() is None
+        assert em_checkpoints.Checkpoint(tmp_path / "note.npz").read() is None
 
 
 def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):

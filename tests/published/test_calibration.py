@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.methods.labels.dawid_skene import dawid_skene_batch
-from annot_pipeline.methods.labels.label_calibration import calibrate_batch
 from tests.gold_labels import task_and_truth
-from tests.methods.crowds import log_loss
+from tests.methods.crowds import calibrated, log_loss
 
 # of raw Dawid-Skene the log loss as independent code has it (probabilities of 1e-12 at least), and
 # what calibration has to stay below: half of that, and the first try of the same code
@@ -21,7 +20,7 @@ def results(shared_data):
     sets = {name: task_and_truth(shared_data, name) for name in RAW}
     tasks = [task for task, _ in sets.values()]
     fits = dawid_skene_batch(tasks)
-    found = calibrate_batch(tasks, fits, seeds=[[17, n] for n in range(len(tasks))])
+    found = calibrated(tasks)
     return {
         name: (truth, fit, of)
         for (name, (_, truth)), fit, of in zip(sets.items(), fits, found, strict=True)

@@ -9,20 +9,23 @@ What does not belong here: what is done with the choice (label_calibration).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.labels.dawid_skene import (
+    DawidSkeneModel,
+    DawidSkeneParams,
+    dawid_skene_batch,
+)
 from annot_pipeline.methods.labels.held_out_labels import (
     Fold,
     HeldOutLabels,
     fits_in_turn,
     log_scores,
-    n_predictable,
 )
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 
@@ -90,8 +93,8 @@ def every_power(n: Codes) -> Floats:
 
 
 def choose(
-    tasks: Sequence[LabelCodes],
-    seeds: Sequence[Sequence[int]],
+    sizes: Codes,
+    held_out: Callable[[Sequence[int], int], list[HeldOutLabels]],
     *,
     pooling: float | None,
     temper: float | None,
@@ -102,8 +105,10 @@ def choose(
 
     Parameters
     ----------
-    tasks, seeds
-        Labels, and which of them are held out together.
+    sizes
+        ``(n_tasks,)`` predictable labels.
+    held_out
+        Gives labels of some tasks to choose by, about so many of each.
     pooling, temper
         Those that are given; None for what is to be chosen.
     params
@@ -113,25 +118,26 @@ def choose(
         that chooses for itself. Where it is missing, these tasks are all there are.
     """
     if pooling is not None and temper is not None:
-        return [given_choice(pooling, temper)] * len(tasks)
-    sizes = np.array([n_predictable(task) for task in tasks])
+        return [given_choice(pooling, temper)] * sizes.size
     if together is None:
         alone, others = large_and_others(sizes)
         shared = None
         if others:
-            by = by_whom([sizes[t] for t in others])
-            held_out = [draw_together(tasks[others[t]], seeds[others[t]]) for t in by]
-            shared = choose_together(held_out, pooling=pooling, temper=temper, params=params)
+            by = [others[t] for t in by_whom([sizes[t] for t in others])]
+            shared = choose_together(
+                held_out(by, ENOUGH), pooling=pooling, temper=temper, params=params
+            )
         found = dict.fromkeys(others, shared)
     else:
         found = {t: choice for t, choice in enumerate(together) if choice}
         alone = [t for t, size in enumerate(sizes) if size and t not in found]
     if alone:
-        held_out = [draw(tasks[t], seeds[t], "choice", MOST_LABELS) for t in alone]
-        chosen = choose_alone(held_out, pooling=pooling, temper=temper, params=params)
+        chosen = choose_alone(
+            held_out(alone, MOST_LABELS), pooling=pooling, temper=temper, params=params
+        )
         found |= dict(zip(alone, chosen, strict=True))
     unknown = unknown_choice(pooling=pooling, temper=temper)
-    choices = (found.get(t) or unknown for t in range(len(tasks)))
+    choices = (found.get(t) or unknown for t in range(sizes.size))
     return [replace(choice, is_pooling_given=pooling is not None) for choice in choices]
 
 
@@ -220,7 +226,7 @@ def choose_together(
 
 def draw_together(task: LabelCodes, seed: Sequence[int]) -> HeldOutLabels:
     """Labels by which a task chooses with others."""
-    return draw(task, seed, "choice", ENOUGH)
+    return HeldOutLabels.draw(task, stream(seed, "choice"), most=ENOUGH)
 
 
 def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
@@ -238,11 +244,6 @@ def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
     return order[is_large].tolist(), order[~is_large].tolist()
 
 
-def draw(task: LabelCodes, seed: Sequence[int], purpose: str, most: int) -> HeldOutLabels:
-    """Labels that are held out."""
-    return HeldOutLabels.draw(task, stream(seed, purpose), most=most)
-
-
 def stream(seed: Sequence[int], purpose: str) -> np.random.Generator:
     """Draws; each purpose has its own."""
     return np.random.default_rng([*seed, int.from_bytes(purpose.encode(), "big")])
@@ -250,14 +251,21 @@ def stream(seed: Sequence[int], purpose: str) -> np.random.Generator:
 
 def shared_confusions(tasks: Sequence[LabelCodes], params: DawidSkeneParams) -> list[Floats]:
     """The confusion ``(n_labels, n_labels)`` of each task's judges taken as one."""
-    alike = [
+    fits = dawid_skene_batch(judges_as_one(tasks), params=params)
+    return [confusion_of_one(fit) for fit in fits]
+
+
+def confusion_of_one(fit: DawidSkeneModel) -> Floats:
+    """Return the confusion of the one judge of a fit; where there is none, all cells alike."""
+    k = fit.prevalence.size
+    return fit.confusion[0] if fit.confusion.size else np.full((k, k), 1 / k)
+
+
+def judges_as_one(tasks: Sequence[LabelCodes]) -> list[LabelCodes]:
+    """Return the labels as if one judge had given all."""
+    return [
         replace(task, judges=np.zeros_like(task.judges), n_judges=min(task.n_judges, 1))
         for task in tasks
-    ]
-    k = [task.n_labels for task in tasks]
-    return [
-        fit.confusion[0] if fit.confusion.size else np.full((n, n), 1 / n)
-        for fit, n in zip(dawid_skene_batch(alike, params=params), k, strict=True)
     ]
 
 

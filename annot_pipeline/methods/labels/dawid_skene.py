@@ -17,32 +17,30 @@ never met has no estimate and is set to 1/K. Ties are never broken here.
 
 Many tasks are one batch: labels form one sparse item x (judge, label) matrix, so both
 steps are one sparse product whatever the number of tasks. Every sum runs in code order
-within its task, hence a task's result does not depend on the tasks beside it. A task too large
-for that lies in blocks (label_blocks).
+within its task, hence a task's result does not depend on the tasks beside it. Items may lie in
+blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.estimates import Counts, Estimates
-from annot_pipeline.methods.labels.label_em import EMState, Flags, run_em
+from annot_pipeline.methods.labels.e_step import e_step
+from annot_pipeline.methods.labels.estimates import Estimates
+from annot_pipeline.methods.labels.label_em import EMResult, EMState, LabelBlocks, Shape, run_em
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
 from annot_pipeline.methods.labels.models import LABEL_MODELS
+from annot_pipeline.methods.numerics.blocks import Blocks, InMemoryBlocks
 from annot_pipeline.methods.numerics.convergence import Convergence
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 Progress = Callable[[int, int], None]
-
-FEW = 16
-"""Classes up to which a row is short."""
 
 
 @dataclass(frozen=True)
@@ -202,19 +200,148 @@ def dawid_skene_batch(
         In the order of ``tasks``.
     """
     params = params or DawidSkeneParams()
-    for task in tasks:
-        if not params.can_fit(task.n_judges, task.n_labels):
+    shapes = [Shape(task.n_items, task.n_judges, task.n_labels) for task in tasks]
+    by_task = None if priors is None else dict(enumerate(priors))
+    results: dict[int, DawidSkeneResult] = {}
+
+    def told(n_settled: int, state: EMState) -> None:
+        if progress and state.iteration % 25 == 0:
+            progress(len(results) + n_settled, state.iteration)
+
+    for group in label_groups(InMemoryBlocks([tasks]), shapes, params):
+        fitted = group.fit(params, by_task, told)
+        [(matrix, posterior)] = group.labels.matrices.map(_posterior, fitted.em.estimates)
+        for place, task in enumerate(group.tasks):
+            items = slice(matrix.item_starts[place], matrix.item_starts[place + 1])
+            results[task] = DawidSkeneResult(
+                **vars(fitted.model(task)), posterior=posterior[items].copy()
+            )
+    return [results[t] for t in range(len(tasks))]
+
+
+def _posterior(matrix: LabelMatrix, estimates: Estimates) -> tuple[LabelMatrix, Floats]:
+    return matrix, e_step(matrix, estimates)[0]
+
+
+@dataclass(frozen=True)
+class LabelGroup:
+    """Labels of tasks with one number of classes, side by side.
+
+    Parameters
+    ----------
+    tasks
+        Places of these tasks among all.
+    labels
+        Of them.
+    """
+
+    tasks: Sequence[int]
+    labels: LabelBlocks
+
+    def keep(self, some: Collection[int]) -> LabelGroup:
+        """Return the same of some tasks."""
+        kept = np.array([t in some for t in self.tasks], np.bool_)
+        if kept.all():
+            return self
+        return LabelGroup([t for t in self.tasks if t in some], self.labels.keep(kept))
+
+    def fit(
+        self,
+        params: DawidSkeneParams,
+        priors: Mapping[int, Floats] | None = None,
+        progress: Callable[[int, EMState], None] = lambda _, __: None,
+        state: EMState | None = None,
+    ) -> FittedGroup:
+        """Fit them.
+
+        Parameters
+        ----------
+        params
+            Settings.
+        priors
+            By task, as `dawid_skene` takes one.
+        progress, state
+            As `run_em` takes them.
+        """
+        prior = None
+        if priors is not None:
+            prior = stacked_priors([priors[t] for t in self.tasks], self.labels.n_labels)
+        em = run_em(self.labels, prior, params, progress=progress, state=state)
+        return FittedGroup(self.tasks, self.labels.judge_starts, em, params)
+
+
+@dataclass(frozen=True)
+class FittedGroup:
+    """What was fitted to a group.
+
+    Parameters
+    ----------
+    tasks
+        Places of its tasks among all.
+    judge_starts
+        ``(n_tasks + 1,)`` where a task's judges start.
+    em, params
+        What EM found, and was asked.
+    """
+
+    tasks: Sequence[int]
+    judge_starts: Codes
+    em: EMResult
+    params: DawidSkeneParams
+
+    def estimates(self, task: int) -> Estimates:
+        """Return the estimates of one of the tasks."""
+        place, of = self.tasks.index(task), self.em.estimates
+        judges = slice(self.judge_starts[place], self.judge_starts[place + 1])
+        one = slice(place, place + 1)
+        return Estimates(of.log_pi[one], of.log_theta[judges], of.log_prior[one])
+
+    def model(self, task: int) -> DawidSkeneModel:
+        """Return the model of one of the tasks."""
+        of = self.estimates(task)
+        return DawidSkeneModel(
+            prevalence=np.exp(of.log_pi[0]),
+            confusion=np.exp(of.log_theta.transpose(0, 2, 1)),
+            convergence=self.em.convergence[self.tasks.index(task)],
+            params=self.params,
+        )
+
+
+def label_groups(
+    tasks: Blocks[Sequence[LabelCodes]], shapes: Sequence[Shape], params: DawidSkeneParams
+) -> list[LabelGroup]:
+    """Lay tasks with one number of classes side by side, in each block.
+
+    Parameters
+    ----------
+    tasks
+        Of each block the labels of all tasks, with codes of whole tasks but for items.
+    shapes
+        Of each task, over all blocks.
+    params
+        Settings of the fits.
+
+    Raises
+    ------
+    ValueError
+        A task has more confusion probabilities than ``params.max_parameters``.
+    """
+    for shape in shapes:
+        if not params.can_fit(shape.n_judges, shape.n_labels):
             raise ValueError(
-                f"{task.n_judges:,} judges times {task.n_labels:,} classes squared is more than "
+                f"{shape.n_judges:,} judges times {shape.n_labels:,} classes squared is more than "
                 f"max_parameters, {params.max_parameters:,}: merge classes, or raise it"
             )
-    results: dict[int, DawidSkeneResult] = {}
-    for size in sorted({task.n_labels for task in tasks}):
-        members = [t for t, task in enumerate(tasks) if task.n_labels == size]
-        matrix = LabelMatrix.of(members, [tasks[t] for t in members])
-        prior = None if priors is None else stacked_priors([priors[t] for t in members], size)
-        _fit(matrix, prior, params, results, progress)
-    return [results[t] for t in range(len(tasks))]
+    groups = []
+    for size in sorted({shape.n_labels for shape in shapes}):
+        members = [t for t, shape in enumerate(shapes) if shape.n_labels == size]
+        matrices = tasks.keep(_matrix_of, members)
+        groups.append(LabelGroup(members, LabelBlocks.of(matrices, [shapes[t] for t in members])))
+    return groups
+
+
+def _matrix_of(tasks: Sequence[LabelCodes], members: Sequence[int]) -> LabelMatrix:
+    return LabelMatrix.of(members, [tasks[t] for t in members])
 
 
 def stacked_priors(priors: Sequence[Floats], n_labels: int) -> Floats:
@@ -223,110 +350,3 @@ def stacked_priors(priors: Sequence[Floats], n_labels: int) -> Floats:
         if prior.shape != (n_labels, n_labels) or not ((prior >= 0) & (prior < np.inf)).all():
             raise ValueError(f"prior must be counts >= 0 of shape {(n_labels, n_labels)}")
     return np.stack(priors).transpose(0, 2, 1)
-
-
-class _InMemory:
-    """Labels of a matrix, and the posterior of the last E-step."""
-
-    def __init__(self, matrix: LabelMatrix) -> None:
-        self.matrix = matrix
-        self.posterior = np.empty((0, matrix.n_labels))
-
-    @property
-    def n_labels(self) -> int:
-        return self.matrix.n_labels
-
-    @property
-    def judge_starts(self) -> Codes:
-        return self.matrix.judge_starts
-
-    @property
-    def items_of(self) -> Codes:
-        return np.diff(self.matrix.item_starts)
-
-    def expected(self, estimates: Estimates) -> Counts:
-        self.posterior, counts = expected_counts(self.matrix, estimates)
-        return counts
-
-    def voted(self) -> Counts:
-        return voted_counts(self.matrix)
-
-    def keep(self, kept: Flags) -> _InMemory:
-        return _InMemory(self.matrix.keep(kept))
-
-
-def _fit(
-    matrix: LabelMatrix,
-    prior: Floats | None,
-    params: DawidSkeneParams,
-    results: dict[int, DawidSkeneResult],
-    progress: Progress | None,
-) -> None:
-    """Run EM on a matrix."""
-
-    def settled(place: int, state: EMState, course: Convergence, labels: _InMemory) -> None:
-        of = labels.matrix
-        items = slice(of.item_starts[place], of.item_starts[place + 1])
-        judges = slice(of.judge_starts[place], of.judge_starts[place + 1])
-        results[int(of.tasks[place])] = DawidSkeneResult(
-            **vars(fitted(state.estimates, course, params, place, judges)),
-            posterior=labels.posterior[items].copy(),
-        )
-
-    def told(_: int, state: EMState) -> None:
-        if progress and state.iteration % 25 == 0:
-            progress(len(results), state.iteration)
-
-    run_em(_InMemory(matrix), prior, params, settled=settled, progress=told)
-
-
-def fitted(
-    estimates: Estimates,
-    course: Convergence,
-    params: DawidSkeneParams,
-    place: int = 0,
-    judges: slice = slice(None),
-) -> DawidSkeneModel:
-    """The model of one of several tasks."""
-    return DawidSkeneModel(
-        prevalence=np.exp(estimates.log_pi[place]),
-        confusion=np.exp(estimates.log_theta[judges].transpose(0, 2, 1)),
-        convergence=course,
-        params=params,
-    )
-
-
-def expected_counts(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
-    """E-step (Dawid & Skene eq. 2.5), in log space: posterior ``(n_items, K)``, and its counts."""
-    logits = matrix.votes @ estimates.log_theta.reshape(-1, matrix.n_labels)
-    logits += np.repeat(estimates.log_pi, np.diff(matrix.item_starts), axis=0)
-    largest = largest_of_rows(logits)
-    logits -= largest
-    np.exp(logits, out=logits)
-    total = logits.sum(axis=1, keepdims=True)
-    logits /= total
-    return logits, _counts(matrix, logits, (np.log(total) + largest)[:, 0])
-
-
-def voted_counts(matrix: LabelMatrix) -> Counts:
-    """Counts where each item's share of labels stands for its posterior."""
-    k = matrix.n_labels
-    shares = matrix.votes @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
-    total = shares.sum(axis=1, keepdims=True)
-    posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
-    return _counts(matrix, posterior, np.zeros(len(posterior)))
-
-
-def _counts(matrix: LabelMatrix, posterior: Floats, log_likelihood: Floats) -> Counts:
-    return Counts(
-        matrix.votes_by_judge @ posterior,
-        matrix.members @ posterior,
-        matrix.members @ log_likelihood,
-    )
-
-
-def largest_of_rows(logits: Floats) -> Floats:
-    """Largest of each row, ``(n_rows, 1)``; of few columns by columns: numpy is slow there."""
-    if not 1 < logits.shape[1] <= FEW:
-        return np.asarray(logits.max(axis=1, keepdims=True))
-    return np.asarray(reduce(np.maximum, logits.T)[:, None])

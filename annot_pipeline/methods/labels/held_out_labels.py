@@ -18,8 +18,8 @@ from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneParams,
     DawidSkeneResult,
     dawid_skene_batch,
-    largest_of_rows,
 )
+from annot_pipeline.methods.labels.e_step import largest_of_rows
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 
 Floats = npt.NDArray[np.float64]

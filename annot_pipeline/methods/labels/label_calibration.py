@@ -27,8 +27,9 @@ and one in which judges are one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Literal
 
@@ -41,16 +42,22 @@ from annot_pipeline.methods.labels.calibration_choice import (
     MOST_LABELS,
     Choice,
     choose,
-    draw,
+    confusion_of_one,
     every_power,
+    judges_as_one,
     shared_confusions,
+    stream,
     summed,
 )
 from annot_pipeline.methods.labels.dawid_skene import (
+    DawidSkeneModel,
     DawidSkeneParams,
-    DawidSkeneResult,
-    dawid_skene_batch,
+    LabelGroup,
+    label_groups,
 )
+from annot_pipeline.methods.labels.drawn_labels import LabelDraws
+from annot_pipeline.methods.labels.e_step import e_step
+from annot_pipeline.methods.labels.estimates import Estimates
 from annot_pipeline.methods.labels.held_out_labels import (
     HeldOutLabels,
     fits_in_turn,
@@ -59,7 +66,10 @@ from annot_pipeline.methods.labels.held_out_labels import (
     n_judges_of,
     tempered,
 )
-from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.label_em import EMState, Shape
+from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
+from annot_pipeline.methods.labels.predictive_checks import PredictiveChecks, checks_of
+from annot_pipeline.methods.numerics.blocks import Blocks
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
@@ -146,85 +156,171 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """One task, calibrated.
+class ItemFit:
+    """What the probabilities of a task's items follow from.
 
     Parameters
     ----------
-    posterior
-        ``(n_items, n_labels)`` probability of each class.
-    fit
-        Of pooled confusions, before it was tempered.
-    power
-        ``(n_items,)`` that posteriors were raised to.
+    estimates, pooled
+        Of the label model, and with pooled confusions.
     choice
-        What was chosen, and by what.
-    evidence
-        How it does on labels that were held out.
+        How these are calibrated.
     """
 
-    posterior: Floats
-    fit: DawidSkeneResult
-    power: Floats
+    estimates: Estimates
+    pooled: Estimates
     choice: Choice
+
+
+@dataclass(frozen=True)
+class CalibratedFit:
+    """What was fitted to one task, and how its probabilities are calibrated.
+
+    Parameters
+    ----------
+    fit, pooled
+        The label model, and with pooled confusions.
+    of_items
+        What probabilities of items follow from.
+    evidence
+        How these do on labels that were held out.
+    checks, pooled_checks
+        Whether judges agree as often as each model says.
+    """
+
+    fit: DawidSkeneModel
+    pooled: DawidSkeneModel
+    of_items: ItemFit
     evidence: Evidence
+    checks: PredictiveChecks
+    pooled_checks: PredictiveChecks
+
+    @property
+    def choice(self) -> Choice:
+        """How probabilities are calibrated, and by what that was chosen."""
+        return self.of_items.choice
 
 
-def calibrate_batch(
-    tasks: Sequence[LabelCodes],
-    fits: Sequence[DawidSkeneResult],
+@dataclass(frozen=True)
+class Probabilities:
+    """Of each class of some items of a task, ``(n_items, n_labels)``.
+
+    Parameters
+    ----------
+    raw, pooled, calibrated
+        Of the label model; with pooled confusions; and tempered too.
+    power
+        ``(n_items,)`` that the latter was raised to.
+    """
+
+    raw: Floats
+    pooled: Floats
+    calibrated: Floats
+    power: Floats
+
+
+Watch = Callable[[str], tuple[EMState | None, Callable[[int, EMState], None]]]
+"""By what is fitted: where an earlier run stood, and what is told after each iteration."""
+
+
+def watch_nothing(_: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
+    """Return no state, and tell nobody."""
+    return None, lambda _, __: None
+
+
+def fit_calibrated(
+    tasks: Blocks[Sequence[LabelCodes]],
     *,
-    params: CalibrationParams | None = None,
     seeds: Sequence[Sequence[int]],
+    model: DawidSkeneParams | None = None,
+    params: CalibrationParams | None = None,
     together: Sequence[Choice | None] | None = None,
-) -> list[Calibration]:
-    """Calibrate Dawid-Skene of every task.
+    watch: Watch = watch_nothing,
+) -> list[CalibratedFit]:
+    """Fit a label model to every task, and calibrate it.
 
     Parameters
     ----------
     tasks
-        Labels.
-    fits
-        Of Dawid-Skene, with one set of parameters.
-    params
-        Settings; default `CalibrationParams`.
+        Of each block the labels of all tasks, with codes of whole tasks but for items.
     seeds
         Of each task: which labels are held out together.
+    model, params
+        Settings; default `DawidSkeneParams`, `CalibrationParams`.
     together
         What tasks chose with others, as `choose` takes it.
+    watch
+        Is asked once for each of three fits: of the model, of judges taken as one, and of the
+        model with pooled confusions.
 
     Raises
     ------
     ValueError
-        An invalid setting.
+        An invalid setting, or more confusion probabilities than ``model.max_parameters``.
     """
-    params = params or CalibrationParams()
-    if not tasks:
+    params, model = params or CalibrationParams(), model or DawidSkeneParams()
+    if not seeds:
         return []
-    model = fits[0].params
-    early = early_fits(model)
+    draws = LabelDraws(tasks)
+    streams = partial(_streams, seeds)
     choices = choose(
-        tasks, seeds, pooling=params.given_pooling, temper=params.given_temper, params=early,
+        np.array([draws.n_predictable(t) for t in range(len(seeds))]),
+        lambda some, most: list(draws.held_out(streams(some, "choice"), most).values()),
+        pooling=params.given_pooling, temper=params.given_temper, params=early_fits(model),
         together=together,
     )  # fmt: skip
-    held_out = [
-        draw(task, seed, "evidence", MOST_LABELS) for task, seed in zip(tasks, seeds, strict=True)
-    ]
-    evidence = evidence_of(held_out, choices, early)
-    pooled = _pooled(tasks, fits, [choice.pooling for choice in choices], model)
+    fits, pooled = _fits(tasks, draws.shapes, [c.pooling for c in choices], model, watch)
+    everything = range(len(seeds))
+    held_out = draws.held_out(streams(everything, "evidence"), MOST_LABELS)
+    evidence = evidence_of([*held_out.values()], choices, early_fits(model))
+    rngs = {t: np.random.default_rng(list(seed)) for t, seed in enumerate(seeds)}
+    to_check = draws.to_check(rngs)
     found = []
-    for task, fit, choice, of in zip(tasks, pooled, choices, evidence, strict=True):
-        power = choice.power(n_judges_of(task))
-        found.append(
-            Calibration(
-                posterior=tempered(fit.posterior, power),
-                fit=fit,
-                power=power,
-                choice=choice,
-                evidence=of,
-            )
-        )
+    for t in everything:
+        checks = [
+            checks_of(to_check[t], of, rng=copy.deepcopy(rngs[t])) for of, _ in (fits[t], pooled[t])
+        ]
+        (fit, estimates), (borrowed, of_borrowed) = fits[t], pooled[t]
+        of_items = ItemFit(estimates, of_borrowed, choices[t])
+        found.append(CalibratedFit(fit, borrowed, of_items, evidence[t], *checks))
     return found
+
+
+def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[Probabilities]:
+    """Return the probabilities of the items of a block, by task.
+
+    Parameters
+    ----------
+    tasks, fits
+        Of each task the labels of some of its items, and what was fitted to all.
+    """
+    found: dict[int, Probabilities] = {}
+    for size in sorted({task.n_labels for task in tasks}):
+        members = [t for t, task in enumerate(tasks) if task.n_labels == size]
+        matrix = LabelMatrix.of(members, [tasks[t] for t in members])
+        raw, pooled = (
+            e_step(matrix, _side_by_side([getattr(fits[t], name) for t in members]))[0]
+            for name in ("estimates", "pooled")
+        )
+        for place, t in enumerate(members):
+            items = slice(matrix.item_starts[place], matrix.item_starts[place + 1])
+            power = fits[t].choice.power(n_judges_of(tasks[t]))
+            found[t] = Probabilities(
+                raw[items], pooled[items], tempered(pooled[items], power), power
+            )
+    return [found[t] for t in range(len(tasks))]
+
+
+def _side_by_side(estimates: Sequence[Estimates]) -> Estimates:
+    return Estimates(*(
+        np.concatenate([getattr(of, name.name) for of in estimates]) for name in fields(Estimates)
+    ))  # fmt: skip
+
+
+def _streams(
+    seeds: Sequence[Sequence[int]], tasks: Iterable[int], purpose: str
+) -> dict[int, np.random.Generator]:
+    return {t: stream(seeds[t], purpose) for t in tasks}
 
 
 def early_fits(model: DawidSkeneParams) -> DawidSkeneParams:
@@ -232,21 +328,50 @@ def early_fits(model: DawidSkeneParams) -> DawidSkeneParams:
     return replace(model, tolerance=max(model.tolerance, EARLY))
 
 
-def _pooled(
-    tasks: Sequence[LabelCodes],
-    fits: Sequence[DawidSkeneResult],
+Fit = tuple[DawidSkeneModel, Estimates]
+
+
+def _fits(
+    tasks: Blocks[Sequence[LabelCodes]],
+    shapes: Sequence[Shape],
     pooling: Sequence[float],
     params: DawidSkeneParams,
-) -> list[DawidSkeneResult]:
-    """Fits with pooled confusions; those of nothing pooled are as they were."""
-    found = list(fits)
-    some = [t for t, c in enumerate(pooling) if c > 0]
-    of = [tasks[t] for t in some]
-    priors = [
-        pooling[t] * shared for t, shared in zip(some, shared_confusions(of, params), strict=True)
+    watch: Watch,
+) -> tuple[dict[int, Fit], dict[int, Fit]]:
+    """Fit every task, and with pooled confusions; those of nothing pooled are as they were."""
+    groups = label_groups(tasks, shapes, params)
+    raw = _run(groups, params, watch(""))
+    some = {t for t, c in enumerate(pooling) if c > 0}
+    if not some:
+        return raw, raw
+    groups = [group.keep(some) for group in groups if not some.isdisjoint(group.tasks)]
+    one = [shape._replace(n_judges=min(shape.n_judges, 1)) for shape in shapes]
+    alike = [
+        group.keep(some)
+        for group in label_groups(tasks.keep(judges_as_one), one, params)
+        if not some.isdisjoint(group.tasks)
     ]
-    for t, fit in zip(some, dawid_skene_batch(of, params=params, priors=priors), strict=True):
-        found[t] = fit
+    shared = _run(alike, params, watch("judges taken as one"))
+    priors = {t: pooling[t] * confusion_of_one(fit) for t, (fit, _) in shared.items()}
+    return raw, raw | _run(groups, params, watch("pooled"), priors)
+
+
+def _run(
+    groups: Sequence[LabelGroup],
+    params: DawidSkeneParams,
+    watched: tuple[EMState | None, Callable[[int, EMState], None]],
+    priors: Mapping[int, Floats] | None = None,
+) -> dict[int, Fit]:
+    """Fit groups of tasks, one after the other."""
+    state, progress = watched
+    found: dict[int, Fit] = {}
+
+    def told(n_settled: int, of: EMState) -> None:
+        progress(len(found) + n_settled, of)
+
+    for group in groups:
+        fitted = group.fit(params, priors, told, state)
+        found |= {t: (fitted.model(t), fitted.estimates(t)) for t in group.tasks}
     return found
 
 

@@ -1,24 +1,26 @@
-"""EM of Dawid-Skene: from sums over items to estimates, and again.
+"""EM of label models: from sums over items to estimates, and again.
 
-What is asked of labels, wherever they lie, is their expected counts under some estimates: a sum
-over items. The counts are small; all that is done with them is done here, and nothing is known
-here of any item. So labels may lie in one matrix (dawid_skene) or in blocks on many machines
-(label_blocks), whose counts are added in the order of the blocks.
+Labels lie in blocks of items; what is asked of them are their expected counts under some estimates,
+a sum over items. The counts are small; all that is done with them is done here, and nothing is
+known here of any item.
 
 Sources: Dawid & Skene 1979 (eqs. 2.3 to 2.5); Passonneau & Carpenter 2013, section 3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.labels.e_step import expected_counts, voted_counts
 from annot_pipeline.methods.labels.estimates import Counts, Estimates, log_dirichlet
+from annot_pipeline.methods.labels.label_matrix import LabelMatrix
 from annot_pipeline.methods.labels.models import LABEL_MODELS
+from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.convergence import Convergence
 
 if TYPE_CHECKING:
@@ -32,33 +34,60 @@ DIAGONAL_START = 0.7
 """Share on the diagonal of the ``diagonal`` start; the rest is spread over all K cells."""
 
 
-class Labels(Protocol):
-    """Labels of some tasks with K classes.
+class Shape(NamedTuple):
+    """Items, judges and classes of a task."""
 
-    ``judge_starts``, ``(n_tasks + 1,)``: where a task's judges start; ``items_of``, ``(n_tasks,)``:
-    how many items it has.
+    n_items: int
+    n_judges: int
+    n_labels: int
+
+
+@dataclass(frozen=True)
+class LabelBlocks:
+    """Labels of some tasks with K classes, in blocks of items.
+
+    Parameters
+    ----------
+    matrices
+        Of each block the labels of all these tasks, side by side.
+    n_labels
+        K.
+    judge_starts
+        ``(n_tasks + 1,)`` where a task's judges start.
+    n_items
+        ``(n_tasks,)``.
     """
 
-    @property
-    def n_labels(self) -> int:
-        """K."""
+    matrices: Blocks[LabelMatrix]
+    n_labels: int
+    judge_starts: Codes
+    n_items: Codes
 
-    @property
-    def judge_starts(self) -> Codes:
-        """Where a task's judges start."""
-
-    @property
-    def items_of(self) -> Codes:
-        """How many items a task has."""
+    @classmethod
+    def of(cls, matrices: Blocks[LabelMatrix], shapes: Sequence[Shape]) -> LabelBlocks:
+        """Return the labels of tasks of some shapes."""
+        starts = np.cumsum([0, *(shape.n_judges for shape in shapes)])
+        return cls(
+            matrices, shapes[0].n_labels, starts, np.array([shape.n_items for shape in shapes])
+        )
 
     def expected(self, estimates: Estimates) -> Counts:
         """E-step, added up."""
+        return self.matrices.sum(expected_counts, estimates, n_bytes=self._n_bytes)
 
     def voted(self) -> Counts:
         """Counts where each item's share of labels stands for its probabilities."""
+        return self.matrices.sum(voted_counts, n_bytes=self._n_bytes)
 
-    def keep(self, kept: Flags) -> Self:
+    def keep(self, kept: Flags) -> LabelBlocks:
         """Without some tasks."""
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[kept])])
+        matrices = self.matrices.keep(LabelMatrix.keep, kept)
+        return LabelBlocks(matrices, self.n_labels, starts, self.n_items[kept])
+
+    @property
+    def _n_bytes(self) -> int:
+        return int(self.judge_starts[-1]) * self.n_labels**2 * 8
 
 
 @dataclass(frozen=True)
@@ -118,18 +147,22 @@ class EMState:
         )
 
 
-L = TypeVar("L", bound=Labels)
+@dataclass(frozen=True)
+class EMResult:
+    """Estimates of all tasks when each had settled, and how each settled, in order."""
+
+    estimates: Estimates
+    convergence: Sequence[Convergence]
 
 
 def run_em(
-    labels: L,
+    labels: LabelBlocks,
     prior: Floats | None,
     params: DawidSkeneParams,
     *,
-    settled: Callable[[int, EMState, Convergence, L], None],
     progress: Callable[[int, EMState], None] = lambda _, __: None,
     state: EMState | None = None,
-) -> None:
+) -> EMResult:
     """Run EM; each task leaves when its own objective has settled.
 
     Parameters
@@ -140,9 +173,6 @@ def run_em(
         ``(n_tasks, K, K)`` counts added to each judge's confusion, as [observed, true].
     params
         Settings.
-    settled
-        Told of each task that has settled: its place among the labels that are left, where EM
-        stands, its course, and these labels.
     progress
         Told after each iteration how many tasks have settled, and where EM stands.
     state
@@ -150,8 +180,10 @@ def run_em(
     """
     m_step = LABEL_MODELS[params.model]
     state = state or _start(labels, prior, params)
-    running = np.ones(labels.items_of.size, np.bool_)
-    n_settled = 0
+    starts, left = labels.judge_starts, np.arange(labels.n_items.size)
+    found = Estimates(*(np.empty_like(of) for of in vars(state.estimates).values()))
+    courses: dict[int, Convergence] = {}
+    running = np.ones(left.size, np.bool_)
     while running.any():
         estimates = m_step(
             state.counts, labels.judge_starts, prior, params.smoothing, state.estimates
@@ -161,25 +193,30 @@ def run_em(
         converged = np.abs(after - before) <= params.tolerance * np.abs(before)
         ends = running & (converged | (state.iteration >= params.max_iterations))
         for place in np.flatnonzero(ends).tolist():
-            course = Convergence(
+            task = int(left[place])
+            courses[task] = Convergence(
                 bool(converged[place]),
                 state.iteration,
                 params.stop_on,
                 np.array([of[place] for of in state.log_posterior]),
                 np.array([of[place] for of in state.log_likelihood]),
             )
-            settled(place, state, course, labels)
-        n_settled += int(ends.sum())
+            found.log_pi[task] = estimates.log_pi[place]
+            found.log_prior[task] = estimates.log_prior[place]
+            judges = slice(labels.judge_starts[place], labels.judge_starts[place + 1])
+            found.log_theta[starts[task] : starts[task + 1]] = estimates.log_theta[judges]
         running &= ~ends
-        if running.any() and labels.items_of[running].sum() * 2 < labels.items_of.sum():
+        if running.any() and labels.n_items[running].sum() * 2 < labels.n_items.sum():
             state = state.keep(labels.judge_starts, running)
             labels, prior = labels.keep(running), None if prior is None else prior[running]
-            running = np.ones(labels.items_of.size, np.bool_)
-        progress(n_settled, state)
+            left = left[running]
+            running = np.ones(left.size, np.bool_)
+        progress(len(courses), state)
+    return EMResult(found, [courses[task] for task in range(starts.size - 1)])
 
 
-def _start(labels: Labels, prior: Floats | None, params: DawidSkeneParams) -> EMState:
-    n_tasks, k, n_judges = labels.items_of.size, labels.n_labels, int(labels.judge_starts[-1])
+def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) -> EMState:
+    n_tasks, k, n_judges = labels.n_items.size, labels.n_labels, int(labels.judge_starts[-1])
     theta = np.full((k, k), (1 - DIAGONAL_START) / k) + DIAGONAL_START * np.eye(k)
     log_pi = np.full((n_tasks, k), -np.log(k))
     log_theta = np.log(np.broadcast_to(theta, (n_judges, k, k)))

@@ -33,6 +33,7 @@ from annot_pipeline.methods.agreement.rating_counts import Overlap
 from annot_pipeline.methods.agreement.rating_pairs import Partners
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.bootstrap import ItemResamples, all_rounds, replicate_counts
+from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.runtime.large_tasks import spans_of
@@ -47,7 +48,6 @@ from annot_pipeline.stages.agreement.measure_label_agreement import (
 )
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.stages.labels.block_codes import dump, load
 from annot_pipeline.storage.files import regular, replacing
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 

@@ -38,6 +38,7 @@ from annot_pipeline.methods.numerics.order_statistics import (
     cells_of_places,
     values_at,
 )
+from annot_pipeline.runtime.blocks import dump
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.large_tasks import added, spans_of
 from annot_pipeline.runtime.partitions import Facts, InputPart
@@ -51,7 +52,6 @@ from annot_pipeline.stages.agreement.measure_score_agreement import (
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row, agreement_row
 from annot_pipeline.stages.agreement.scale_cuts import CUTS, ScaleCuts, n_points
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
-from annot_pipeline.stages.labels.block_codes import dump
 from annot_pipeline.stages.scores.score_block_sums import (
     Coded,
     Found,

@@ -7,7 +7,7 @@ truth says of certainty (check_calibration).
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,21 +15,16 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import LABEL_CALIBRATION
 from annot_pipeline.methods.labels.calibration_choice import Choice, choose_together, draw_together
-from annot_pipeline.methods.labels.dawid_skene import (
-    DawidSkeneModel,
-    DawidSkeneParams,
-    DawidSkeneResult,
-)
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.held_out_labels import HeldOutLabels
 from annot_pipeline.methods.labels.label_calibration import (
-    Calibration,
+    CalibratedFit,
     CalibrationParams,
     Evidence,
-    calibrate_batch,
     early_fits,
 )
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
-from annot_pipeline.methods.labels.predictive_checks import PredictiveChecks, predictive_checks
+from annot_pipeline.methods.labels.predictive_checks import PredictiveChecks
 from annot_pipeline.methods.numerics.wilson import Z
 
 Row = dict[str, Any]
@@ -37,31 +32,6 @@ Row = dict[str, Any]
 MODELS = ("raw", "pooled", "calibrated", "votes")
 """Those whose probabilities of held-out labels are compared."""
 LIKELIHOOD = "held_out_log_likelihood"
-
-
-def calibrate_labels(
-    names: Sequence[str],
-    tasks: Sequence[LabelCodes],
-    fits: Sequence[DawidSkeneResult],
-    *,
-    params: CalibrationParams,
-    seed: int,
-    together: Mapping[str, Choice] | None = None,
-) -> list[Calibration]:
-    """Calibrate every task; what is drawn depends on its name and the seed alone.
-
-    Parameters
-    ----------
-    names, tasks, fits
-        Of each task, its labels and its fit.
-    params, seed
-        What is chosen, and the seed of which labels are held out together.
-    together
-        What tasks chose together, where these tasks are not all there are (`choose`).
-    """
-    seeds = [task_seed(name, seed) for name in names]
-    chosen = None if together is None else [together.get(name) for name in names]
-    return calibrate_batch(tasks, fits, params=params, seeds=seeds, together=chosen)
 
 
 def hold_out_together(name: str, task: LabelCodes, *, seed: int) -> HeldOutLabels:
@@ -102,7 +72,14 @@ def task_seed(name: str, seed: int) -> list[int]:
     return [seed, int.from_bytes(digest[:8], "big")]
 
 
-def held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
+def evidence_rows(fits: CalibratedFit) -> Iterator[Row]:
+    """How a task is calibrated, and what that rests on; all but the task."""
+    yield from _held_out_rows(fits.choice, fits.evidence)
+    yield from _rows_of_checks("raw", fits.checks)
+    yield from _rows_of_checks("pooled", fits.pooled_checks)
+
+
+def _held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
     """What a task chose, and how it does on labels that were held out; all but the task."""
     n_pooling = 0 if choice.is_pooling_given else choice.n_labels
     yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
@@ -120,16 +97,7 @@ def held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
         yield calibration_row(model, statistic, found.mean, of.n_labels, ends)
 
 
-def check_rows(
-    name: str, task: LabelCodes, fits: Mapping[str, DawidSkeneModel], *, seed: int
-) -> Iterator[Row]:
-    """How often judges agree, and models say they would; all but the task."""
-    for model, fit in fits.items():
-        found = predictive_checks(task, fit, rng=np.random.default_rng(task_seed(name, seed)))
-        yield from rows_of_checks(model, found)
-
-
-def rows_of_checks(model: str, found: PredictiveChecks) -> Iterator[Row]:
+def _rows_of_checks(model: str, found: PredictiveChecks) -> Iterator[Row]:
     """Rows of one model, and with the raw one those of the data."""
     for statistic in ("pairwise_agreement", "unanimous_share"):
         of = getattr(found, statistic)

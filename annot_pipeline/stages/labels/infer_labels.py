@@ -12,21 +12,29 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.contracts import JUDGE_CONFUSION, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
-from annot_pipeline.methods.labels.calibration_choice import Choice
-from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
-from annot_pipeline.methods.labels.label_calibration import CalibrationParams
-from annot_pipeline.stages.labels.adjudicate import adjudicate
-from annot_pipeline.stages.labels.calibrate_labels import (
-    calibrate_labels,
-    calibration_table,
-    check_rows,
-    held_out_rows,
+from annot_pipeline.contracts import (
+    JUDGE_CONFUSION,
+    LABEL_CALIBRATION,
+    LABEL_DISTRIBUTIONS,
+    LABELS,
+    PREVALENCE,
 )
+from annot_pipeline.methods.labels.calibration_choice import Choice
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
+from annot_pipeline.methods.labels.label_calibration import (
+    CalibrationParams,
+    Watch,
+    fit_calibrated,
+    watch_nothing,
+)
+from annot_pipeline.methods.labels.label_em import EMState
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from annot_pipeline.stages.labels.adjudicate import adjudicate
+from annot_pipeline.stages.labels.calibrate_labels import task_seed
 from annot_pipeline.stages.labels.label_items import (
-    LabelledItems,
     distribution_rows,
     label_rows,
+    labelled_items,
     sums_of,
 )
 from annot_pipeline.stages.labels.label_models import (
@@ -47,6 +55,7 @@ SCHEMAS = {
     "judge_confusion": JUDGE_CONFUSION.schema,
     "judge_figures": JUDGE_FIGURES,
     "label_fits": FITS,
+    "label_evidence": LABEL_CALIBRATION.schema,
 }
 
 
@@ -88,25 +97,19 @@ def infer_labels(
     all_tasks = label_tasks(judgments, tasks)
     fitted = [t for t in all_tasks if params.can_fit(len(t.judges), len(t.classes))]
     unfitted = [t for t in all_tasks if not params.can_fit(len(t.judges), len(t.classes))]
-
-    def told(finished: int, iteration: int) -> None:
-        if progress:
-            progress(f"Dawid-Skene: iteration {iteration}, {finished}/{len(fitted)} tasks settled")
-
-    fits = dawid_skene_batch([t.codes for t in fitted], params=params, progress=told)
-    if progress:
-        progress("Dawid-Skene: calibrating by labels that are held out")
-    names, codes = [t.name for t in fitted], [t.codes for t in fitted]
-    calibrated = calibrate_labels(
-        names, codes, fits, params=calibration, seed=seed, together=together
+    names = [t.name for t in fitted]
+    fits = fit_calibrated(
+        InMemoryBlocks([[t.codes for t in fitted]]),
+        seeds=[task_seed(name, seed) for name in names],
+        model=params,
+        params=calibration,
+        together=None if together is None else [together.get(name) for name in names],
+        watch=_telling(progress, len(fitted)) if progress else watch_nothing,
     )
-    items = [
-        LabelledItems.of(t, f.posterior, c.fit.posterior, c.posterior)
-        for t, f, c in zip(fitted, fits, calibrated, strict=True)
-    ]
+    items = labelled_items(fitted, [of.of_items for of in fits])
     models = [
-        LabelModel.of(t, f, c.fit, c.choice, c.evidence, sums_of(of))
-        for t, f, c, of in zip(fitted, fits, calibrated, items, strict=True)
+        LabelModel(t.name, t.classes, list(t.judges.values()), of, sums_of(labelled))
+        for t, of, labelled in zip(fitted, fits, items, strict=True)
     ]
     by_task = [
         {"labels": label_rows(of), "label_distributions": distribution_rows(of)} | model_tables(m)
@@ -120,14 +123,6 @@ def infer_labels(
         for name in ("labels", "label_distributions"):
             whole = pa.concat_tables([tables[name], *(of[name] for of in vote_rows)])
             tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
-    tables["label_evidence"] = calibration_table([
-        {"task": name, **row}
-        for name, task, fit, of in zip(names, codes, fits, calibrated, strict=True)
-        for row in (
-            *held_out_rows(of.choice, of.evidence),
-            *check_rows(name, task, {"raw": fit, "pooled": of.fit}, seed=seed),
-        )
-    ])  # fmt: skip
     facts_of = [
         model_facts(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
     ]
@@ -142,6 +137,24 @@ def infer_labels(
         tables["labels"], tables["label_distributions"], judgments, classes
     )
     return tables, facts | decided
+
+
+def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
+    """Tell of the first fit, and then that labels are held out."""
+
+    def watch(what: str) -> tuple[None, Callable[[int, EMState], None]]:
+        if what:
+            progress("Dawid-Skene: calibrating by labels that are held out")
+
+        def told(n_settled: int, state: EMState) -> None:
+            if not what and state.iteration % 25 == 0:
+                progress(
+                    f"Dawid-Skene: iteration {state.iteration}, {n_settled}/{n_tasks} tasks settled"
+                )
+
+        return None, told
+
+    return watch
 
 
 def _stack(schema: pa.Schema, parts: Sequence[pa.Table]) -> pa.Table:

@@ -1,12 +1,13 @@
 """Items of a task that has a model become rows of labels, and sums that say of the task.
 
 What belongs here is what is said of items: rows of one item, and what items add up to. So a task's
-items may come some at a time, on many machines (stages.labels.label_blocks).
+items may come some at a time, on many machines.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 from annot_pipeline.contracts import CERTAIN, LABEL_DISTRIBUTIONS, LABELS
 from annot_pipeline.methods.labels.class_identity import ClassIdentity, class_identity, item_support
 from annot_pipeline.methods.labels.held_out_labels import n_judges_of
+from annot_pipeline.methods.labels.label_calibration import ItemFit, Probabilities, probabilities
 from annot_pipeline.methods.labels.votes import Votes, VoteSums, count_votes
 from annot_pipeline.methods.numerics.additive import Additive
 from annot_pipeline.runtime.indexing import names_of
@@ -34,33 +36,32 @@ class LabelledItems:
     ----------
     task
         Their names and codes; judges and classes are those of the whole task.
-    posterior, pooled, calibrated
-        ``(n_items, n_labels)`` of Dawid-Skene, with pooled confusions, and tempered too.
+    probabilities
+        Of classes.
     votes
         Of the items.
     """
 
     task: LabelTask
-    posterior: Floats
-    pooled: Floats
-    calibrated: Floats
+    probabilities: Probabilities
     votes: Votes
-
-    @classmethod
-    def of(
-        cls, task: LabelTask, posterior: Floats, pooled: Floats, calibrated: Floats
-    ) -> LabelledItems:
-        """With their votes."""
-        codes = task.codes
-        votes = count_votes(
-            codes.items, codes.labels, n_items=codes.n_items, n_labels=codes.n_labels
-        )
-        return cls(task, posterior, pooled, calibrated, votes)
 
     @property
     def inferred(self) -> Codes:
         """``(n_items,)`` most probable class; ties go to the lower code."""
-        return np.asarray(self.posterior.argmax(axis=1))
+        return np.asarray(self.probabilities.raw.argmax(axis=1))
+
+
+def labelled_items(tasks: Sequence[LabelTask], fits: Sequence[ItemFit]) -> list[LabelledItems]:
+    """Return some items of each task with what models say of them."""
+    codes = [task.codes for task in tasks]
+    return [
+        LabelledItems(task, of, count_votes(
+            task.codes.items, task.codes.labels,
+            n_items=task.codes.n_items, n_labels=task.codes.n_labels,
+        ))
+        for task, of in zip(tasks, probabilities(codes, fits), strict=True)
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -101,17 +102,17 @@ class LabelSums(Additive):
 def sums_of(of: LabelledItems) -> LabelSums:
     """Add items up."""
     codes, inferred = of.task.codes, of.inferred
-    certain = of.posterior.max(axis=1) >= CERTAIN
+    certain = of.probabilities.raw.max(axis=1) >= CERTAIN
     judged = np.bincount(of.votes.counts.sum(axis=1))
     return LabelSums(
         votes=of.votes.sums,
-        identity=class_identity(of.posterior, of.votes),
-        pooled_identity=class_identity(of.pooled, of.votes),
+        identity=class_identity(of.probabilities.raw, of.votes),
+        pooled_identity=class_identity(of.probabilities.pooled, of.votes),
         judgments=np.bincount(codes.judges, minlength=codes.n_judges),
         n_certain=np.bincount(inferred[certain], minlength=codes.n_labels),
         n_calibrated_certain=int(_calibrated_certain(of).sum()),
         judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
-        other_class=int((of.calibrated.argmax(axis=1) != inferred).sum()),
+        other_class=int((of.probabilities.calibrated.argmax(axis=1) != inferred).sum()),
     )
 
 
@@ -127,17 +128,17 @@ def distribution_rows(of: LabelledItems) -> pa.Table:
 
 def _calibrated(of: LabelledItems) -> Floats:
     """Calibrated probability of each item's label."""
-    return np.asarray(of.calibrated[np.arange(len(of.inferred)), of.inferred])
+    return np.asarray(of.probabilities.calibrated[np.arange(len(of.inferred)), of.inferred])
 
 
 def _calibrated_certain(of: LabelledItems) -> npt.NDArray[np.bool_]:
     """Whether each item's label is certain; where there is one class nothing was decided."""
     certain: npt.NDArray[np.bool_] = _calibrated(of) >= CERTAIN
-    return certain if of.posterior.shape[1] > 1 else np.zeros_like(certain)
+    return certain if of.probabilities.raw.shape[1] > 1 else np.zeros_like(certain)
 
 
 def _labels(of: LabelledItems) -> dict[str, Any]:
-    task, posterior, votes, inferred = of.task, of.posterior, of.votes, of.inferred
+    task, posterior, votes, inferred = of.task, of.probabilities.raw, of.votes, of.inferred
     calibrated = _calibrated(of)
     probability = posterior.max(axis=1)
     logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
@@ -164,13 +165,13 @@ def _labels(of: LabelledItems) -> dict[str, Any]:
 
 
 def _distributions(of: LabelledItems) -> dict[str, Any]:
-    task, posterior, votes = of.task, of.posterior, of.votes
+    task, posterior, votes = of.task, of.probabilities.raw, of.votes
     n, k = posterior.shape
     return {
         "task": pa.repeat(task.name, n * k),
         "item": names_of(task.items, np.repeat(np.arange(n), k)),
         "label": names_of(task.classes, np.tile(np.arange(k), n)),
         "probability": np.minimum(posterior, 1.0).reshape(-1),
-        "calibrated_probability": np.minimum(of.calibrated, 1.0).reshape(-1),
+        "calibrated_probability": np.minimum(of.probabilities.calibrated, 1.0).reshape(-1),
         "votes": votes.counts.reshape(-1),
     }

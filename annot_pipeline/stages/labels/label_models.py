@@ -15,14 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import INT, JUDGE_CONFUSION, PREVALENCE, REAL, TEXT
-from annot_pipeline.methods.labels.calibration_choice import Choice
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneModel
 from annot_pipeline.methods.labels.judge_accuracy import judge_accuracy
-from annot_pipeline.methods.labels.label_calibration import Evidence
+from annot_pipeline.methods.labels.label_calibration import CalibratedFit
 from annot_pipeline.methods.numerics.wilson import wilson_interval
 from annot_pipeline.runtime.indexing import names_of
+from annot_pipeline.stages.labels.calibrate_labels import calibration_table, evidence_rows
 from annot_pipeline.stages.labels.label_items import LabelSums
-from annot_pipeline.stages.labels.label_tasks import LabelTask
 
 JUDGE_FIGURES = pa.schema(
     [
@@ -70,10 +69,8 @@ class LabelModel:
     ----------
     name, classes, judges
         Of the task; judges by their public names, in the order of codes.
-    fit, pooled
-        Of Dawid-Skene, and with pooled confusions.
-    choice, evidence
-        How it is calibrated, and how that does on labels that were held out.
+    fits
+        To its labels.
     sums
         Of the items.
     """
@@ -81,34 +78,25 @@ class LabelModel:
     name: str
     classes: Sequence[str]
     judges: Sequence[str]
-    fit: DawidSkeneModel
-    pooled: DawidSkeneModel
-    choice: Choice
-    evidence: Evidence
+    fits: CalibratedFit
     sums: LabelSums
 
-    @classmethod
-    def of(
-        cls,
-        task: LabelTask,
-        fit: DawidSkeneModel,
-        pooled: DawidSkeneModel,
-        choice: Choice,
-        evidence: Evidence,
-        sums: LabelSums,
-    ) -> LabelModel:
-        """With the names of its task."""
-        public = list(task.judges.values())
-        return cls(task.name, task.classes, public, fit, pooled, choice, evidence, sums)
+    @property
+    def fit(self) -> DawidSkeneModel:
+        """The label model itself."""
+        return self.fits.fit
 
 
 def model_tables(of: LabelModel) -> dict[str, pa.Table]:
-    """``prevalence``, ``judge_confusion``, ``judge_figures``, ``label_fits``."""
+    """Return the tables that have rows of tasks, classes and judges."""
     return {
         "prevalence": PREVALENCE.of(_prevalence(of)),
         "judge_confusion": JUDGE_CONFUSION.of(_confusion(of)),
         "judge_figures": _judge_figures(of),
         "label_fits": _fit(of),
+        "label_evidence": calibration_table(
+            [{"task": of.name, **row} for row in evidence_rows(of.fits)]
+        ),
     }
 
 
@@ -140,7 +128,7 @@ def model_facts(of: LabelModel, judges: pa.Table) -> dict[str, Any]:
 
 def _misnamed(of: LabelModel) -> Iterator[str]:
     """Classes that no longer mean their name, in the model or with pooled confusions."""
-    pooled = [(of.sums.pooled_identity, ", pooled")] * bool(of.choice.pooling)
+    pooled = [(of.sums.pooled_identity, ", pooled")] * bool(of.fits.choice.pooling)
     for identity, where in ((of.sums.identity, ""), *pooled):
         of_another = ~identity.named | (identity.is_answered & ~identity.names_truth)
         for k in np.flatnonzero(identity.has_mass & of_another).tolist():
@@ -150,9 +138,9 @@ def _misnamed(of: LabelModel) -> Iterator[str]:
 def _calibration(of: LabelModel) -> dict[str, Any]:
     """By what it was chosen, how it does, and how many labels are not the class it prefers."""
     return {
-        "chosen_by": of.choice.chosen_by,
-        "is_left_overconfident": of.evidence.left.is_clear,
-        "is_worse": of.evidence.loss.is_clear,
+        "chosen_by": of.fits.choice.chosen_by,
+        "is_left_overconfident": of.fits.evidence.left.is_clear,
+        "is_worse": of.fits.evidence.loss.is_clear,
         "other_class": of.sums.other_class,
     }
 

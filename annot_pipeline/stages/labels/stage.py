@@ -25,7 +25,7 @@ def infer_label_tables(context: StageContext) -> Made:
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
     if (folder := context.folder / BLOCKS).exists():
-        from annot_pipeline.stages.labels.block_em import forget_checkpoints
+        from annot_pipeline.stages.labels.em_checkpoints import forget_checkpoints
 
         forget_checkpoints(context, folder)
         shutil.rmtree(folder, ignore_errors=True)  # machines that were given up may write there yet

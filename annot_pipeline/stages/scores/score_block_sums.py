@@ -32,9 +32,9 @@ from annot_pipeline.methods.numerics.order_statistics import (
     cell_counts,
     values_of_cells,
 )
+from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.indexing import index
 from annot_pipeline.stages.agreement.scale_cuts import ScaleCuts
-from annot_pipeline.stages.labels.block_codes import dump, load
 from annot_pipeline.stages.scores.coded_scores import CodedScores, coded_scores
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign, Easl
+from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.partitions import Facts, InputPart, Make, write_part
@@ -24,7 +25,6 @@ from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
 from annot_pipeline.stages.comparisons.rank_systems import SCHEMAS, rank_cells
 from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 from annot_pipeline.stages.ingest.resolve_tasks import scale_of
-from annot_pipeline.stages.labels.block_codes import dump, load
 from annot_pipeline.stages.scores.cell_sums import cell_sums, cells_of_sums
 from annot_pipeline.stages.scores.score_items import Online, score_items, score_online
 from annot_pipeline.storage.queries import Queries

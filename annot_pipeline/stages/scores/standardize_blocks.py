@@ -24,13 +24,13 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import INT
 from annot_pipeline.methods.numerics.moments import Extent, FirstSums, GridSums
+from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.large_tasks import some_judges
 from annot_pipeline.runtime.partitions import Facts, InputPart, Make, write_part
 from annot_pipeline.stages.comparisons.runs_of_work import longest_runs, order_is_told
 from annot_pipeline.stages.gold.described_items import listed_of
-from annot_pipeline.stages.labels.block_codes import dump, load
 from annot_pipeline.stages.scores.judge_sums import JudgeMoments, Judges, ScoreBlock
 from annot_pipeline.stages.scores.standardize_scores import (
     JUDGE_SCORES,

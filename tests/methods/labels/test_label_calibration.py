@@ -20,19 +20,20 @@ from annot_pipeline.methods.labels.dawid_skene import (
     dawid_skene,
     dawid_skene_batch,
 )
-from annot_pipeline.methods.labels.label_calibration import CalibrationParams, calibrate_batch
+from annot_pipeline.methods.labels.label_calibration import CalibrationParams, fit_calibrated
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.numerics.wilson import wilson_interval
+from tests.methods.crowds import calibrated as fit_and_calibrate
 from tests.methods.crowds import crowd, log_loss
 
 UNTOLD = Choice(3.0, 0.19, np.nan, "default")
 """Where labels are too few to choose by."""
 
 
-def calibrated(*tasks, params=None, seeds=None):
-    fits = dawid_skene_batch(tasks)
-    seeds = seeds or [[17, n] for n in range(len(tasks))]
-    return fits, calibrate_batch(tasks, fits, params=params, seeds=seeds)
+def calibrated(*tasks, params=None):
+    """Fits of the model, and what was calibrated."""
+    return dawid_skene_batch(tasks), fit_and_calibrate(tasks, params)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_a_model_that_holds_is_left_alone(crowds):
         assert of.choice.dependence == 0
         assert (of.power == 1).all()
         assert log_loss(of.posterior, truth) < 1.02 * log_loss(fit.posterior, truth)
-        assert np.abs(of.posterior - of.fit.posterior).max() == 0
+        assert np.abs(of.posterior - of.pooled).max() == 0
 
 
 @pytest.mark.parametrize("kind", ["difficulty", "correlated", "sparse", "spam"])
@@ -95,7 +96,7 @@ def test_powers_by_hand():
 def test_the_most_probable_class_is_that_of_the_pooled_model(crowds):
     for kind in CROWDS:
         for _, _, of in crowds[kind]:
-            assert (of.posterior.argmax(axis=1) == of.fit.posterior.argmax(axis=1)).all()
+            assert (of.posterior.argmax(axis=1) == of.pooled.argmax(axis=1)).all()
             assert of.posterior.sum(axis=1) == pytest.approx(1)
 
 
@@ -113,7 +114,7 @@ def test_numbers_are_taken_as_given():
     _, (of,) = calibrated(task, params=CalibrationParams(3.0, 0.5))
     assert (of.choice.pooling, of.choice.chosen_by) == (3.0, "settings")
     assert np.isnan(of.choice.dependence)
-    odds = of.fit.posterior[:, 0] / of.fit.posterior[:, 1]
+    odds = of.pooled[:, 0] / of.pooled[:, 1]
     assert of.posterior[:, 0] / of.posterior[:, 1] == pytest.approx(np.sqrt(odds))
     _, (half,) = calibrated(task, params=CalibrationParams("held_out", 0.5))
     assert half.choice.pooling in calibration_choice.POOLING
@@ -263,11 +264,11 @@ def test_given_powers_leave_items_without_labels_alone():
     more = replace(task, n_items=101)
     _, (of,) = calibrated(more, params=CalibrationParams("none", 0.5))
     assert of.power.tolist() == [0.5] * 100 + [1]
-    assert of.posterior[100] == pytest.approx(of.fit.prevalence)
+    assert of.posterior[100] == pytest.approx(of.fits.pooled.prevalence)
 
 
 def test_nothing_and_little():
-    assert calibrate_batch([], [], seeds=[]) == []
+    assert fit_calibrated(InMemoryBlocks([[]]), seeds=[]) == []
     none = np.empty(0, np.int64)
     (fit,), (of,) = calibrated(LabelCodes(none, none, none, 3, 2, 2))
     assert of.posterior.tolist() == fit.posterior.tolist() == [[0.5, 0.5]] * 3

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from annot_pipeline.methods.labels.dawid_skene import dawid_skene_batch
-from annot_pipeline.methods.labels.label_calibration import CalibrationParams, calibrate_batch
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.labels.predictive_checks import predictive_checks
-from tests.methods.crowds import crowd
+from tests.methods.crowds import calibrated, crowd
 
 
 def checked(task, fit=None, **how):
@@ -44,7 +43,7 @@ def test_judges_who_err_alone_agree_as_often_as_expected(seed):
 def test_judges_who_err_together_agree_more_often(kind):
     task, _ = crowd(kind, 3)
     fits = dawid_skene_batch([task])
-    pooled = calibrate_batch([task], fits, params=CalibrationParams(), seeds=[[1]])[0].fit
+    pooled = calibrated([task])[0].fits.pooled
     for fit in (*fits, pooled):
         of = checked(task, fit).unanimous_share
         assert of.observed > of.high > of.expected > of.low

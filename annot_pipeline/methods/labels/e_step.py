@@ -1,0 +1,60 @@
+"""E-step of label models: the probability of each class of an item, and the counts it adds to.
+
+Source: Dawid & Skene 1979, eq. 2.5.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.label_matrix import LabelMatrix
+
+Floats = npt.NDArray[np.float64]
+
+FEW = 16
+"""Classes up to which a row is short."""
+
+
+def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
+    """Return the posterior ``(n_items, K)``, worked out in log space, and its counts."""
+    logits = matrix.votes @ estimates.log_theta.reshape(-1, matrix.n_labels)
+    logits += np.repeat(estimates.log_pi, np.diff(matrix.item_starts), axis=0)
+    largest = largest_of_rows(logits)
+    logits -= largest
+    np.exp(logits, out=logits)
+    total = logits.sum(axis=1, keepdims=True)
+    logits /= total
+    return logits, _counts(matrix, logits, (np.log(total) + largest)[:, 0])
+
+
+def expected_counts(matrix: LabelMatrix, estimates: Estimates) -> Counts:
+    """Return the counts alone."""
+    return e_step(matrix, estimates)[1]
+
+
+def voted_counts(matrix: LabelMatrix) -> Counts:
+    """Return counts where each item's share of labels stands for its posterior."""
+    k = matrix.n_labels
+    shares = matrix.votes @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
+    total = shares.sum(axis=1, keepdims=True)
+    posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
+    return _counts(matrix, posterior, np.zeros(len(posterior)))
+
+
+def _counts(matrix: LabelMatrix, posterior: Floats, log_likelihood: Floats) -> Counts:
+    return Counts(
+        matrix.votes_by_judge @ posterior,
+        matrix.members @ posterior,
+        matrix.members @ log_likelihood,
+    )
+
+
+def largest_of_rows(logits: Floats) -> Floats:
+    """Largest of each row, ``(n_rows, 1)``; of few columns by columns: numpy is slow there."""
+    if not 1 < logits.shape[1] <= FEW:
+        return np.asarray(logits.max(axis=1, keepdims=True))
+    return np.asarray(reduce(np.maximum, logits.T)[:, None])

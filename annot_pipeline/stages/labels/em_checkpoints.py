@@ -1,0 +1,114 @@
+"""Where EM of a large task stands, put into the store now and then."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+
+from annot_pipeline.config.signature import digest
+from annot_pipeline.errors import shorten
+from annot_pipeline.methods.labels.estimates import Counts, Estimates
+from annot_pipeline.methods.labels.label_calibration import Watch
+from annot_pipeline.methods.labels.label_em import EMState
+from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.task_partitions import now_and_then
+from annot_pipeline.storage.files import open_regular, replacing
+from annot_pipeline.version import __version__, numeric_packages
+
+SECONDS = 10.0
+"""After which it is noted again where EM stands."""
+
+
+def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
+    """Watch the fits of a task in blocks: begin where an earlier build stood, note where it stands.
+
+    Parameters
+    ----------
+    task
+        A name made of all that the labels of the task are made of.
+    name
+        Of the task, for people.
+    """
+    model = context.campaign.settings.dawid_skene_params
+    settings = [repr(model), repr(context.campaign.settings.calibration_params)]
+
+    def watch(what: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
+        seed = context.campaign.settings.seed
+        made_of = [what, settings, seed, __version__, numeric_packages()]
+        noted = Checkpoint(context.store.checkpoints / task / f"{digest(made_of)}.npz")
+        where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
+        last, tell = time.monotonic(), now_and_then(context.progress)
+        unwritten: list[OSError] = []
+
+        def told(n_settled: int, state: EMState) -> None:
+            nonlocal last
+            objective = state.course(model.stop_on)[-1][0]
+            tell(f"{where}: iteration {state.iteration}, log {model.stop_on} {objective:,.3f}")
+            if not n_settled and time.monotonic() - last >= SECONDS:
+                try:
+                    noted.write(state)
+                except OSError as error:  # what no disk keeps is still known here
+                    if not unwritten:
+                        begins = "if this build is killed, the next one begins anew"
+                        context.progress(f"{where}: {error}: {begins}")
+                    unwritten.append(error)
+                last = time.monotonic()
+
+        state = noted.read()
+        if state:
+            context.progress(f"{where}: goes on after iteration {state.iteration}")
+        return state, told
+
+    return watch
+
+
+def forget_checkpoints(context: StageContext, folder: Path) -> None:
+    """Delete where EM stood in tasks that folders of ``folder`` are named by: they are done."""
+    for task in folder.glob("*"):
+        shutil.rmtree(context.store.checkpoints / task.name, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where EM of one task stands."""
+
+    path: Path
+
+    def write(self, state: EMState) -> None:
+        """Note it.
+
+        Raises
+        ------
+        OSError
+            It cannot be, as where another build, which is done with this task, removes the folder.
+        """
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(self.path) as temporary, temporary.open("wb") as file:
+            np.savez(
+                file,
+                iteration=state.iteration,
+                **{f"estimates_{name}": of for name, of in vars(state.estimates).items()},
+                **{f"counts_{name}": of for name, of in vars(state.counts).items()},
+                log_posterior=np.array(state.log_posterior),
+                log_likelihood=np.array(state.log_likelihood),
+            )
+
+    def read(self) -> EMState | None:
+        """Where it stood; None if nothing tells."""
+        unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
+        with suppress(*unread), open_regular(self.path) as file, np.load(file) as told:
+            return EMState(
+                int(told["iteration"]),
+                Estimates(*(told[f"estimates_{of.name}"] for of in fields(Estimates))),
+                Counts(*(told[f"counts_{of.name}"] for of in fields(Counts))),
+                tuple(told["log_posterior"]),
+                tuple(told["log_likelihood"]),
+            )
+        return None
