@@ -1,7 +1,6 @@
 """Sums over scalar judgments by judge: what z-scores, and figures of judges, are made of.
 
-Written once as sums over blocks of items: a task in one, or in many
-(stages.scores.standardize_blocks). What does not belong here: the sums themselves
+What does not belong here: the sums themselves
 (methods.numerics.moments), the tables (standardize_scores).
 """
 
@@ -18,6 +17,8 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import TEXT
+from annot_pipeline.methods.numerics.additive import SumsByName
+from annot_pipeline.methods.numerics.blocks import Blocks
 from annot_pipeline.methods.numerics.moments import (
     Extent,
     FirstSums,
@@ -135,20 +136,20 @@ class ScoreBlock:
             "share_at_ends": (self.judges, at_end.astype(np.float64))
         }
 
-    def extents(self, settings: Standardize) -> dict[str, Extent]:
+    def extents(self, settings: Standardize) -> SumsByName[Extent]:
         """What is to be known of all items before sums are made; by what is measured."""
-        return {
+        return SumsByName({
             name: Extent.of(*of, n_groups=self.n_judges)
             for name, of in self.measured(settings).items()
-        }
+        })  # fmt: skip
 
     def first_sums(
         self, settings: Standardize, extents: Mapping[str, Extent]
-    ) -> dict[str, FirstSums]:
+    ) -> SumsByName[FirstSums]:
         """Sums by judge; extents are of all items."""
-        return {
+        return SumsByName({
             name: FirstSums.of(*of, extents[name]) for name, of in self.measured(settings).items()
-        }
+        })  # fmt: skip
 
     def squares(
         self,
@@ -160,11 +161,16 @@ class ScoreBlock:
         of = self.measured(settings)[COUNTS]
         return squares_about(*of, extents[COUNTS], firsts[COUNTS])
 
-    @property
-    def kept(self) -> Codes:
-        """``(n_judges,)`` judgments of each judge that judge control has left."""
-        kept = pc.invert(is_any(self.rows["fate"], ("judge_failed",))).to_numpy()
-        return np.bincount(self.judges[kept], minlength=self.n_judges)
+
+def n_of_judges(block: ScoreBlock) -> Codes:
+    """Return ``(n_judges,)`` judgments of each judge."""
+    return np.bincount(block.judges, minlength=block.n_judges)
+
+
+def kept_of_judges(block: ScoreBlock) -> Codes:
+    """Return ``(n_judges,)`` judgments of each judge that judge control has left."""
+    kept = pc.invert(is_any(block.rows["fate"], ("judge_failed",))).to_numpy()
+    return np.bincount(block.judges[kept], minlength=block.n_judges)
 
 
 @dataclass(frozen=True)
@@ -188,6 +194,14 @@ class JudgeMoments:
     def mean(self, name: str) -> Floats:
         """Mean of what is measured; NaN without values."""
         return self.firsts[name].means(self.extents[name])
+
+
+def judge_moments(blocks: Blocks[ScoreBlock], settings: Standardize) -> JudgeMoments:
+    """Return the moments of judges over blocks of items."""
+    extents = blocks.sum(ScoreBlock.extents, settings)
+    firsts = blocks.sum(ScoreBlock.first_sums, settings, extents)
+    squares = blocks.sum(ScoreBlock.squares, settings, extents, firsts)
+    return JudgeMoments(extents, firsts, squares)
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:

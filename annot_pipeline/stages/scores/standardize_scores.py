@@ -15,11 +15,19 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import DESCRIBING, INT, REAL, TEXT
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.scores.zscores import standardized as z_of
 from annot_pipeline.runtime.indexing import is_any, names_of
 from annot_pipeline.stages.comparisons.runs_of_work import runs_of_work
 from annot_pipeline.stages.ingest.listed_items import ListedItems
-from annot_pipeline.stages.scores.judge_sums import MEANS, JudgeMoments, Judges, ScoreBlock
+from annot_pipeline.stages.scores.judge_sums import (
+    MEANS,
+    JudgeMoments,
+    Judges,
+    ScoreBlock,
+    judge_moments,
+    kept_of_judges,
+)
 
 COUNTED = ("used", "control", "judge_failed")
 Codes = npt.NDArray[np.int64]
@@ -69,12 +77,10 @@ def standardize_scores(
     del judgments  # both at once are a gigabyte of ten million judgments
     judges = Judges.of(rows)
     block = ScoreBlock.of(rows, tasks, judges)
-    extents = block.extents(settings)
-    firsts = block.first_sums(settings, extents)
-    moments = JudgeMoments(extents, firsts, block.squares(settings, extents, firsts))
+    moments = judge_moments(InMemoryBlocks([block]), settings)
     table = judge_rows(judges, moments, tasks, runs_of_work(rows, block.judges, judges), settings)
     standardized = standardized_rows(block, moments, listed, settings)
-    facts = facts_of_rows(standardized) | facts_of_judges(table, block.kept)
+    facts = facts_of_rows(standardized) | facts_of_judges(table, kept_of_judges(block))
     return {"standardized": standardized, "judge_scores": table}, facts
 
 
