@@ -12,6 +12,7 @@ from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import STAGES, Progress
 from assets_defs.alerts import OnFailure, failure_sensor, resolved
 from assets_defs.automation import nightly_job, nightly_schedule
+from assets_defs.expectations import expectation_checks
 from assets_defs.release import release_asset
 from assets_defs.sensor import exports_sensor
 from assets_defs.stage_assets import stage_assets
@@ -54,6 +55,8 @@ def definitions_of(
             *(stage_assets(campaign, stage, progress) for stage in STAGES),
             release_asset(campaign, progress),
         ],
+        # where a person waits (annot build) the release is all that is asked for
+        asset_checks=[] if progress else [expectation_checks(campaign)],
         jobs=[job],
         schedules=[schedule],
         sensors=[

@@ -18,7 +18,6 @@ from annot_pipeline.commands import release_pages
 from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
-from annot_pipeline.stages.gold import check_tables
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign
@@ -93,15 +92,6 @@ def _reports_where_they_are_read(
         monkeypatch.setattr(publishing, "_write_catalog", lambda *_: None)
         monkeypatch.setattr(release_pages, "report_html", lambda *_, **__: "not made in this test")
         monkeypatch.setattr(release_pages, "contested", lambda *_: [])
-
-
-@pytest.fixture(autouse=True)
-def _expectations_where_they_matter(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Great Expectations takes 3 s to start, 0.2 s a table: for tests marked ``expectations``."""
-    if request.node.get_closest_marker("expectations") is None:
-        monkeypatch.setattr(check_tables, "hold_to_suite", lambda *_: ([], []))
 
 
 @pytest.fixture(autouse=True)

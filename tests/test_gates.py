@@ -32,7 +32,7 @@ def level(value: float, **thresholds: float | None) -> str:
         "misnamed_classes": {}, "not_fitted": {}, "calibrations": {}, "judges_below_chance": {},
         "judges": {"settled": 1}, "items_by_judgments": {},
         "decided_not_judged": {}, "decided_new_classes": {},
-        "contracts": {"labels": {"broken": [], "doubtful": [], "unchecked": []}},
+        "contracts": {"labels": {"broken": [], "doubtful": []}},
     }  # fmt: skip
     results = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(**thresholds)})
     return next(r.level for r in results if r.name == "convergence")
@@ -72,7 +72,7 @@ def test_every_gate_has_a_level_by_default():
 
 def test_what_is_doubtful_warns_and_never_fails():
     def of(**levels):
-        contract = {"broken": [], "doubtful": ["seconds are below 0"], "unchecked": []}
+        contract = {"broken": [], "doubtful": ["seconds are below 0"]}
         facts = {"contracts": {"judgments": contract}, "rows_made": {}}
         given = {"contract_judgments": Threshold(**levels)}
         results = run_gates("list_judgments", ["judgments"], facts, given)

@@ -133,8 +133,7 @@ def contract_of(table: str) -> Callable[[Facts], Finding]:
         checked = facts["contracts"][table]
         broken, doubtful = checked["broken"], checked["doubtful"]
         detail = first_of([*broken, *(f"doubtful: {text}" for text in doubtful)], between="; ")
-        unchecked = first_of(checked["unchecked"], between="; ")
-        return Finding(len(broken) + len(doubtful), detail, unchecked, serious=len(broken))
+        return Finding(len(broken) + len(doubtful), detail, serious=len(broken))
 
     return measure
 

@@ -1,6 +1,6 @@
-"""Rules held against a table part by part, by Arrow: for tables that may have millions of rows.
+"""Rules held against a table part by part, by Arrow: it may have any number of rows.
 
-What does not belong here: rules (rules), the same for small tables (expectations), levels (run).
+What does not belong here: rules (rules), the same as a suite (expectations), levels (run).
 """
 
 from __future__ import annotations

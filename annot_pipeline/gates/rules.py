@@ -67,11 +67,10 @@ class Breach:
 
 @dataclass(frozen=True)
 class Checked:
-    """How a table went: what breaks its contract, what is doubtful, what could not be checked."""
+    """How a table went: what breaks its contract, and what is doubtful."""
 
     broken: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
-    unchecked: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
         """As the facts of a stage hold it."""

@@ -7,9 +7,8 @@ import pyarrow.compute as pc
 import pytest
 
 from annot_pipeline.errors import GateError
-from annot_pipeline.gates import expectations
 from annot_pipeline.runtime import context
-from annot_pipeline.stages.gold import check_tables, trace_lineage
+from annot_pipeline.stages.gold import trace_lineage
 from tests.test_gates import EXPORT
 
 
@@ -31,7 +30,6 @@ def with_null_label(table):
     return table.set_column(table.schema.names.index("label"), field, labels)
 
 
-@pytest.mark.expectations
 def test_a_null_where_none_may_be_is_named_and_not_published(build_campaign, monkeypatch):
     changing_labels(monkeypatch, with_null_label)
     with pytest.raises(GateError) as error:
@@ -57,32 +55,3 @@ def test_lineage_is_held_by_parts(build_campaign, monkeypatch):
     monkeypatch.setattr(trace_lineage, "lineage_rows", careless)
     with pytest.raises(GateError, match="source_row is below 1 in 1 row:"):
         build_campaign({"a.csv": EXPORT})
-
-
-def test_what_could_not_be_checked_is_an_error_and_checked_again(build_campaign, monkeypatch):
-    with monkeypatch.context() as patched:
-        patched.setattr(check_tables, "hold_to_suite", lambda *_: ([], ["no way to tell"]))
-        with pytest.raises(GateError) as error:
-            build_campaign({"a.csv": EXPORT})
-    assert "contract_labels: could not be checked: no way to tell" in str(error.value)
-    assert "build again" in str(error.value)
-    built = build_campaign({"a.csv": EXPORT})
-    assert built.publication.published
-    assert not built.runs["infer_labels"].result.reused
-
-
-@pytest.mark.expectations
-def test_a_build_holds_every_table_and_a_second_one_none(build_campaign, monkeypatch):
-    held = []
-    validate = expectations._validate
-    monkeypatch.setattr(
-        expectations,
-        "_validate",
-        lambda suite, rows: held.append(suite.name) or validate(suite, rows),
-    )
-    first = build_campaign({"a.csv": EXPORT})
-    filled = {t["name"] for t in first.publication.release.manifest["tables"] if t["rows"]}
-    assert sorted(held) == sorted(filled - {"judgments", "lineage"})
-    assert len(held) > 4
-    build_campaign({"a.csv": EXPORT})
-    assert len(held) == len(filled) - 2

@@ -41,7 +41,6 @@ def expected(contract, rules):
     return places
 
 
-@pytest.mark.expectations
 @pytest.mark.parametrize("name", NAMES)
 def test_every_rule_is_an_expectation(name):
     rows, rules = broken_rows(GOLD[name])
@@ -90,10 +89,9 @@ def test_every_declaration_of_a_column_is_a_rule():
         )
 
 
-@pytest.mark.expectations
 @pytest.mark.parametrize("contract", [LABELS, JUDGMENTS], ids=lambda c: c.name)
 def test_rows_that_break_a_rule_are_named_by_key(contract, tmp_path):
-    """By Great Expectations and part by part alike: five, and that there are more."""
+    """Five, and that there are more."""
     rows = good_rows(contract, 9)
     for row in rows[1:8]:
         row["probability" if contract is LABELS else "fate"] = None
@@ -171,7 +169,7 @@ def test_other_columns_and_types():
 
 
 def test_a_table_of_other_columns_is_not_looked_into(tmp_path, monkeypatch):
-    monkeypatch.setattr(check_tables, "hold_to_suite", None)
+    monkeypatch.setattr(check_tables, "hold_by_parts", None)
     table = table_of(good_rows(LABELS, 2), LABELS).drop(["label"])
     file = write_table(tmp_path / "t.parquet", table)
     checked = check_table(LABELS, StoredTable((file,)))
@@ -180,7 +178,6 @@ def test_a_table_of_other_columns_is_not_looked_into(tmp_path, monkeypatch):
     assert check_table(LABELS, StoredTable((empty,))) == check_tables.Checked()
 
 
-@pytest.mark.expectations
 def test_what_errs_is_told_apart_from_what_fails():
     """A column that an expectation looks at and does not find."""
     rules = rules_of(LABELS)
@@ -194,7 +191,6 @@ def test_what_errs_is_told_apart_from_what_fails():
     ]
 
 
-@pytest.mark.expectations
 def test_great_expectations_that_fails_as_a_whole_says_so(monkeypatch):
     def fails(*_):
         raise RuntimeError("no\nway")
@@ -212,7 +208,7 @@ def test_seconds_below_0_are_doubtful(tmp_path):
     rows[1]["seconds"] = -4.0
     file = write_table(tmp_path / "t.parquet", table_of(rows, JUDGMENTS))
     checked = check_table(JUDGMENTS, StoredTable((file,)))
-    assert (checked.broken, checked.unchecked) == ((), ())
+    assert checked.broken == ()
     assert checked.doubtful == (
         "seconds is below 0 in 1 row: 'task001' / 'item001' / 'judge001' / 'judgment_id001'",
     )
@@ -222,15 +218,3 @@ def test_severities_of_expectations():
     seconds = next(r for r in rules_of(GOLD["judges"]) if r.columns == ("seconds_per_judgment",))
     assert seconds == Rule("out_of_range", seconds.columns, "warning", minimum=0)
     assert all(r.severity == "critical" for r in rules_of(LABELS))
-
-
-def test_tables_of_many_rows_are_not_held_by_great_expectations(tmp_path, monkeypatch):
-    monkeypatch.setattr(check_tables, "hold_to_suite", None)
-    monkeypatch.setattr(check_tables, "MANY_ROWS", 1)
-    rows = good_rows(LABELS, 3)
-    file = write_table(tmp_path / "labels.parquet", table_of(rows, LABELS))
-    assert check_table(LABELS, StoredTable((file,))) == check_tables.Checked()
-    rows[1]["label"] = None
-    file = write_table(tmp_path / "labels.parquet", table_of(rows, LABELS))
-    broken = check_table(LABELS, StoredTable((file,))).broken
-    assert broken == ("label is null in 1 row: 'task001' / 'item001'",)

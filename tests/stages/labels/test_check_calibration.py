@@ -94,7 +94,7 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
     truth = {f"i{n}": "n" if n < wrong else "y" for n in range(200)}
     found = list(wrong_certain_labels(check_calibration(NO, rows, items(**truth))).values())
     assert found == told
-    contracts = {"label_calibration": {"broken": [], "doubtful": [], "unchecked": []}}
+    contracts = {"label_calibration": {"broken": [], "doubtful": []}}
     facts = {"wrong_certain_labels": found, "truths_of_no_class": {}, "contracts": contracts}
     gates = run_gates("check_calibration", ["label_calibration"], facts, {})
     level, detail = next((g.level, g.detail) for g in gates if g.name == "wrong_certain_labels")

@@ -1,0 +1,87 @@
+"""Suites of Great Expectations on released tables, as checks of Dagster."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import dagster as dg
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.contracts import GOLD
+from annot_pipeline.runtime import context
+from annot_pipeline.stages.gold import check_tables
+from annot_pipeline.storage.releases import Releases
+from assets_defs import build_definitions, expectations
+from assets_defs.definitions import definitions_of
+from tests.assets_defs.campaigns import write_campaign
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> Path:
+    return write_campaign(tmp_path / "small")
+
+
+def evaluations(campaign: Path) -> dict[str, dg.AssetCheckEvaluation]:
+    """Run the nightly job; what the checks say, by table."""
+    job = build_definitions(campaign).resolve_job_def("small_nightly")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = job.execute_in_process(instance=instance)
+    released = result.asset_materializations_for_node("small__release")
+    assert released, "the release is published whatever the checks say"
+    return {
+        of.asset_key.path[-1]: of
+        for of in result.get_asset_check_evaluations()
+        if of.check_name == expectations.CHECK
+    }
+
+
+def test_every_ruled_table_of_the_release_is_held_to_its_suite(campaign):
+    found = evaluations(campaign)
+    assert found.keys() == GOLD.keys()
+    assert all(of.passed and not of.blocking for of in found.values())
+    assert found["labels"].description == "9 expectations on 9 rows of v0001"
+    assert found["scores"].description == "no row to check"
+
+
+def test_what_gates_did_not_see_is_told_and_stops_nothing(campaign, monkeypatch):
+    """An engine of its own: it finds probabilities above 1 where the rules of gates do not."""
+    declared = context._as_declared
+
+    def doubled(rows: pa.RecordBatchReader, name: str, **how: bool) -> pa.RecordBatchReader:
+        if name == "labels":
+            table = rows.read_all()
+            at = table.schema.get_field_index("probability")
+            rows = table.set_column(at, "probability", pc.multiply(table["probability"], 2.0))
+        return declared(rows, name, **how)
+
+    monkeypatch.setattr(context, "_as_declared", doubled)
+    monkeypatch.setattr(check_tables, "hold_by_parts", lambda *_: [])
+    labels = evaluations(campaign)["labels"]
+    assert not labels.passed
+    assert labels.severity == dg.AssetCheckSeverity.WARN
+    assert "probability is below 0 or above 1 in 9 rows" in str(labels.description)
+
+
+def test_large_tables_are_left_to_gates(campaign, monkeypatch):
+    monkeypatch.setattr(expectations, "MOST_ROWS", 0)
+    monkeypatch.setattr(expectations, "hold_to_suite", None)
+    [description] = {
+        str(of.description)
+        for of in evaluations(campaign).values()
+        if str(of.description) != "no row to check"
+    }
+    assert description == "more than 0 rows: checked by the gate of the build alone"
+
+
+def test_where_a_person_waits_no_suite_runs(campaign):
+    loaded = load_campaign(campaign)
+    job = definitions_of(loaded, progress=lambda _: None).resolve_job_def("small_nightly")
+    with dg.DagsterInstance.ephemeral() as instance:
+        result = job.execute_in_process(instance=instance)
+    assert Releases.of(loaded).latest() is not None
+    names = {of.check_name for of in result.get_asset_check_evaluations()}
+    assert "contract_labels" in names
+    assert expectations.CHECK not in names
