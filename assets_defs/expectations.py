@@ -48,14 +48,14 @@ def expectation_checks(campaign: LoadedCampaign) -> dg.AssetChecksDefinition:
 
 def _result(campaign: LoadedCampaign, release: Release | None, name: str) -> dg.AssetCheckResult:
     """Hold a table of the newest release to its suite."""
-    found = {} if release is None else {t["name"]: t for t in release.manifest["tables"]}
-    rules, table = rules_of(GOLD[name]), found.get(name)
+    tables = {} if release is None else {t["name"]: t for t in release.manifest["tables"]}
+    rules, table = rules_of(GOLD[name]), tables.get(name)
     problems: list[str] = []
-    told = "no row to check"
+    summary = "no row to check"
     if release and table and table["rows"] > MOST_ROWS:
-        told = f"more than {MOST_ROWS:,} rows: checked by the gate of the build alone"
+        summary = f"more than {MOST_ROWS:,} rows: checked by the gate of the build alone"
     elif release and table and table["rows"]:
-        told = f"{len(rules)} expectations on {table['rows']:,} rows of {release.version}"
+        summary = f"{len(rules)} expectations on {table['rows']:,} rows of {release.version}"
         breaches, unchecked = hold_to_suite(
             name, rules, read_table(stored_table(release.folder, table))
         )
@@ -65,5 +65,5 @@ def _result(campaign: LoadedCampaign, release: Release | None, name: str) -> dg.
         asset_key=gold_key(campaign, name),
         check_name=CHECK,
         severity=dg.AssetCheckSeverity.WARN,
-        description="; ".join([told, *problems]),
+        description="; ".join([summary, *problems]),
     )

@@ -1,7 +1,7 @@
-"""Blocks that lie in files, and what is calculated from them where the engine has room.
+"""Blocks in files; the engine runs the work on each block as a job.
 
-A block is what a callable gives: rows of a file, or what an earlier job put into one. All that a
-job is given is small, or lies in a file that every machine reaches.
+A callable opens a block: rows of a Parquet file, or the result of an earlier job. All arguments of
+a job are small, or lie in a file that every machine reads.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from operator import add
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from annot_pipeline.methods.numerics.blocks import Blocks
+from annot_pipeline.methods.numerics.blocks import Blocks, block_arguments
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.storage.files import read_regular
 
@@ -24,18 +24,18 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 HELD = 1 << 28
-"""Bytes of summands that are held at once, about."""
+"""Approximate bytes of summands in memory at once."""
 
 
-def dump(path: Path, found: Any) -> None:
-    """Put it where other jobs find it; two machines may do so at once."""
+def dump(path: Path, value: Any) -> None:
+    """Write a value for other jobs to read; two machines may write the same file at once."""
     temporary = path.with_name(f".tmp-{uuid.uuid4().hex}")
-    temporary.write_bytes(pickle.dumps(found, protocol=5))
+    temporary.write_bytes(pickle.dumps(value, protocol=5))
     temporary.replace(path)
 
 
 def load(path: Path) -> Any:
-    """What was put there."""
+    """Return the value that `dump` wrote."""
     return pickle.loads(read_regular(path))  # noqa: S301 - of our own jobs
 
 
@@ -48,9 +48,9 @@ class StoredBlocks(Generic[B]):
     context
         Of the stage.
     folder
-        Where files may be put that are of no use when the stage has ended.
+        For files that are deleted when the stage ends.
     opened
-        Gives each block.
+        Callables that return the blocks.
     """
 
     context: StageContext
@@ -60,42 +60,42 @@ class StoredBlocks(Generic[B]):
     def map(
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
-        """Return what ``work`` gives of each block."""
-        own = [()] * len(self.opened) if each is None else [(of,) for of in each]
-        with self._put(shared) as given:
+        """Return the results of ``work``."""
+        own = block_arguments(len(self.opened), each)
+        with self._written(shared) as path:
             jobs = [
-                partial(_call, work, block, of, given)
-                for block, of in zip(self.opened, own, strict=True)
+                partial(_call, work, block, args, path)
+                for block, args in zip(self.opened, own, strict=True)
             ]
             return self.context.run(jobs)
 
     def sum(self, work: Callable[..., T], *shared: Any, n_bytes: int = 0) -> T:
-        """Return the sum of what ``work`` gives, so many summands at a time as memory holds."""
-        some = max(HELD // n_bytes, 1) if n_bytes else len(self.opened)
-        with self._put(shared) as given:
-            jobs = [partial(_call, work, block, (), given) for block in self.opened]
-            found = (
-                of
-                for first in range(0, len(jobs), some)
-                for of in self.context.run(jobs[first : first + some])
+        """Return the sum of the results, computed in groups that fit into memory."""
+        at_once = max(HELD // n_bytes, 1) if n_bytes else len(self.opened)
+        with self._written(shared) as path:
+            jobs = [partial(_call, work, block, (), path) for block in self.opened]
+            results = (
+                result
+                for first in range(0, len(jobs), at_once)
+                for result in self.context.run(jobs[first : first + at_once])
             )
-            return reduce(add, found)
+            return reduce(add, results)
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
-        """Return what ``work`` gives as blocks, which lie in files of the folder."""
+        """Return the results of ``work`` as blocks in files of the folder."""
         name = f"{work.__name__.strip('_')}-{uuid.uuid4().hex}"
         paths = [self.folder / f"{name}-{n}" for n in range(len(self.opened))]
-        with self._put(shared) as given:
+        with self._written(shared) as shared_path:
             jobs = [
-                partial(_keep, path, work, block, given)
+                partial(_keep, path, work, block, shared_path)
                 for path, block in zip(paths, self.opened, strict=True)
             ]
             self.context.run(jobs)
         return StoredBlocks(self.context, self.folder, [partial(load, path) for path in paths])
 
     @contextmanager
-    def _put(self, shared: Sequence[Any]) -> Iterator[Path | None]:
-        """Put what is shared into a file, as it may be more than each job can be given."""
+    def _written(self, shared: Sequence[Any]) -> Iterator[Path | None]:
+        """Write shared arguments to a file, as they may be too large to send with each job."""
         if not shared:
             yield None
             return
@@ -108,12 +108,12 @@ class StoredBlocks(Generic[B]):
 
 
 def _call(
-    work: Callable[..., T], block: Callable[[], Any], own: Sequence[Any], given: Path | None
+    work: Callable[..., T], block: Callable[[], Any], own: Sequence[Any], shared: Path | None
 ) -> T:
-    return work(block(), *own, *(load(given) if given else ()))
+    return work(block(), *own, *(load(shared) if shared else ()))
 
 
 def _keep(
-    path: Path, work: Callable[..., Any], block: Callable[[], Any], given: Path | None
+    path: Path, work: Callable[..., Any], block: Callable[[], Any], shared: Path | None
 ) -> None:
-    dump(path, _call(work, block, (), given))
+    dump(path, _call(work, block, (), shared))

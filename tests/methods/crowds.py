@@ -58,7 +58,7 @@ def calibrated(
     """Fit and calibrate tasks in memory."""
     seeds = [[17, n] for n in range(len(tasks))]
     found = fit_calibrated(InMemoryBlocks([tasks]), params=params, seeds=seeds)
-    items = probabilities(tasks, [fits.of_items for fits in found])
+    items = probabilities(tasks, [fits.item_fit for fits in found])
     return [
         Calibrated(fits, of.raw, of.pooled, of.calibrated, of.power)
         for fits, of in zip(found, items, strict=True)

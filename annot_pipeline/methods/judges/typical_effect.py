@@ -88,9 +88,9 @@ def accuracy_given_passing(
     # where all are right the likelihood has no maximum below 1; half an answer less is its median
     observed = np.minimum(total(right), total(n) - 0.5)
     low, high = chance.copy(), np.ones(n_strata)
-    some = (total(n) > 0) & (expected(low) < observed)
+    is_informative = (total(n) > 0) & (expected(low) < observed)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         rises = expected(middle) < observed
         low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-    return np.where(some, high, np.nan)
+    return np.where(is_informative, high, np.nan)

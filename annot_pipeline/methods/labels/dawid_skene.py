@@ -204,12 +204,12 @@ def dawid_skene_batch(
     by_task = None if priors is None else dict(enumerate(priors))
     results: dict[int, DawidSkeneResult] = {}
 
-    def told(n_settled: int, state: EMState) -> None:
+    def on_iteration(n_settled: int, state: EMState) -> None:
         if progress and state.iteration % 25 == 0:
             progress(len(results) + n_settled, state.iteration)
 
     for group in label_groups(InMemoryBlocks([tasks]), shapes, params):
-        fitted = group.fit(params, by_task, told)
+        fitted = group.fit(params, by_task, on_iteration)
         [(matrix, posterior)] = group.labels.matrices.map(_posterior, fitted.em.estimates)
         for place, task in enumerate(group.tasks):
             items = slice(matrix.item_starts[place], matrix.item_starts[place + 1])
@@ -238,12 +238,12 @@ class LabelGroup:
     tasks: Sequence[int]
     labels: LabelBlocks
 
-    def keep(self, some: Collection[int]) -> LabelGroup:
-        """Return the same of some tasks."""
-        kept = np.array([t in some for t in self.tasks], np.bool_)
-        if kept.all():
+    def keep(self, wanted: Collection[int]) -> LabelGroup:
+        """Return the group without its other tasks."""
+        mask = np.array([task in wanted for task in self.tasks], np.bool_)
+        if mask.all():
             return self
-        return LabelGroup([t for t in self.tasks if t in some], self.labels.keep(kept))
+        return LabelGroup([task for task in self.tasks if task in wanted], self.labels.keep(mask))
 
     def fit(
         self,
@@ -291,17 +291,19 @@ class FittedGroup:
 
     def estimates(self, task: int) -> Estimates:
         """Return the estimates of one of the tasks."""
-        place, of = self.tasks.index(task), self.em.estimates
-        judges = slice(self.judge_starts[place], self.judge_starts[place + 1])
-        one = slice(place, place + 1)
-        return Estimates(of.log_pi[one], of.log_theta[judges], of.log_prior[one])
+        position, estimates = self.tasks.index(task), self.em.estimates
+        judges = slice(self.judge_starts[position], self.judge_starts[position + 1])
+        row = slice(position, position + 1)
+        return Estimates(
+            estimates.log_pi[row], estimates.log_theta[judges], estimates.log_prior[row]
+        )
 
     def model(self, task: int) -> DawidSkeneModel:
         """Return the model of one of the tasks."""
-        of = self.estimates(task)
+        estimates = self.estimates(task)
         return DawidSkeneModel(
-            prevalence=np.exp(of.log_pi[0]),
-            confusion=np.exp(of.log_theta.transpose(0, 2, 1)),
+            prevalence=np.exp(estimates.log_pi[0]),
+            confusion=np.exp(estimates.log_theta.transpose(0, 2, 1)),
             convergence=self.em.convergence[self.tasks.index(task)],
             params=self.params,
         )

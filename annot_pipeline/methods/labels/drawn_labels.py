@@ -20,9 +20,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class ItemSizes:
-    """Of the items of a task in one block, ``(n_items,)``: labels, and judges.
+    """Numbers of labels and of judges of a task's items in one block, ``(n_items,)`` each.
 
-    32 bits each: tasks have tens of millions of items.
+    They have 32 bits, as tasks have tens of millions of items.
     """
 
     n: npt.NDArray[np.int32]
@@ -54,26 +54,28 @@ class LabelDraws:
     def __init__(self, tasks: Blocks[Sequence[LabelCodes]]) -> None:
         self._tasks = tasks
         by_block = tasks.map(item_sizes)
-        self._of = [list(of) for of in zip(*by_block, strict=True)]
+        self._sizes = [list(sizes) for sizes in zip(*by_block, strict=True)]
 
     @property
     def shapes(self) -> list[Shape]:
         """Of each task, over all blocks."""
         return [
-            blocks[0].shape._replace(n_items=sum(of.shape.n_items for of in blocks))
-            for blocks in self._of
+            blocks[0].shape._replace(n_items=sum(block.shape.n_items for block in blocks))
+            for blocks in self._sizes
         ]
 
     def n_predictable(self, task: int) -> int:
         """Labels of items of a task that have others, of other judges."""
-        return sum(int(of.n[of.n_judges > 1].sum()) for of in self._of[task])
+        return sum(int(block.n[block.n_judges > 1].sum()) for block in self._sizes[task])
 
     def held_out(
         self, streams: Mapping[int, np.random.Generator], most: int
     ) -> dict[int, HeldOutLabels]:
         """Return labels of tasks to hold out, about ``most`` of each; streams are by task."""
-        some = {task: drawn_items(self._all(task, "n"), rng, most) for task, rng in streams.items()}
-        gathered = self._gather(some)
+        drawn = {
+            task: drawn_items(self._all(task, "n"), rng, most) for task, rng in streams.items()
+        }
+        gathered = self._gather(drawn)
         return {task: HeldOutLabels.of(gathered[task], rng) for task, rng in streams.items()}
 
     def to_check(self, streams: Mapping[int, np.random.Generator]) -> dict[int, LabelCodes]:
@@ -86,32 +88,34 @@ class LabelDraws:
         )
 
     def _all(self, task: int, name: str) -> Codes:
-        return np.concatenate([getattr(of, name) for of in self._of[task]]).astype(np.int64)
+        return np.concatenate([getattr(block, name) for block in self._sizes[task]]).astype(
+            np.int64
+        )
 
-    def _gather(self, some: Mapping[int, Flags]) -> dict[int, LabelCodes]:
-        """Labels of some items ``(n_items,)`` of tasks."""
-        starts = {t: np.cumsum([0, *(of.n.size for of in self._of[t])]) for t in some}
+    def _gather(self, drawn: Mapping[int, Flags]) -> dict[int, LabelCodes]:
+        """Return the labels of drawn items ``(n_items,)``, by task."""
+        starts = {t: np.cumsum([0, *(block.n.size for block in self._sizes[t])]) for t in drawn}
         wanted = [
-            {t: flags[starts[t][b] : starts[t][b + 1]] for t, flags in some.items()}
-            for b in range(len(self._of[0]) if self._of else 0)
+            {t: flags[starts[t][b] : starts[t][b + 1]] for t, flags in drawn.items()}
+            for b in range(len(self._sizes[0]) if self._sizes else 0)
         ]
         by_block = self._tasks.map(labels_of_items, each=wanted)
-        found = {}
-        for t, flags in some.items():
+        gathered = {}
+        for t, flags in drawn.items():
             parts = [
-                replace(of[t], items=of[t].items + start, n_items=flags.size)
-                for of, start in zip(by_block, starts[t].tolist(), strict=False)
+                replace(labels[t], items=labels[t].items + start, n_items=flags.size)
+                for labels, start in zip(by_block, starts[t].tolist(), strict=False)
             ]
             items, judges, labels = (
                 np.concatenate([getattr(part, name) for part in parts])
                 for name in ("items", "judges", "labels")
             )
-            found[t] = replace(parts[0], items=items, judges=judges, labels=labels)
-        return found
+            gathered[t] = replace(parts[0], items=items, judges=judges, labels=labels)
+        return gathered
 
 
 def labels_of_items(
     tasks: Sequence[LabelCodes], wanted: Mapping[int, Flags]
 ) -> dict[int, LabelCodes]:
     """Return the labels of wanted items of a block, by task."""
-    return {t: tasks[t].of_items(some) for t, some in wanted.items()}
+    return {t: tasks[t].of_items(flags) for t, flags in wanted.items()}

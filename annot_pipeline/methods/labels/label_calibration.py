@@ -180,7 +180,7 @@ class CalibratedFit:
     ----------
     fit, pooled
         The label model, and with pooled confusions.
-    of_items
+    item_fit
         What probabilities of items follow from.
     evidence
         How these do on labels that were held out.
@@ -190,7 +190,7 @@ class CalibratedFit:
 
     fit: DawidSkeneModel
     pooled: DawidSkeneModel
-    of_items: ItemFit
+    item_fit: ItemFit
     evidence: Evidence
     checks: PredictiveChecks
     pooled_checks: PredictiveChecks
@@ -198,7 +198,7 @@ class CalibratedFit:
     @property
     def choice(self) -> Choice:
         """How probabilities are calibrated, and by what that was chosen."""
-        return self.of_items.choice
+        return self.item_fit.choice
 
 
 @dataclass(frozen=True)
@@ -275,15 +275,16 @@ def fit_calibrated(
     evidence = evidence_of([*held_out.values()], choices, early_fits(model))
     rngs = {t: np.random.default_rng(list(seed)) for t, seed in enumerate(seeds)}
     to_check = draws.to_check(rngs)
-    found = []
+    calibrated = []
     for t in everything:
+        (fit, estimates), (pooled_fit, pooled_estimates) = fits[t], pooled[t]
         checks = [
-            checks_of(to_check[t], of, rng=copy.deepcopy(rngs[t])) for of, _ in (fits[t], pooled[t])
+            checks_of(to_check[t], model_fit, rng=copy.deepcopy(rngs[t]))
+            for model_fit in (fit, pooled_fit)
         ]
-        (fit, estimates), (borrowed, of_borrowed) = fits[t], pooled[t]
-        of_items = ItemFit(estimates, of_borrowed, choices[t])
-        found.append(CalibratedFit(fit, borrowed, of_items, evidence[t], *checks))
-    return found
+        item_fit = ItemFit(estimates, pooled_estimates, choices[t])
+        calibrated.append(CalibratedFit(fit, pooled_fit, item_fit, evidence[t], *checks))
+    return calibrated
 
 
 def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[Probabilities]:
@@ -294,7 +295,7 @@ def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[
     tasks, fits
         Of each task the labels of some of its items, and what was fitted to all.
     """
-    found: dict[int, Probabilities] = {}
+    by_task: dict[int, Probabilities] = {}
     for size in sorted({task.n_labels for task in tasks}):
         members = [t for t, task in enumerate(tasks) if task.n_labels == size]
         matrix = LabelMatrix.of(members, [tasks[t] for t in members])
@@ -305,15 +306,16 @@ def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[
         for place, t in enumerate(members):
             items = slice(matrix.item_starts[place], matrix.item_starts[place + 1])
             power = fits[t].choice.power(n_judges_of(tasks[t]))
-            found[t] = Probabilities(
+            by_task[t] = Probabilities(
                 raw[items], pooled[items], tempered(pooled[items], power), power
             )
-    return [found[t] for t in range(len(tasks))]
+    return [by_task[t] for t in range(len(tasks))]
 
 
 def _side_by_side(estimates: Sequence[Estimates]) -> Estimates:
     return Estimates(*(
-        np.concatenate([getattr(of, name.name) for of in estimates]) for name in fields(Estimates)
+        np.concatenate([getattr(task, field.name) for task in estimates])
+        for field in fields(Estimates)
     ))  # fmt: skip
 
 
@@ -341,15 +343,15 @@ def _fits(
     """Fit every task, and with pooled confusions; those of nothing pooled are as they were."""
     groups = label_groups(tasks, shapes, params)
     raw = _run(groups, params, watch(""))
-    some = {t for t, c in enumerate(pooling) if c > 0}
-    if not some:
+    wanted = {t for t, c in enumerate(pooling) if c > 0}
+    if not wanted:
         return raw, raw
-    groups = [group.keep(some) for group in groups if not some.isdisjoint(group.tasks)]
-    one = [shape._replace(n_judges=min(shape.n_judges, 1)) for shape in shapes]
+    groups = [group.keep(wanted) for group in groups if not wanted.isdisjoint(group.tasks)]
+    one_judge = [shape._replace(n_judges=min(shape.n_judges, 1)) for shape in shapes]
     alike = [
-        group.keep(some)
-        for group in label_groups(tasks.keep(judges_as_one), one, params)
-        if not some.isdisjoint(group.tasks)
+        group.keep(wanted)
+        for group in label_groups(tasks.keep(judges_as_one), one_judge, params)
+        if not wanted.isdisjoint(group.tasks)
     ]
     shared = _run(alike, params, watch("judges taken as one"))
     priors = {t: pooling[t] * confusion_of_one(fit) for t, (fit, _) in shared.items()}
@@ -364,15 +366,15 @@ def _run(
 ) -> dict[int, Fit]:
     """Fit groups of tasks, one after the other."""
     state, progress = watched
-    found: dict[int, Fit] = {}
+    fits: dict[int, Fit] = {}
 
-    def told(n_settled: int, of: EMState) -> None:
-        progress(len(found) + n_settled, of)
+    def on_iteration(n_settled: int, em_state: EMState) -> None:
+        progress(len(fits) + n_settled, em_state)
 
     for group in groups:
-        fitted = group.fit(params, priors, told, state)
-        found |= {t: (fitted.model(t), fitted.estimates(t)) for t in group.tasks}
-    return found
+        fitted = group.fit(params, priors, on_iteration, state)
+        fits |= {t: (fitted.model(t), fitted.estimates(t)) for t in group.tasks}
+    return fits
 
 
 # --- evidence ----------------------------------------------------------------------------------

@@ -180,10 +180,10 @@ def run_em(
     """
     m_step = LABEL_MODELS[params.model]
     state = state or _start(labels, prior, params)
-    starts, left = labels.judge_starts, np.arange(labels.n_items.size)
-    found = Estimates(*(np.empty_like(of) for of in vars(state.estimates).values()))
+    starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
+    final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
     courses: dict[int, Convergence] = {}
-    running = np.ones(left.size, np.bool_)
+    running = np.ones(tasks.size, np.bool_)
     while running.any():
         estimates = m_step(
             state.counts, labels.judge_starts, prior, params.smoothing, state.estimates
@@ -193,26 +193,26 @@ def run_em(
         converged = np.abs(after - before) <= params.tolerance * np.abs(before)
         ends = running & (converged | (state.iteration >= params.max_iterations))
         for place in np.flatnonzero(ends).tolist():
-            task = int(left[place])
+            task = int(tasks[place])
             courses[task] = Convergence(
                 bool(converged[place]),
                 state.iteration,
                 params.stop_on,
-                np.array([of[place] for of in state.log_posterior]),
-                np.array([of[place] for of in state.log_likelihood]),
+                np.array([values[place] for values in state.log_posterior]),
+                np.array([values[place] for values in state.log_likelihood]),
             )
-            found.log_pi[task] = estimates.log_pi[place]
-            found.log_prior[task] = estimates.log_prior[place]
+            final.log_pi[task] = estimates.log_pi[place]
+            final.log_prior[task] = estimates.log_prior[place]
             judges = slice(labels.judge_starts[place], labels.judge_starts[place + 1])
-            found.log_theta[starts[task] : starts[task + 1]] = estimates.log_theta[judges]
+            final.log_theta[starts[task] : starts[task + 1]] = estimates.log_theta[judges]
         running &= ~ends
         if running.any() and labels.n_items[running].sum() * 2 < labels.n_items.sum():
             state = state.keep(labels.judge_starts, running)
             labels, prior = labels.keep(running), None if prior is None else prior[running]
-            left = left[running]
-            running = np.ones(left.size, np.bool_)
+            tasks = tasks[running]
+            running = np.ones(tasks.size, np.bool_)
         progress(len(courses), state)
-    return EMResult(found, [courses[task] for task in range(starts.size - 1)])
+    return EMResult(final, [courses[task] for task in range(starts.size - 1)])
 
 
 def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) -> EMState:

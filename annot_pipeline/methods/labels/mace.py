@@ -33,9 +33,9 @@ def m_step(
     cells = cell_counts(counts, judge_starts, prior, 0.0)
     k, n_tasks = cells.shape[1], counts.pi.shape[0]
     right = np.einsum("jkk->jk", cells)
-    known = right * _share_known(previous)
-    picked = np.maximum(cells.sum(axis=2) - known, 0.0)
-    knows = _shares(np.stack([known.sum(axis=1), picked.sum(axis=1)], axis=1), smoothing)
+    known_counts = right * _share_known(previous)
+    picked = np.maximum(cells.sum(axis=2) - known_counts, 0.0)
+    knows = _shares(np.stack([known_counts.sum(axis=1), picked.sum(axis=1)], axis=1), smoothing)
     picks = _shares(picked, smoothing)
     theta = knows[:, :1, None] * np.eye(k) + knows[:, 1:, None] * picks[:, :, None]
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed

@@ -17,8 +17,8 @@ class Additive:
 
 
 class SumsByName(dict[str, T]):
-    """Sums by name, the same names in all parts; they are added one by one."""
+    """Sums by name; two of them hold the same names and are added name by name."""
 
-    def __add__(self, other: SumsByName[T]) -> SumsByName[T]:
-        of: dict[str, Any] = self
-        return SumsByName({name: of[name] + other[name] for name in of})
+    def __add__(self, second: SumsByName[T]) -> SumsByName[T]:
+        first: dict[str, Any] = self
+        return SumsByName({name: first[name] + second[name] for name in first})

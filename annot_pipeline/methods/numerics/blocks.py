@@ -1,7 +1,7 @@
-"""Data in blocks: what is calculated from all of it is a sum over blocks, wherever these lie.
+"""Data in blocks: methods compute sums over blocks, in memory or in files.
 
-A method that is written over `Blocks` works alike on one block in memory and on many that lie in
-files of other machines (runtime.blocks). Sums are added in the order of blocks.
+A method written over `Blocks` runs unchanged on one block in memory and on many blocks in files
+that other machines read (runtime.blocks). Sums are added in the order of blocks.
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ T = TypeVar("T")
 
 
 class Blocks(Protocol[B_co]):
-    """Blocks of one kind; ``work`` is called with a block and what is shared by all."""
+    """Blocks of one kind; ``work`` is called with a block and the arguments shared by all."""
 
     def map(
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
-        """Return what ``work`` gives of each block, in order.
+        """Return the results of ``work``, in the order of blocks.
 
-        ``each``: what is given for one block alone, before what is shared.
+        ``each``: an argument for each block alone, which comes before the shared ones.
         """
 
     def sum(self, work: Callable[..., T], *shared: Any, n_bytes: int = 0) -> T:
-        """Return what ``work`` gives of each block, added up in order.
+        """Return the sum of the results of ``work``, added in the order of blocks.
 
-        ``n_bytes``: of one summand, about, where many would be more than memory holds.
+        ``n_bytes``: approximate size of one result, where many may not fit into memory.
         """
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
-        """Return what ``work`` gives as blocks."""
+        """Return the results of ``work`` as blocks."""
+
+
+def block_arguments(n_blocks: int, each: Sequence[Any] | None) -> list[tuple[Any, ...]]:
+    """Return the arguments that ``work`` is given for one block alone, by block."""
+    return [()] * n_blocks if each is None else [(argument,) for argument in each]
 
 
 @dataclass(frozen=True)
@@ -47,15 +52,15 @@ class InMemoryBlocks(Generic[B]):
     def map(
         self, work: Callable[..., T], *shared: Any, each: Sequence[Any] | None = None
     ) -> list[T]:
-        """Return what ``work`` gives of each block."""
-        own = [()] * len(self.blocks) if each is None else [(of,) for of in each]
-        return [work(block, *of, *shared) for block, of in zip(self.blocks, own, strict=True)]
+        """Return the results of ``work``."""
+        own = block_arguments(len(self.blocks), each)
+        return [work(block, *args, *shared) for block, args in zip(self.blocks, own, strict=True)]
 
     def sum(self, work: Callable[..., T], *shared: Any, n_bytes: int = 0) -> T:
-        """Return the sum of what ``work`` gives."""
+        """Return the sum of the results of ``work``."""
         del n_bytes
         return reduce(add, (work(block, *shared) for block in self.blocks))
 
     def keep(self, work: Callable[..., T], *shared: Any) -> Blocks[T]:
-        """Return what ``work`` gives as blocks."""
+        """Return the results of ``work`` as blocks."""
         return InMemoryBlocks(self.map(work, *shared))

@@ -47,7 +47,7 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
         last, tell = time.monotonic(), now_and_then(context.progress)
         unwritten: list[OSError] = []
 
-        def told(n_settled: int, state: EMState) -> None:
+        def on_iteration(n_settled: int, state: EMState) -> None:
             nonlocal last
             objective = state.course(model.stop_on)[-1][0]
             tell(f"{where}: iteration {state.iteration}, log {model.stop_on} {objective:,.3f}")
@@ -64,7 +64,7 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
         state = noted.read()
         if state:
             context.progress(f"{where}: goes on after iteration {state.iteration}")
-        return state, told
+        return state, on_iteration
 
     return watch
 

@@ -106,14 +106,15 @@ def infer_labels(
         together=None if together is None else [together.get(name) for name in names],
         watch=_telling(progress, len(fitted)) if progress else watch_nothing,
     )
-    items = labelled_items(fitted, [of.of_items for of in fits])
+    items = labelled_items(fitted, [of.item_fit for of in fits])
     models = [
-        LabelModel(t.name, t.classes, list(t.judges.values()), of, sums_of(labelled))
-        for t, of, labelled in zip(fitted, fits, items, strict=True)
+        LabelModel(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
+        for t, fit, labelled in zip(fitted, fits, items, strict=True)
     ]
     by_task = [
-        {"labels": label_rows(of), "label_distributions": distribution_rows(of)} | model_tables(m)
-        for of, m in zip(items, models, strict=True)
+        {"labels": label_rows(labelled), "label_distributions": distribution_rows(labelled)}
+        | model_tables(model)
+        for labelled, model in zip(items, models, strict=True)
     ]
     tables = {
         name: _stack(schema, [rows[name] for rows in by_task]) for name, schema in SCHEMAS.items()
@@ -146,13 +147,13 @@ def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
         if what:
             progress("Dawid-Skene: calibrating by labels that are held out")
 
-        def told(n_settled: int, state: EMState) -> None:
+        def on_iteration(n_settled: int, state: EMState) -> None:
             if not what and state.iteration % 25 == 0:
                 progress(
                     f"Dawid-Skene: iteration {state.iteration}, {n_settled}/{n_tasks} tasks settled"
                 )
 
-        return None, told
+        return None, on_iteration
 
     return watch
 

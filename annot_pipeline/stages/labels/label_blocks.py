@@ -41,16 +41,18 @@ from annot_pipeline.storage.tables import TableFile, read_unharmed
 
 CODED = ("task", "item", "judge", "judge_id", "label", "fate")
 """What codes are made of."""
-GIVEN, FITS, MODEL = "given", "fits", "model"
-"""Files of a task that hold what was given, `ItemFit` and `LabelModel`."""
+VOCABULARY, FITS, MODEL = "vocabulary", "fits", "model"
+"""Files of a task that hold `TaskVocabulary`, `ItemFit` and `LabelModel`."""
 
 
 @dataclass(frozen=True)
-class _Given:
-    """What codes of a task are made with: its row of tasks, with its classes; judges.
+class TaskVocabulary:
+    """Classes and judges of a whole task, by which each block is coded.
 
     Parameters
     ----------
+    task
+        Its row of the table ``tasks``, with all classes.
     judges
         By the names that records have for them, their public names.
     is_fitted
@@ -69,7 +71,7 @@ class _Given:
 
 
 def labels_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table, choice: Choice | None
+    context: StageContext, folder: Path, part: InputPart, tasks: pa.Table, choice: Choice | None
 ) -> list[Make]:
     """Fit the model of one task; what makes the rows of each block.
 
@@ -81,7 +83,7 @@ def labels_in_blocks(
     folder
         Where it may put what is of no use when the stage has ended; named by all that its files
         are made of.
-    of
+    part
         Its judgments, ``controlled``.
     tasks
         ``task``, ``kind``, ``labels`` of it.
@@ -89,44 +91,48 @@ def labels_in_blocks(
         What it chose with others.
     """
     folder.mkdir(parents=True)
-    tables = [block.files["controlled"] for block in of.slices("controlled")]
+    tables = [block.files["controlled"] for block in part.slices("controlled")]
     opened = [partial(read_unharmed, table, CODED) for table in tables]
     rows = StoredBlocks[pa.Table](context, folder, opened)
-    given = _names(rows, tasks, context)
-    dump(folder / GIVEN, given)
-    if given.is_fitted:
-        _fit(context, folder, rows, given, choice)
+    vocabulary = _vocabulary(rows, tasks, context)
+    dump(folder / VOCABULARY, vocabulary)
+    if vocabulary.is_fitted:
+        _fit(context, folder, rows, vocabulary, choice)
     columns = context.columns["controlled"]
     return [partial(_make, folder, n, partial(read_unharmed, table, columns))
             for n, table in enumerate(tables)]  # fmt: skip
 
 
-def _names(rows: StoredBlocks[pa.Table], tasks: pa.Table, context: StageContext) -> _Given:
+def _vocabulary(
+    rows: StoredBlocks[pa.Table], tasks: pa.Table, context: StageContext
+) -> TaskVocabulary:
     """Return all judges of a task, and its classes."""
     at = tasks.schema.get_field_index("labels")
     kind = pa.list_(pa.string())
     judges: dict[str, str] = {}
     labels: set[str] = set()
-    for of_block, given in rows.map(_scan, tasks.set_column(at, "labels", pa.nulls(1, kind))):
-        judges |= of_block
-        labels |= given
+    for block_judges, block_labels in rows.map(
+        _scan, tasks.set_column(at, "labels", pa.nulls(1, kind))
+    ):
+        judges |= block_judges
+        labels |= block_labels
     classes = list(tasks["labels"][0].as_py() or class_order(sorted(labels)))
     model = context.campaign.settings.dawid_skene_params
     is_fitted = bool(labels) and model.can_fit(len(judges), len(classes))
     tasks = tasks.set_column(at, "labels", pa.array([classes], kind))
-    return _Given(tasks, dict(sorted(judges.items())), is_fitted)
+    return TaskVocabulary(tasks, dict(sorted(judges.items())), is_fitted)
 
 
 def _fit(
     context: StageContext,
     folder: Path,
     rows: StoredBlocks[pa.Table],
-    given: _Given,
+    vocabulary: TaskVocabulary,
     together: Choice | None,
 ) -> None:
     """Fit the model of a task to its blocks."""
-    settings, name = context.campaign.settings, given.task["task"][0].as_py()
-    codes = rows.keep(_codes, given)
+    settings, name = context.campaign.settings, vocabulary.task["task"][0].as_py()
+    codes = rows.keep(_codes, vocabulary)
     [fits] = fit_calibrated(
         codes,
         seeds=[task_seed(name, settings.seed)],
@@ -135,36 +141,38 @@ def _fit(
         together=[together],
         watch=watch_blocks(context, folder.name, name),
     )
-    dump(folder / FITS, fits.of_items)
-    sums = codes.sum(_sums, fits.of_items)
-    public = list(given.judges.values())
-    dump(folder / MODEL, LabelModel(name, given.classes, public, fits, sums))
+    dump(folder / FITS, fits.item_fit)
+    sums = codes.sum(_sums, fits.item_fit)
+    public = list(vocabulary.judges.values())
+    dump(folder / MODEL, LabelModel(name, vocabulary.classes, public, fits, sums))
 
 
 def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
     """Judges of a block, and the labels that they gave."""
-    found = label_tasks(rows, task)
-    return (found[0].judges, set(found[0].classes)) if found else ({}, set())
+    tasks = label_tasks(rows, task)
+    return (tasks[0].judges, set(tasks[0].classes)) if tasks else ({}, set())
 
 
-def _labels_of(rows: pa.Table, given: _Given) -> LabelTask:
+def _block_labels(rows: pa.Table, vocabulary: TaskVocabulary) -> LabelTask:
     """Labels of a block, with the codes of the whole task; none may count."""
-    found = label_tasks(rows, given.task)
-    if found:
-        return found[0].among(given.judges)
-    none, classes = np.empty(0, np.int64), given.classes
-    codes = LabelCodes(none, none, none, 0, len(given.judges), len(classes))
-    return LabelTask(given.task["task"][0].as_py(), [], dict(given.judges), classes, codes)
+    tasks = label_tasks(rows, vocabulary.task)
+    if tasks:
+        return tasks[0].among(vocabulary.judges)
+    none, classes = np.empty(0, np.int64), vocabulary.classes
+    codes = LabelCodes(none, none, none, 0, len(vocabulary.judges), len(classes))
+    return LabelTask(
+        vocabulary.task["task"][0].as_py(), [], dict(vocabulary.judges), classes, codes
+    )
 
 
-def _codes(rows: pa.Table, given: _Given) -> list[LabelCodes]:
-    return [_labels_of(rows, given).codes]
+def _codes(rows: pa.Table, vocabulary: TaskVocabulary) -> list[LabelCodes]:
+    return [_block_labels(rows, vocabulary).codes]
 
 
 def _sums(tasks: Sequence[LabelCodes], fit: ItemFit) -> LabelSums:
     """What the items of a block add up to."""
-    [of] = labelled_items([LabelTask("", [], {}, [], codes) for codes in tasks], [fit])
-    return sums_of(of)
+    [labelled] = labelled_items([LabelTask("", [], {}, [], codes) for codes in tasks], [fit])
+    return sums_of(labelled)
 
 
 def _make(
@@ -178,28 +186,32 @@ def _make(
     rows = opened()
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
     facts: Facts = {name: {} for name in (*FACTS, "not_fitted")}
-    given: _Given = load(task_folder / GIVEN)
+    vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
     classes: dict[str, Sequence[str]] = {}
-    task = _labels_of(rows, given)
-    if given.judges and not given.is_fitted:
-        classes = {task.name: given.classes}
+    task = _block_labels(rows, vocabulary)
+    if vocabulary.judges and not vocabulary.is_fitted:
+        classes = {task.name: vocabulary.classes}
         tables |= vote_tables(task)
-        facts |= {name: {task.name: of} for name, of in vote_facts(tables).items()}
+        facts |= {name: {task.name: fact} for name, fact in vote_facts(tables).items()}
         if n == 0:
-            facts["not_fitted"] = {task.name: [len(given.judges), len(given.classes)]}
-    elif given.is_fitted:
-        [of] = labelled_items([task], [load(task_folder / FITS)])
-        tables |= {"labels": label_rows(of), "label_distributions": distribution_rows(of)}
-        classes = {task.name: given.classes}
+            facts["not_fitted"] = {task.name: [len(vocabulary.judges), len(vocabulary.classes)]}
+    elif vocabulary.is_fitted:
+        [labelled] = labelled_items([task], [load(task_folder / FITS)])
+        tables |= {
+            "labels": label_rows(labelled),
+            "label_distributions": distribution_rows(labelled),
+        }
+        classes = {task.name: vocabulary.classes}
         if n == 0:
             model: LabelModel = load(task_folder / MODEL)
             tables |= model_tables(model)
-            of_model = model_facts(model, tables["judge_figures"])
-            facts |= {name: {model.name: of_model[name]} for name in FACTS}
+            task_facts = model_facts(model, tables["judge_figures"])
+            facts |= {name: {model.name: task_facts[name]} for name in FACTS}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], rows, classes
     )
     files = {
-        name: write_part(folder, name, key, partial(iter, [made])) for name, made in tables.items()
+        name: write_part(folder, name, key, partial(iter, [table]))
+        for name, table in tables.items()
     }
     return files, {MADE_OF: {}, OF_TASKS: facts | decided}

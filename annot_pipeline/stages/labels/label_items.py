@@ -56,11 +56,11 @@ def labelled_items(tasks: Sequence[LabelTask], fits: Sequence[ItemFit]) -> list[
     """Return some items of each task with what models say of them."""
     codes = [task.codes for task in tasks]
     return [
-        LabelledItems(task, of, count_votes(
+        LabelledItems(task, classes, count_votes(
             task.codes.items, task.codes.labels,
             n_items=task.codes.n_items, n_labels=task.codes.n_labels,
         ))
-        for task, of in zip(tasks, probabilities(codes, fits), strict=True)
+        for task, classes in zip(tasks, probabilities(codes, fits), strict=True)
     ]  # fmt: skip
 
 
@@ -99,47 +99,54 @@ class LabelSums(Additive):
         return self.judged.total()
 
 
-def sums_of(of: LabelledItems) -> LabelSums:
+def sums_of(labelled: LabelledItems) -> LabelSums:
     """Add items up."""
-    codes, inferred = of.task.codes, of.inferred
-    certain = of.probabilities.raw.max(axis=1) >= CERTAIN
-    judged = np.bincount(of.votes.counts.sum(axis=1))
+    codes, inferred = labelled.task.codes, labelled.inferred
+    certain = labelled.probabilities.raw.max(axis=1) >= CERTAIN
+    judged = np.bincount(labelled.votes.counts.sum(axis=1))
     return LabelSums(
-        votes=of.votes.sums,
-        identity=class_identity(of.probabilities.raw, of.votes),
-        pooled_identity=class_identity(of.probabilities.pooled, of.votes),
+        votes=labelled.votes.sums,
+        identity=class_identity(labelled.probabilities.raw, labelled.votes),
+        pooled_identity=class_identity(labelled.probabilities.pooled, labelled.votes),
         judgments=np.bincount(codes.judges, minlength=codes.n_judges),
         n_certain=np.bincount(inferred[certain], minlength=codes.n_labels),
-        n_calibrated_certain=int(_calibrated_certain(of).sum()),
+        n_calibrated_certain=int(_calibrated_certain(labelled).sum()),
         judged=Counter({n: int(judged[n]) for n in np.flatnonzero(judged).tolist()}),
-        other_class=int((of.probabilities.calibrated.argmax(axis=1) != inferred).sum()),
+        other_class=int((labelled.probabilities.calibrated.argmax(axis=1) != inferred).sum()),
     )
 
 
-def label_rows(of: LabelledItems) -> pa.Table:
+def label_rows(labelled: LabelledItems) -> pa.Table:
     """Rows of `LABELS`, as models have them."""
-    return LABELS.of(_labels(of))
+    return LABELS.of(_labels(labelled))
 
 
-def distribution_rows(of: LabelledItems) -> pa.Table:
+def distribution_rows(labelled: LabelledItems) -> pa.Table:
     """Rows of `LABEL_DISTRIBUTIONS`."""
-    return LABEL_DISTRIBUTIONS.of(_distributions(of))
+    return LABEL_DISTRIBUTIONS.of(_distributions(labelled))
 
 
-def _calibrated(of: LabelledItems) -> Floats:
+def _calibrated(labelled: LabelledItems) -> Floats:
     """Calibrated probability of each item's label."""
-    return np.asarray(of.probabilities.calibrated[np.arange(len(of.inferred)), of.inferred])
+    return np.asarray(
+        labelled.probabilities.calibrated[np.arange(len(labelled.inferred)), labelled.inferred]
+    )
 
 
-def _calibrated_certain(of: LabelledItems) -> npt.NDArray[np.bool_]:
+def _calibrated_certain(labelled: LabelledItems) -> npt.NDArray[np.bool_]:
     """Whether each item's label is certain; where there is one class nothing was decided."""
-    certain: npt.NDArray[np.bool_] = _calibrated(of) >= CERTAIN
-    return certain if of.probabilities.raw.shape[1] > 1 else np.zeros_like(certain)
+    certain: npt.NDArray[np.bool_] = _calibrated(labelled) >= CERTAIN
+    return certain if labelled.probabilities.raw.shape[1] > 1 else np.zeros_like(certain)
 
 
-def _labels(of: LabelledItems) -> dict[str, Any]:
-    task, posterior, votes, inferred = of.task, of.probabilities.raw, of.votes, of.inferred
-    calibrated = _calibrated(of)
+def _labels(labelled: LabelledItems) -> dict[str, Any]:
+    task, posterior, votes, inferred = (
+        labelled.task,
+        labelled.probabilities.raw,
+        labelled.votes,
+        labelled.inferred,
+    )
+    calibrated = _calibrated(labelled)
     probability = posterior.max(axis=1)
     logs = np.log(posterior, where=posterior > 0, out=np.zeros_like(posterior))
     label = names_of(task.classes, inferred)
@@ -160,18 +167,18 @@ def _labels(of: LabelledItems) -> dict[str, Any]:
         "model_label": label,
         "model_probability": np.minimum(probability, 1.0),
         "calibrated_probability": np.minimum(calibrated, 1.0),
-        "calibrated_certain": _calibrated_certain(of),
+        "calibrated_certain": _calibrated_certain(labelled),
     }
 
 
-def _distributions(of: LabelledItems) -> dict[str, Any]:
-    task, posterior, votes = of.task, of.probabilities.raw, of.votes
+def _distributions(labelled: LabelledItems) -> dict[str, Any]:
+    task, posterior, votes = labelled.task, labelled.probabilities.raw, labelled.votes
     n, k = posterior.shape
     return {
         "task": pa.repeat(task.name, n * k),
         "item": names_of(task.items, np.repeat(np.arange(n), k)),
         "label": names_of(task.classes, np.tile(np.arange(k), n)),
         "probability": np.minimum(posterior, 1.0).reshape(-1),
-        "calibrated_probability": np.minimum(of.probabilities.calibrated, 1.0).reshape(-1),
+        "calibrated_probability": np.minimum(labelled.probabilities.calibrated, 1.0).reshape(-1),
         "votes": votes.counts.reshape(-1),
     }

@@ -87,20 +87,20 @@ class LabelModel:
         return self.fits.fit
 
 
-def model_tables(of: LabelModel) -> dict[str, pa.Table]:
+def model_tables(model: LabelModel) -> dict[str, pa.Table]:
     """Return the tables that have rows of tasks, classes and judges."""
     return {
-        "prevalence": PREVALENCE.of(_prevalence(of)),
-        "judge_confusion": JUDGE_CONFUSION.of(_confusion(of)),
-        "judge_figures": _judge_figures(of),
-        "label_fits": _fit(of),
+        "prevalence": PREVALENCE.of(_prevalence(model)),
+        "judge_confusion": JUDGE_CONFUSION.of(_confusion(model)),
+        "judge_figures": _judge_figures(model),
+        "label_fits": _fit(model),
         "label_evidence": calibration_table(
-            [{"task": of.name, **row} for row in evidence_rows(of.fits)]
+            [{"task": model.name, **row} for row in evidence_rows(model.fits)]
         ),
     }
 
 
-def model_facts(of: LabelModel, judges: pa.Table) -> dict[str, Any]:
+def model_facts(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
     """What gates look at and people want to see, by name, `FACTS`.
 
     Parameters
@@ -113,44 +113,49 @@ def model_facts(of: LabelModel, judges: pa.Table) -> dict[str, Any]:
     # of few labels the accuracy is a guess: they tell nothing of a judge
     below = pc.less(pa.array(high), judges["chance_accuracy"])
     return {
-        "classes": list(of.classes),
-        "converged": of.fit.convergence.converged,
-        "iterations": of.fit.convergence.iterations,
-        "items": of.sums.n_items,
-        "items_by_judgments": [list(pair) for pair in sorted(of.sums.judged.items())],
-        "certain_share": of.sums.n_calibrated_certain / of.sums.n_items,
-        "calibrations": _calibration(of),
+        "classes": list(model.classes),
+        "converged": model.fit.convergence.converged,
+        "iterations": model.fit.convergence.iterations,
+        "items": model.sums.n_items,
+        "items_by_judgments": [list(pair) for pair in sorted(model.sums.judged.items())],
+        "certain_share": model.sums.n_calibrated_certain / model.sums.n_items,
+        "calibrations": _calibration(model),
         "judges": judges.num_rows,
         "judges_below_chance": judges.filter(below)["judge"].to_pylist(),
-        "misnamed_classes": list(_misnamed(of)),
+        "misnamed_classes": list(_misnamed(model)),
     }
 
 
-def _misnamed(of: LabelModel) -> Iterator[str]:
+def _misnamed(model: LabelModel) -> Iterator[str]:
     """Classes that no longer mean their name, in the model or with pooled confusions."""
-    pooled = [(of.sums.pooled_identity, ", pooled")] * bool(of.fits.choice.pooling)
-    for identity, where in ((of.sums.identity, ""), *pooled):
+    pooled = [(model.sums.pooled_identity, ", pooled")] * bool(model.fits.choice.pooling)
+    for identity, where in ((model.sums.identity, ""), *pooled):
         of_another = ~identity.named | (identity.is_answered & ~identity.names_truth)
         for k in np.flatnonzero(identity.has_mass & of_another).tolist():
-            yield f"{of.classes[k]}{where}"
+            yield f"{model.classes[k]}{where}"
 
 
-def _calibration(of: LabelModel) -> dict[str, Any]:
+def _calibration(model: LabelModel) -> dict[str, Any]:
     """By what it was chosen, how it does, and how many labels are not the class it prefers."""
     return {
-        "chosen_by": of.fits.choice.chosen_by,
-        "is_left_overconfident": of.fits.evidence.left.is_clear,
-        "is_worse": of.fits.evidence.loss.is_clear,
-        "other_class": of.sums.other_class,
+        "chosen_by": model.fits.choice.chosen_by,
+        "is_left_overconfident": model.fits.evidence.left.is_clear,
+        "is_worse": model.fits.evidence.loss.is_clear,
+        "other_class": model.sums.other_class,
     }
 
 
-def _prevalence(of: LabelModel) -> dict[str, Any]:
-    fit, votes, identity, pooled = of.fit, of.sums.votes, of.sums.identity, of.sums.pooled_identity
-    k = len(of.classes)
+def _prevalence(model: LabelModel) -> dict[str, Any]:
+    fit, votes, identity, pooled = (
+        model.fit,
+        model.sums.votes,
+        model.sums.identity,
+        model.sums.pooled_identity,
+    )
+    k = len(model.classes)
     return {
-        "task": pa.repeat(of.name, k),
-        "label": of.classes,
+        "task": pa.repeat(model.name, k),
+        "label": model.classes,
         "label_order": np.arange(k),
         "prevalence": np.minimum(fit.prevalence, 1.0),
         "vote_share": votes.vote_share,
@@ -164,51 +169,51 @@ def _prevalence(of: LabelModel) -> dict[str, Any]:
         "pooled_named": pa.array(pooled.named, mask=~pooled.has_mass),
         "pooled_names_truth": pa.array(pooled.names_truth, mask=~pooled.is_answered),
         "n_items": identity.n_items,
-        "n_certain": of.sums.n_certain,
+        "n_certain": model.sums.n_certain,
     }
 
 
-def _confusion(of: LabelModel) -> dict[str, Any]:
-    fit = of.fit
-    j, k = len(of.judges), len(of.classes)
+def _confusion(model: LabelModel) -> dict[str, Any]:
+    fit = model.fit
+    j, k = len(model.judges), len(model.classes)
     return {
-        "task": pa.repeat(of.name, j * k * k),
-        "judge": names_of(of.judges, np.repeat(np.arange(j), k * k)),
-        "true_label": names_of(of.classes, np.tile(np.repeat(np.arange(k), k), j)),
-        "observed_label": names_of(of.classes, np.tile(np.arange(k), j * k)),
+        "task": pa.repeat(model.name, j * k * k),
+        "judge": names_of(model.judges, np.repeat(np.arange(j), k * k)),
+        "true_label": names_of(model.classes, np.tile(np.repeat(np.arange(k), k), j)),
+        "observed_label": names_of(model.classes, np.tile(np.arange(k), j * k)),
         "probability": np.minimum(fit.confusion, 1.0).reshape(-1),
     }
 
 
-def _judge_figures(of: LabelModel) -> pa.Table:
-    fit, identity = of.fit, of.sums.identity
+def _judge_figures(model: LabelModel) -> pa.Table:
+    fit, identity = model.fit, model.sums.identity
     figures = judge_accuracy(fit.confusion, fit.prevalence, identity.has_mass)
     return pa.table(
         {
-            "task": pa.repeat(of.name, len(of.judges)),
-            "judge": of.judges,
-            "n_judgments": of.sums.judgments,
+            "task": pa.repeat(model.name, len(model.judges)),
+            "judge": model.judges,
+            "n_judgments": model.sums.judgments,
             "accuracy": np.minimum(figures.accuracy, 1.0),
             "mean_class_accuracy": np.minimum(figures.mean_class_accuracy, 1.0),
             "mean_met_class_accuracy": np.minimum(figures.mean_met_class_accuracy, 1.0),
             "chance_accuracy": np.minimum(figures.chance_accuracy, 1.0),
-            "bias_label": names_of(of.classes, figures.bias_label),
+            "bias_label": names_of(model.classes, figures.bias_label),
             "bias": figures.bias,
         },
         schema=JUDGE_FIGURES,
     )
 
 
-def _fit(of: LabelModel) -> pa.Table:
-    course = of.fit.convergence
+def _fit(model: LabelModel) -> pa.Table:
+    course = model.fit.convergence
     return pa.Table.from_pylist(
         [
             {
-                "task": of.name,
-                "n_labels": len(of.classes),
-                "n_items": of.sums.n_items,
-                "n_judges": len(of.judges),
-                "n_judgments": int(of.sums.judgments.sum()),
+                "task": model.name,
+                "n_labels": len(model.classes),
+                "n_items": model.sums.n_items,
+                "n_judges": len(model.judges),
+                "n_judgments": int(model.sums.judgments.sum()),
                 "converged": course.converged,
                 "iterations": course.iterations,
                 "log_posterior": float(course.log_posterior[-1]),

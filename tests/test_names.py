@@ -1,0 +1,73 @@
+"""Names say what things hold: no preposition, participle or pronoun is one.
+
+Modules that were written before this rule hold the number of such names that
+`old_names.json` records; it may only fall. `UPDATE_NAMES=1` records it again.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RECORD = Path(__file__).parent / "old_names.json"
+BANNED = frozenset({
+    "apart", "beside", "found", "given", "kept", "known", "left", "made", "of", "settled", "told",
+})  # fmt: skip
+
+
+def bound_names(tree: ast.AST) -> Iterator[str]:
+    """Return every name that code binds: functions, classes, parameters, variables, fields."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias) and node.asname:
+            yield node.asname
+
+
+def count_banned(text: str) -> int:
+    return sum(name in BANNED for name in bound_names(ast.parse(text)))
+
+
+def counts() -> dict[str, int]:
+    modules = [
+        path
+        for package in ("annot_pipeline", "assets_defs")
+        for path in sorted((ROOT / package).rglob("*.py"))
+    ]
+    assert len(modules) > 400
+    numbers = {
+        path.relative_to(ROOT).as_posix(): count_banned(path.read_text(encoding="utf-8"))
+        for path in modules
+    }
+    return {path: n for path, n in numbers.items() if n}
+
+
+def test_names_are_nouns_and_verbs():
+    now = counts()
+    if os.environ.get("UPDATE_NAMES"):
+        RECORD.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))
+    more = {path: n for path, n in now.items() if n > recorded.get(path, 0)}
+    assert more == {}, f"rename what {sorted(BANNED)} is bound to"
+    fewer = {path: n for path, n in recorded.items() if now.get(path, 0) < n}
+    assert fewer == {}, "record the smaller numbers: UPDATE_NAMES=1 pytest tests/test_names.py"
+
+
+def test_every_kind_of_binding_is_seen():
+    text = """
+import json as told
+class kept: made: int
+def of(given, *found, **known): pass
+left = [apart for apart in ()]
+for beside in (): pass
+with open("x") as settled: fine = 1
+"""
+    assert count_banned(text) == len(BANNED)
