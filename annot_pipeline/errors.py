@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 SHOWN_VALUES = 5
 BLANKS = "\u00a0\u2007\u2009\u202f\u3000"
@@ -27,6 +27,9 @@ class Problem:
         What would have been right, and the next step to take; empty if there is none to name.
     values
         Offending values; messages show the first five and the count.
+    revealed
+        The same problem with names that may be those of judges (columns of an export), for
+        whoever looks at exports with `annot validate`; no message of a build holds it.
     """
 
     where: str
@@ -34,6 +37,11 @@ class Problem:
     allowed: str = ""
     do: str = ""
     values: tuple[str, ...] = ()
+    revealed: Problem | None = None
+
+    def document(self) -> dict[str, object]:
+        """Return the problem as JSON says it."""
+        return {name: value for name, value in vars(self).items() if name != "revealed"}
 
     def __str__(self) -> str:
         lines = [f"{self.where}: {self.what}" if self.where else self.what]
@@ -72,7 +80,11 @@ class AnnotError(Exception):
 
     def document(self) -> dict[str, object]:
         """As JSON says it."""
-        return {"title": self.title, "problems": [asdict(problem) for problem in self.problems]}
+        return {"title": self.title, "problems": [problem.document() for problem in self.problems]}
+
+    def reveal(self) -> None:
+        """Show names of columns, for a person who may see the exports."""
+        self.problems = tuple(problem.revealed or problem for problem in self.problems)
 
     def __str__(self) -> str:
         blocks = [str(problem).replace("\n", "\n  ") for problem in self.problems]

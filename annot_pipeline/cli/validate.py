@@ -6,7 +6,7 @@ import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, load, say, show, typed
 from annot_pipeline.cli.fates import fates_text
-from annot_pipeline.errors import counted, first_of, printable
+from annot_pipeline.errors import AnnotError, counted, first_of, printable
 
 
 def add(validate: argparse.ArgumentParser) -> None:
@@ -18,7 +18,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Say what a build would see."""
     from annot_pipeline.commands.validate import validate
 
-    document = validate(load(arguments), say)
+    try:
+        document = validate(load(arguments), say)
+    except AnnotError as error:
+        error.reveal()
+        raise
     show(arguments, document, lambda: _validation_text(typed(arguments), document))
     return int(any(gate["level"] == "error" for gate in document["gates"]))
 

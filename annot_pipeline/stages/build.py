@@ -177,6 +177,8 @@ class Build:
         try:
             yield
         except AnnotError as error:
+            if not self.campaign.settings.privacy.pseudonymize:
+                error.reveal()
             self._mask_error(error)
             self._note_failure(error)
             raise

@@ -106,3 +106,41 @@ def test_longer_names_are_masked_first():
     search = NameSearch.of_names(["smith.john", "smith.john.jr"])
     text = "smith.john.jr and smith.john"
     assert search.masked(text, search.in_text(text)) == f"{NOT_SHOWN} and {NOT_SHOWN}"
+
+
+OTHERS = {
+    "no header": "i9,dora.new@example.org,a\n",
+    "a column of a judge": "item,judge,dora.new@example.org\ni9,x,a\n",
+}
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_columns_are_shown_by_validate_alone(text, tmp_path, monkeypatch, capsys):
+    """The first row of a file without a header is one: it holds judges whom nobody knows yet."""
+    folder = tmp_path / "campaign"
+    (folder / "exports").mkdir(parents=True)
+    (folder / "exports" / "a.csv").write_text(text)
+    source = {"path": "exports/*.csv", "format": "csv",
+              "fields": {n: n for n in HEAD[:-1].split(",")}}  # fmt: skip
+    document = {"campaign": "small", "sources": [source]}
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    home = tmp_path / "dagster"
+    home.mkdir()
+    (home / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
+    monkeypatch.setenv("DAGSTER_HOME", str(home))
+    assert main(["build", str(folder)]) == 2
+    main(["build", str(folder), "--json"])
+    main(["status", str(folder)])
+    printed = "".join(capsys.readouterr())
+    assert "its 3 columns, which annot validate shows" in printed
+    with dg.DagsterInstance.get() as instance:
+        records = [r.to_json() for run in instance.get_run_ids() for r in instance.all_logs(run)]
+    noted = (folder / "store" / "last_build.json").read_text()
+    assert "unknown column" in noted
+    assert "dora" not in printed + noted + "".join(records)
+    main(["validate", str(folder)])
+    assert "dora.new@example.org" in capsys.readouterr().err
+    document["privacy"] = {"pseudonymize": False}
+    (folder / "campaign.yaml").write_text(json.dumps(document))
+    main(["build", str(folder)])
+    assert "dora.new@example.org" in capsys.readouterr().err, "names are public there"

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from annot_pipeline.config import ItemSource, Limits, Source
-from annot_pipeline.errors import ConfigError, Problem, first_of, shorten
+from annot_pipeline.errors import ConfigError, Problem, counted, first_of, shorten
 from annot_pipeline.exports import PIECE_BYTES, PIECES, READERS, Export, Opening, Piece
 from annot_pipeline.stages.ingest.read_records import columns_by_field, columns_of
 
@@ -61,6 +61,9 @@ def check_columns(
 ) -> None:
     """Refuse a mapping (at ``where`` in campaign.yaml) that names columns which are not there.
 
+    Columns of judgments may be named after judges, or be the cells of the first row of a file
+    without a header: they are shown where the error is revealed (`Problem.revealed`).
+
     Raises
     ------
     ConfigError
@@ -83,18 +86,20 @@ def check_columns(
             f"{first_of(places)} of {len(used)} (not shown: `each` names columns after judges)"
         )
         missing, allowed, do = [], "", "compare `each` with the header"
-    raise ConfigError(
-        f"{name}: unknown column",
-        [
-            Problem(
-                f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})",
-                what,
-                allowed=allowed,
-                do=do,
-                values=tuple(missing),
-            )
-        ],
-    )
+    place = f"{where}.{fields[0]}" if len(fields) == 1 else f"{where} ({', '.join(fields)})"
+    problem = Problem(place, what, allowed=allowed, do=do, values=tuple(missing))
+    if isinstance(source, Source) and allowed:
+        hidden = f"its {counted(len(columns), 'column')}, which annot validate shows"
+        problem = replace(problem, allowed=hidden, do=_how_to_look(source, columns, do))
+        problem = replace(problem, revealed=Problem(place, what, allowed, do, tuple(missing)))
+    raise ConfigError(f"{name}: unknown column", [problem])
+
+
+def _how_to_look(source: Source, columns: Sequence[str], do: str) -> str:
+    """Return what to do where columns are not shown."""
+    if len(columns) > 1 and not set(columns_of(source)).intersection(columns):
+        return "name columns that the export has, and see whether its first row is its header"
+    return "name a column that the export has" if do.startswith("did you mean") else do
 
 
 def _names_judges(source: Source) -> bool:
