@@ -30,7 +30,7 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
         "campaign": "c", "release": release, "unpointed": [], "arrived": {}, "unread": [],
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
         "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
-        "failed_build": None, "refused_folders": None,
+        "failed_build": None, "refused_folders": None, "exposed_secrets": [],
     } | more  # fmt: skip
 
 
@@ -155,3 +155,18 @@ def test_with_another_key_the_advice_is_to_unset_it(capsys, campaign, monkeypatc
     assert status == 0
     assert "settings cannot be compared: the key of the judges' names can be guessed" in out
     assert f"next: unset ANNOT_KEY: the key is in {campaign / 'store' / 'judge.key'}" in out
+
+
+def test_an_exposed_key_is_warned_of_though_nothing_is_new(capsys, campaign):
+    """Modes are no part of a release: what opened the key since then is looked at anew."""
+    assert run(capsys, "build", campaign)[0] == 0
+    assert next_step(capsys, "status", campaign) == "nothing to do"
+    key = campaign / "store" / "judge.key"
+    key.chmod(0o644)
+    assert run(capsys, "build", campaign)[0] == 0
+    _, out, _ = run(capsys, "status", campaign)
+    assert "warn: exposed_secrets: store/judge.key has mode 644: other users can open it" in out
+    assert "do: chmod 700 the store and 600 its judge.key" in out
+    assert out.splitlines()[-1] == "next: 1 warning to resolve (see above)"
+    key.chmod(0o600)
+    assert next_step(capsys, "status", campaign) == "nothing to do"

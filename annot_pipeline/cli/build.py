@@ -12,13 +12,18 @@ from annot_pipeline.cli.fates import fates_text
 def add(build: argparse.ArgumentParser) -> None:
     """Its arguments."""
     add_campaign(build)
+    text = "gold is lost for good: strike off its releases, and publish a new one"
+    build.add_argument("--gone", action="store_true", help=text)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Build and publish."""
     campaign = load(arguments)
+    from annot_pipeline.storage.releases import Releases
     from assets_defs.run import run_in_process
 
+    if arguments.gone and (versions := Releases.of(campaign).give_up()):
+        say(f"struck off: {', '.join(versions)}")
     publication, build = run_in_process(campaign, say)
     manifest, folder = publication.release.manifest, publication.release.folder
     document = {

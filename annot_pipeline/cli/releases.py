@@ -15,7 +15,7 @@ def add(releases: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the releases; returns 1 where latest.json is older than the store's copy."""
+    """List the releases; returns 1 where gold is away or older than the store knows it."""
     from annot_pipeline.commands.release_list import list_releases
     from annot_pipeline.storage.releases import Releases
 
@@ -24,7 +24,7 @@ def run(arguments: argparse.Namespace) -> int:
     rolled_back = Releases.of(campaign).rolled_back()
 
     def text() -> str:
-        if not rows:
+        if not rows and not rolled_back:
             return f"no release yet\nnext: annot build {typed(arguments)}"
         lines = []
         for row in rows:

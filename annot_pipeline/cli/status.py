@@ -24,7 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _status_text(campaign: str, document: Document) -> str:
     release, last = document["release"], document["last_build"]
-    lines = [f"{document['campaign']}: no release yet"]
+    there = "no release is there" if document["rolled_back"] else "no release yet"
+    lines = [f"{document['campaign']}: {there}"]
     if document["unpointed"]:
         lying = first_of(document["unpointed"])
         lines = [f"{document['campaign']}: {lying} lie there, but latest.json does not"]
@@ -37,6 +38,13 @@ def _status_text(campaign: str, document: Document) -> str:
                 found = f": {printable(gate['detail'])}" if gate["detail"] else ""
                 lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{found}")
                 lines.append(f"    do: {gate['do']}")
+    exposed = document["exposed_secrets"]
+    if exposed:
+        from annot_pipeline.commands.status import EXPOSED
+
+        lines.append(f"  warn: {EXPOSED.name}: {printable('; '.join(exposed))}")
+        lines.append(f"    do: {EXPOSED.do}")
+    if release:
         decisions = release["decisions"]
         if decisions["decided"]:
             n, against = (f"{decisions[name]:,}" for name in ("decided", "overridden"))
@@ -95,8 +103,7 @@ def _idle(document: Document) -> str:
     """What is left to do where no build is due: what was warned of above, or nothing."""
     release = document["release"] or {"checks": []}
     warnings = sum(gate["level"] != "pass" for gate in release["checks"])
-    if document["unread"]:
-        warnings += 1
+    warnings += bool(document["unread"]) + bool(document["exposed_secrets"])
     if not warnings:
         return "nothing to do"
     return f"{counted(warnings, 'warning')} to resolve (see above)"

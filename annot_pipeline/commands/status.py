@@ -9,6 +9,7 @@ from typing import Any
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.errors import ConfigError, Problem, StoreError
+from annot_pipeline.gates import GATES
 from annot_pipeline.stages.build import Build
 from annot_pipeline.stages.ingest.present_exports import present_exports
 from annot_pipeline.stages.ingest.unread_exports import unread_exports
@@ -16,6 +17,7 @@ from annot_pipeline.stages.last_build import failed_build_advice, failing_gates
 from annot_pipeline.storage.keys import (
     derivation_of,
     derive,
+    exposed_secrets,
     key_derivation,
     no_key,
     present_key,
@@ -28,6 +30,8 @@ from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.source_digests import SourceDigests
 from annot_pipeline.storage.store import Store
 
+EXPOSED = next(gate for gate in GATES if gate.name == "exposed_secrets")
+"""Looked at anew: a build that publishes nothing leaves no warning in a release."""
 DECIDED = ("decided", "overridden")
 
 
@@ -62,10 +66,11 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
             "version": release.version,
             "path": release.place,
             "created_at": release.manifest["created_at"],
-            "checks": release.manifest["checks"],
+            "checks": [c for c in release.manifest["checks"] if c["name"] != EXPOSED.name],
             "decisions": _decisions(release),
             "damaged": [*release.damaged(), *release.strangers()],
         },
+        "exposed_secrets": exposed_secrets(campaign.settings.privacy, campaign.store),
         "unpointed": lying,
         "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived,

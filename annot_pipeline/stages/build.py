@@ -131,6 +131,8 @@ class Build:
         with self.noting():
             try:
                 check_places(self.campaign)
+                if stage is STAGES[0]:  # before hours of work
+                    Releases.of(self.campaign).refuse_vanished()
                 self.store.prepare()
                 record_derivation(self.store.root, key_derivation(self.store.root))
                 with self.store.in_use(self.say_waiting), running(f"stage {stage.name}"):

@@ -7,12 +7,13 @@ from annot_pipeline.config.signature import digest
 from annot_pipeline.errors import AnnotError, StoreError
 from annot_pipeline.stages.ingest.present_exports import export_stats
 from annot_pipeline.storage.keys import fingerprint, present_key
+from annot_pipeline.storage.pointer import POINTER
 
 
 def build_state(campaign: LoadedCampaign) -> str:
-    """Return a digest of the settings, the exports and the key that a build would use.
+    """Return a digest of the settings, exports and key that a build would use, and of gold.
 
-    Of exports size and time are enough; none is opened.
+    Of exports size and time are enough, of gold whether releases are there; no file is opened.
     """
     try:
         exports: object = export_stats(campaign)
@@ -23,4 +24,5 @@ def build_state(campaign: LoadedCampaign) -> str:
         used = fingerprint(key) if key else ""
     except (StoreError, OSError) as error:
         used = str(error)
-    return digest([campaign.settings.model_dump(mode="json"), exports, used])
+    is_away = not campaign.gold_url and not (campaign.gold / POINTER).exists()
+    return digest([campaign.settings.model_dump(mode="json"), exports, used, is_away])

@@ -114,6 +114,10 @@ class PointerCopies:
             return max(newer.items(), key=lambda item: _extent(item[1]))
         return (self.path, own) if own else None
 
+    def own(self) -> Pointer | None:
+        """Return the copy for the gold at hand, if it is as it was written."""
+        return self._intact().get(self.path)
+
     def damaged(self) -> list[Problem]:
         """Return what is wrong with copies and numbers; ``where`` is the file."""
         intact = {*self._intact(), *self._numbers()}

@@ -150,15 +150,55 @@ class Releases:
             break
 
     def rolled_back(self) -> Problem | None:
-        """Return why the pointer may have been put back; None where nothing says so.
+        """Return why gold may be older than the store; None where nothing says so.
 
-        It contradicts what the store knows, or that is damaged.
+        All of gold is gone, the pointer contradicts what the store knows, or that is damaged.
         """
-        if problem := self.contradiction():
+        if problem := self.vanished() or self.contradiction():
             return problem
         for problem in self.damaged_copies():
             return replace(problem, where="", what=f"{problem.where}: {problem.what}")
         return None
+
+    def vanished(self) -> Problem | None:
+        """Return that nothing is left of gold; None where anything is, or nothing was published."""
+        copy = self.copies.own() if self.copies else None
+        released = [v for v in copy.manifests if v not in copy.pruned] if copy else []
+        if not released or self.gold.is_file() or self.gold.versions():
+            return None
+        if self.gold.pointer_bytes() is not None:
+            return None
+        newest = sorted(released, key=number)[::-1]
+        verb = "was" if len(newest) == 1 else "were"
+        do = (
+            "mount the disk, or restore gold from a backup; where it is lost for good, annot build "
+            f"{self.typed} --gone publishes a new release"
+        )
+        what = f"{first_of(newest)} {verb} published here, and nothing lies there now"
+        return Problem("", what, do=do)
+
+    def refuse_vanished(self) -> None:
+        """Make sure that gold is not away.
+
+        Raises
+        ------
+        StoreError
+            Releases were published there, and nothing lies there now.
+        """
+        if problem := self.vanished():
+            raise StoreError(f"{self.gold.place()}: gold is away", [problem])
+
+    def give_up(self) -> list[str]:
+        """Strike off all releases where nothing is left of gold; returns their versions.
+
+        The next release gets a number above theirs.
+        """
+        copy = self.copies.own() if self.copies and self.vanished() else None
+        if copy is None:
+            return []
+        with self.publishing(lambda: None):
+            self.point(replace(copy, pruned=tuple(sorted(copy.manifests, key=number)), pins={}))
+        return [v for v in copy.manifests if v not in copy.pruned]
 
     def damaged_copies(self) -> list[Problem]:
         """Return damaged copies of the pointer and version numbers in the store."""
@@ -403,6 +443,8 @@ class Releases:
             what = f"{first_of(lying)} lie there, but {POINTER} does not"
             build = f"annot build {self.typed}"
             do = f"copy {POINTER} too; where a build was killed, {build} writes it"
+        elif problem := self.vanished():
+            title, what, do = f"{gold}: gold is away", problem.what, problem.do
         else:
             title = f"{gold}: no release yet"
             what, do = "nothing was published here", f"annot build {self.typed} publishes one"

@@ -209,6 +209,17 @@ def test_the_required_effect_of_known_answers_is_halfway_from_chance(build: Any)
     assert eve["verdict"] == "failed"
 
 
+def test_where_only_perfect_records_pass_the_assumed_accuracy_tells_what_is_required(
+    build: Any,
+) -> None:
+    """By hand: of 6 answers 6 pass; halfway from 1/2 to 3/4; 0 of 20: at most 1 - .025^(1/20)."""
+    answers = {f"j{n}": "yyyyyy" for n in range(3)} | {"eve": "n" * 20, "joe": "nnnnnn"}
+    judges = by(build(answered(**answers), tasks=YES_NO, quality=KNOWN).rows("judges"), "judge")
+    assert [judge["required_effect"] for judge in judges.values()] == pytest.approx([0.125] * 5)
+    assert judges["eve"]["effect_high"] == pytest.approx(1 - 0.025 ** (1 / 20) - 0.5)
+    assert (judges["eve"]["verdict"], judges["joe"]["verdict"]) == ("failed", "undetermined")
+
+
 def test_a_requirement_of_the_campaign(build: Any) -> None:
     rows = hit_of("ann", CAREFUL) + hit_of("bob", CARELESS)
     judges = build(rows, quality={"required_effect": 7.5}).rows("judges")

@@ -387,3 +387,43 @@ def test_numbers_never_fall(tmp_path):
     assert finish(found) == []
     assert found.gold.pointer().last == "v0001"
     assert publish(found) == "v0003"
+
+
+def test_gold_that_is_away_is_named_and_not_built_upon(tmp_path, capsys):
+    """A disk that is not mounted: builds would publish into the mount point."""
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    build_file(folder)
+    (folder / "gold").rename(tmp_path / "disk")
+    (folder / "gold").mkdir()
+    capsys.readouterr()
+    what = "v0001 was published here, and nothing lies there now"
+    for command in (["status"], ["verify"], ["releases"], ["prune", "--keep", "1"], ["build"]):
+        status = main([command[0], str(folder), *command[1:]])
+        printed = "".join(capsys.readouterr())
+        assert what in printed, command
+        assert f"annot build {folder} --gone" in printed, command
+        assert "no release yet" not in printed, command
+        assert status == (0 if command == ["status"] else 1), command
+    with pytest.raises(StoreError, match=what):
+        load_gold(folder / "gold", "labels", store=folder / "store")
+    assert not [*(folder / "gold").iterdir()]
+    (folder / "gold").rmdir()
+    (tmp_path / "disk").rename(folder / "gold")
+    assert main(["verify", str(folder)]) == 0
+    assert main(["status", str(folder)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "next: 2 warnings to resolve (see above)", "those of the release"
+
+
+def test_gold_that_is_lost_for_good_is_given_up(tmp_path, capsys):
+    folder = write_campaign(tmp_path / "campaign", days=1)
+    build_file(folder)
+    shutil.rmtree(folder / "gold")
+    capsys.readouterr()
+    assert main(["build", str(folder), "--gone"]) == 0
+    printed = "".join(capsys.readouterr())
+    assert "struck off: v0001" in printed
+    assert "published v0002" in printed
+    assert main(["verify", str(folder)]) == 0
+    assert main(["build", str(folder), "--gone"]) == 0, "nothing is struck off where gold is there"
+    assert "struck off" not in "".join(capsys.readouterr())

@@ -126,6 +126,8 @@ def _pointer(releases: Releases, checked: Checked) -> Pointer | None:
         checked.find(damage.where, damage.what, damage.do)
     data, place = releases.gold.pointer_bytes(), releases.gold.place(POINTER)
     if data is None:
+        if problem := releases.vanished():
+            checked.find(releases.gold.place(), problem.what, problem.do)
         return None
     try:
         pointer = parse_pointer(data, place)

@@ -213,7 +213,7 @@ class _Reference:
     n_passing
         Judges of the stratum who pass.
     required
-        Effect below which a judge's work may be rejected; NaN where no effect is known.
+        Effect below which a judge's work may be rejected; NaN where nothing tells it.
     strata, kind
         Whom a unit is compared with; the test.
     sd
@@ -250,6 +250,8 @@ class _Reference:
             fallback = LARGE_EFFECT * np.sqrt(np.mean(np.square(sd), axis=0))
         known = typical > start
         required = np.where(known, (typical - start) / 2, np.nan)
+        if of_answers:  # all who pass are right: more than is assumed, whatever it is
+            required = np.where(~known & (n_passing > 0), (fallback - start) / 2, required)
         if quality.required_effect is not None:
             required = np.full(strata.size, quality.required_effect)
             fallback = start + required
