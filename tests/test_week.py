@@ -88,7 +88,7 @@ def test_a_broken_export_stops_the_build_and_harms_nothing(week):
 def test_renamed_columns_are_named(week):
     renamed = scene(week, "renamed two columns")
     assert renamed.status == 2
-    assert "did you mean worker_id?" in renamed.said
+    assert "its 6 columns, which annot validate shows" in renamed.said
 
 
 def test_all_that_was_judged_is_there_in_the_end(week):
