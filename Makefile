@@ -4,12 +4,13 @@ BIN := .venv/bin
 export DAGSTER_DISABLE_TELEMETRY := yes
 INSTALL := bash .ci/install $(BIN)/python
 
-.PHONY: build test check bench bench-quick bench-spark soak spark clean help
+.PHONY: build test check docs bench bench-quick bench-spark soak spark clean help
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
 	@echo "make test    install into .venv and run all tests"
 	@echo "make check   tests, and ruff, format, types, layers"
+	@echo "make docs    the documentation as a site, into build/docs; a broken link is an error"
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
 	@echo "make bench-spark   a build on this machine and on Spark, some 12 minutes; OPTIONS=\"--labels 20000000\""
@@ -37,6 +38,14 @@ check: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -n auto --dist worksteal
+
+.venv/docs: .venv/installed
+	@$(INSTALL) -e '.[docs]'
+	@touch $@
+
+docs: .venv/docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "next: open build/docs/index.html"
 
 .venv/peers: .venv/installed
 	@$(INSTALL) -e '.[bench]'
