@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import HOST, Cluster
+from tests.conftest import KEY
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -35,7 +36,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine alone, this Python, one key for all stores."""
     monkeypatch.setenv("SPARK_LOCAL_IP", HOST)
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    monkeypatch.setenv("ANNOT_KEY", "0123456789abcdef" * 4)
+    monkeypatch.setenv("ANNOT_KEY", KEY)
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ import pytest
 
 from benchmarks.cluster import Cluster
 from benchmarks.exports import Shape, write_campaign
+from tests.conftest import KEY
 
 SHAPE = Shape(labels=40_000, scores=300_000, comparisons=3_000, tasks=6, judges=60)
 SMALL = ("ranking.bootstrap=20", "ranking.online_rounds=2", "agreement.bootstrap=20")
@@ -56,7 +57,7 @@ def campaign(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def local(campaign):
-    os.environ.setdefault("ANNOT_KEY", "0" * 64)
+    os.environ.setdefault("ANNOT_KEY", KEY)
     return build(campaign, "local")
 
 
@@ -97,7 +98,7 @@ def large(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def large_local(large):
-    os.environ.setdefault("ANNOT_KEY", "0" * 64)
+    os.environ.setdefault("ANNOT_KEY", KEY)
     return build(large, "here")
 
 
