@@ -31,49 +31,12 @@ hypothesis.settings.register_profile("no clock", deadline=None)
 hypothesis.settings.load_profile("no clock")  # how long a machine takes is no matter of tests
 
 
-LONG = (
-    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[x-",
-    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[3-",
-    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[[5]",
-    "tests/assets_defs/test_live.py::test_a_tick",
-    "tests/comparison_campaigns/test_segment_ranks.py::test_a_thousand_outputs",
-    "tests/guess/test_real_exports.py::test_masc_judges_and_tasks_are_told_by_file",
-    "tests/guess/test_real_exports.py::test_real_exports[wmt",
-    "tests/hits/test_files.py::test_a_large_batch_is_streamed",
-    "tests/methods/planning/test_degradation.py::test_a_megabyte",
-    "tests/methods/planning/test_degradation.py::test_tries_are_bounded",
-    "tests/methods/planning/test_words.py::test_all_characters",
-    "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[1]",
-    "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[30]",
-    "tests/pipeline/test_score_blocks.py::test_blocks_are_the_whole[settings2",
-    "tests/pipeline/test_sizes_of_jobs.py",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[a score a judge",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[all scores are one",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[no HIT",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[no segment, HITs",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[nothing tells",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[shown again",
-    "tests/published/test_comparison_campaigns.py",
-    "tests/published/test_sakaguchi_vandurme_2018.py::test_the_published_gain_is_that",
-    "tests/published/test_topology_wmt15.py",
-    "tests/published/test_wmt15_agreement.py",
-    "tests/published/test_wmt15_rankings.py",
-    "tests/real_data/test_campaigns.py",
-    "tests/real_data/test_labelstudio_leoka.py",
-    "tests/real_data/test_masc_build.py",
-    "tests/real_data/test_trace_campaigns.py",
-    "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings1",
-    "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings2",
-    "tests/survival/test_builds_at_once.py::test_two_campaigns_at_once_share_nothing",
-)
-"""Whole campaigns of real data, large files, a clock to wait for: `make soak` runs them."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what is long to `make soak`."""
-    for item in items:
-        if "SOAK" not in os.environ and item.nodeid.startswith(LONG):
-            item.add_marker(pytest.mark.skip(reason="long: make soak"))
+    """Skip slow tests unless SOAK is set."""
+    if not os.environ.get("SOAK"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: make soak"))
 
 
 @pytest.fixture(scope="session", autouse=True)

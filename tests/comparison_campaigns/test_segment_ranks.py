@@ -110,6 +110,7 @@ def test_without_segments_the_task_is_one(build_campaign):
     assert {row["item"]: row["rank"] for row in rows} == {"x": 1, "y": 2, "z": 3}
 
 
+@pytest.mark.slow
 def test_a_thousand_outputs_in_one_segment(build_campaign):
     rows = [f"w,s,m{n:04d},1,{n},6" for n in range(1000)]
     built = rankings(build_campaign, rows)

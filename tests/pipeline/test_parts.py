@@ -92,7 +92,10 @@ def written_by_the_engine(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize("size", [1, 12, 30])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(1, marks=pytest.mark.slow), 12, pytest.param(30, marks=pytest.mark.slow)],
+)
 def test_a_build_in_parts_gives_the_same_bytes(
     build_campaign, monkeypatch, tmp_path, small_parts, size
 ):

@@ -153,7 +153,7 @@ def built_both(folder, monkeypatch, *sets):
     [
         ({}, 0),
         ({"standardize": {"controls": "exclude"}}, 3),
-        ({"quality": {"test": "none"}}, 0),
+        pytest.param({"quality": {"test": "none"}}, 0, marks=pytest.mark.slow),
         ({"quality": {"test": "mann_whitney", "contrast": "pooled"}}, 1),
     ],
 )
@@ -247,7 +247,19 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
+SLOW = (
+    "a score a judge", "all scores are one", "no HIT", "no segment, HITs of 20",
+    "nothing tells order", "shown again alone",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(rows, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name, rows in ODD.items()
+    ],
+)
 def test_odd_crowds(tmp_path, monkeypatch, rows):
     lines = [",".join(map(str, row.values())) for row in rows]
     text = "\n".join([",".join(rows[0]), *lines, ""])

@@ -130,10 +130,16 @@ MESSY_TASKS = [
     "settings",
     [
         {"quality": {"test": "paired_t", "undetermined": "drop", "alpha": 0.4}},
-        {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task"},
-         "ranking": {"bootstrap": 20, "resample": "judges"}},
-        {"quality": {"test": "known_answer", "alpha": 0.6, "correction": "benjamini_hochberg"},
-         "standardize": {"controls": "exclude", "arithmetic": "wmt"}},
+        pytest.param(
+            {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task"},
+             "ranking": {"bootstrap": 20, "resample": "judges"}},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"quality": {"test": "known_answer", "alpha": 0.6, "correction": "benjamini_hochberg"},
+             "standardize": {"controls": "exclude", "arithmetic": "wmt"}},
+            marks=pytest.mark.slow,
+        ),
     ],
 )  # fmt: skip
 def test_order_and_files_and_keys_change_nothing(
