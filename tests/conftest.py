@@ -1,4 +1,4 @@
-"""Fixtures: real data beside the checkout, and campaigns built without Dagster."""
+"""Fixtures: real data where it is present, and campaigns built without Dagster."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign
 
 KEY = "a key for tests, long enough to be one"
-
-SHARED = Path(__file__).parents[2] / "shared"
 
 hypothesis.settings.register_profile("no clock", deadline=None)
 hypothesis.settings.load_profile("no clock")  # how long a machine takes is no matter of tests
@@ -75,16 +73,22 @@ def _fixed_judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real judgment data, which is not part of the repository."""
-    data = SHARED / "data"
+    """Folder of real judgment data, which is not part of the repository."""
+    if not os.environ.get("ANNOT_REAL_DATA"):
+        pytest.skip("ANNOT_REAL_DATA is not set: see tests/real_data/README.md")
+    data = Path(os.environ["ANNOT_REAL_DATA"]).resolve()
     if not data.is_dir():
-        pytest.skip("no ../shared/data: the real data is not part of the repository")
+        pytest.skip(f"ANNOT_REAL_DATA: {data} is not a folder")
     return data
 
 
 @pytest.fixture(scope="session")
 def shared_campaigns(shared_data: Path) -> Path:
-    return shared_data.parent / "campaigns"
+    """Folder of campaign files for the real data, which lies beside it."""
+    campaigns = shared_data.parent / "campaigns"
+    if not campaigns.is_dir():
+        pytest.skip(f"no {campaigns} beside ANNOT_REAL_DATA")
+    return campaigns
 
 
 @dataclass(frozen=True)
