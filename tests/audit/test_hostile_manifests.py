@@ -153,7 +153,7 @@ def test_any_replaced_value_is_refused_or_compared(published):
     old, new = (manifest_of(published, version) for version in ("v0001", "v0002"))
     n_refused = n_accepted = 0
     for path in paths(new, DEPTH if SOAK else 3):
-        for value in VALUES if SOAK else VALUES[::2]:
+        for value in VALUES if SOAK else VALUES[::4]:
             other = replaced(new, path, value)
             if not is_accepted(other):
                 n_refused += 1
@@ -166,10 +166,10 @@ def test_any_replaced_value_is_refused_or_compared(published):
                 same_names(one["settings"], two["settings"])
             derivation_of(other)
             changes_text(other["changes"] or {})
-    assert min(n_refused, n_accepted) > 500
+    assert min(n_refused, n_accepted) > 200
 
 
-@pytest.mark.parametrize("inner_first", [True, False])
+@pytest.mark.parametrize("inner_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("value", EACH_VALUE, ids=str)
 def test_no_command_fails_on_a_manifest_that_is_accepted(
     published, monkeypatch, capsys, value, inner_first
@@ -195,7 +195,7 @@ def replace_all(manifest: dict[str, Any], other: dict[str, Any]) -> None:
     manifest.update(other)
 
 
-@pytest.mark.parametrize("inner_first", [True, False])
+@pytest.mark.parametrize("inner_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("value", EACH_VALUE, ids=str)
 @pytest.mark.parametrize("sets", [(), ("seed=7",)], ids=["nothing new", "other settings"])
 def test_no_build_fails_on_a_parent_that_is_accepted(published, tmp_path, value, inner_first, sets):
