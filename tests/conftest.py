@@ -17,8 +17,9 @@ from annot_pipeline.commands import publish as publishing
 from annot_pipeline.commands import release_pages
 from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun, stages_for
 from annot_pipeline.stages.gold import check_tables
+from annot_pipeline.stages.registry import MAKER
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign
@@ -127,6 +128,53 @@ def build_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> B
     return Built(runs, publish(build))
 
 
+class RunsOnDemand(dict[str, StageRun]):
+    """Runs of stages by name; a stage is run, after those that it needs, when it is asked for."""
+
+    def __init__(self, build: Build) -> None:
+        super().__init__()
+        self._build = build
+
+    def __missing__(self, name: str) -> StageRun:
+        for stage in stages_for(table for table, made_by in MAKER.items() if made_by.name == name):
+            if stage.name not in self:
+                self[stage.name] = self._build.run_stage(stage)
+        return self[name]
+
+
+class Staged:
+    """A campaign of which only the stages are run that the tables asked for need.
+
+    For tests that read tables of stages: a build runs all stages and publishes a release. Exports
+    are read when it is made, so they may change afterwards.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self.runs = RunsOnDemand(build)
+        self.facts("settle_judgments")
+
+    def run(self, *tables: str) -> Staged:
+        """Make some tables now, before something changes on which they depend."""
+        for name in tables:
+            self.facts(MAKER[name].name)
+        return self
+
+    def table(self, name: str) -> pa.Table:
+        return read_table(self.runs[MAKER[name].name].result.tables[name])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+    def facts(self, stage: str) -> dict[str, Any]:
+        return dict(self.runs[stage].result.facts)
+
+
+def stage_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> Staged:
+    """Run the stages of a campaign file that tables need, as they are asked for."""
+    return Staged(Build(load_campaign(path, sets=(*engine(), *sets)), progress=progress))
+
+
 @pytest.fixture(scope="session")
 def full_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """A release that fills every gold table, with hostile names."""
@@ -135,6 +183,27 @@ def full_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 Campaigns = Callable[..., Built]
+
+
+def write_small_campaign(folder: Path, exports: dict[str, str], **settings: Any) -> Path:
+    """Write a small campaign of one csv source from texts of exports, in place of the last."""
+    (folder / "exports").mkdir(parents=True, exist_ok=True)
+    for old in (folder / "exports").iterdir():
+        old.unlink()
+    for name, text in exports.items():
+        (folder / "exports" / name).write_text(text, encoding="utf-8", newline="")
+    document: dict[str, Any] = {
+        "campaign": "small",
+        "sources": [
+            {
+                "path": "exports/*.csv",
+                "format": "csv",
+                "fields": {"item": "item", "judge": "judge", "label": "label"},
+            }
+        ],
+    } | settings
+    (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
+    return folder
 
 
 @pytest.fixture
@@ -146,23 +215,16 @@ def build_campaign(tmp_path: Path) -> Campaigns:
     """
 
     def build(exports: dict[str, str], *sets: str, **settings: Any) -> Built:
-        folder = tmp_path / "campaign"
-        (folder / "exports").mkdir(parents=True, exist_ok=True)
-        for old in (folder / "exports").iterdir():
-            old.unlink()
-        for name, text in exports.items():
-            (folder / "exports" / name).write_text(text, encoding="utf-8", newline="")
-        document: dict[str, Any] = {
-            "campaign": "small",
-            "sources": [
-                {
-                    "path": "exports/*.csv",
-                    "format": "csv",
-                    "fields": {"item": "item", "judge": "judge", "label": "label"},
-                }
-            ],
-        } | settings
-        (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
-        return build_file(folder, *sets)
+        return build_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
 
     return build
+
+
+@pytest.fixture
+def stage_campaign(tmp_path: Path) -> Callable[..., Staged]:
+    """As `build_campaign`, for tests that read tables of stages and no release."""
+
+    def stage(exports: dict[str, str], *sets: str, **settings: Any) -> Staged:
+        return stage_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
+
+    return stage
