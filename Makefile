@@ -8,13 +8,13 @@ INSTALL := bash .ci/install $(BIN)/python
 
 help:
 	@echo "make build   install into .venv and build the examples into build/"
-	@echo "make test    install into .venv and run all tests"
+	@echo "make test    install into .venv and run the tests, but the slow ones"
 	@echo "make check   tests, and ruff, format, types, layers"
 	@echo "make docs    the documentation as a site, into build/docs; a broken link is an error"
 	@echo "make bench   time against named peers, some 45 minutes; NAME=\"dawid_skene build\": these alone"
 	@echo "make bench-quick   the same at small sizes, once"
 	@echo "make bench-spark   a build on this machine and on Spark, some 12 minutes; OPTIONS=\"--labels 20000000\""
-	@echo "make soak    the long counts, and make spark"
+	@echo "make soak    all tests, the long counts, and make spark"
 	@echo "make spark   tests with Apache Spark, in .venv-spark; they need Java 17"
 
 .venv/installed: pyproject.toml constraints.txt

@@ -1,4 +1,4 @@
-"""Fixtures: real data beside the checkout, and campaigns built without Dagster."""
+"""Fixtures: real data where it is present, and campaigns built without Dagster."""
 
 from __future__ import annotations
 
@@ -17,62 +17,24 @@ from annot_pipeline.commands import publish as publishing
 from annot_pipeline.commands import release_pages
 from annot_pipeline.commands.publish import Publication, publish
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun, stages_for
+from annot_pipeline.stages.registry import MAKER
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import read_table
 from tests.full_campaign import write_full_campaign
 
 KEY = "a key for tests, long enough to be one"
 
-SHARED = Path(__file__).parents[2] / "shared"
-
 hypothesis.settings.register_profile("no clock", deadline=None)
 hypothesis.settings.load_profile("no clock")  # how long a machine takes is no matter of tests
 
 
-LONG = (
-    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[x-",
-    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[3-",
-    "tests/audit/test_hostile_manifests.py::test_no_command_fails_on_a_manifest_that_is_accepted[[5]",
-    "tests/assets_defs/test_live.py::test_a_tick",
-    "tests/comparison_campaigns/test_segment_ranks.py::test_a_thousand_outputs",
-    "tests/guess/test_real_exports.py::test_masc_judges_and_tasks_are_told_by_file",
-    "tests/guess/test_real_exports.py::test_real_exports[wmt",
-    "tests/hits/test_files.py::test_a_large_batch_is_streamed",
-    "tests/methods/planning/test_degradation.py::test_a_megabyte",
-    "tests/methods/planning/test_degradation.py::test_tries_are_bounded",
-    "tests/methods/planning/test_words.py::test_all_characters",
-    "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[1]",
-    "tests/pipeline/test_parts.py::test_a_build_in_parts_gives_the_same_bytes[30]",
-    "tests/pipeline/test_score_blocks.py::test_blocks_are_the_whole[settings2",
-    "tests/pipeline/test_sizes_of_jobs.py",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[a score a judge",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[all scores are one",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[no HIT",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[no segment, HITs",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[nothing tells",
-    "tests/pipeline/test_score_blocks.py::test_odd_crowds[shown again",
-    "tests/published/test_comparison_campaigns.py",
-    "tests/published/test_sakaguchi_vandurme_2018.py::test_the_published_gain_is_that",
-    "tests/published/test_topology_wmt15.py",
-    "tests/published/test_wmt15_agreement.py",
-    "tests/published/test_wmt15_rankings.py",
-    "tests/real_data/test_campaigns.py",
-    "tests/real_data/test_labelstudio_leoka.py",
-    "tests/real_data/test_masc_build.py",
-    "tests/real_data/test_trace_campaigns.py",
-    "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings1",
-    "tests/scalar_campaigns/test_any_order.py::test_order_and_files_and_keys_change_nothing[settings2",
-    "tests/survival/test_builds_at_once.py::test_two_campaigns_at_once_share_nothing",
-)
-"""Whole campaigns of real data, large files, a clock to wait for: `make soak` runs them."""
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what is long to `make soak`."""
-    for item in items:
-        if "SOAK" not in os.environ and item.nodeid.startswith(LONG):
-            item.add_marker(pytest.mark.skip(reason="long: make soak"))
+    """Skip slow tests unless SOAK is set."""
+    if not os.environ.get("SOAK"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="slow: make soak"))
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -102,16 +64,22 @@ def _fixed_judge_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """Real judgment data, which is not part of the repository."""
-    data = SHARED / "data"
+    """Folder of real judgment data, which is not part of the repository."""
+    if not os.environ.get("ANNOT_REAL_DATA"):
+        pytest.skip("ANNOT_REAL_DATA is not set: see tests/real_data/README.md")
+    data = Path(os.environ["ANNOT_REAL_DATA"]).resolve()
     if not data.is_dir():
-        pytest.skip("no ../shared/data: the real data is not part of the repository")
+        pytest.skip(f"ANNOT_REAL_DATA: {data} is not a folder")
     return data
 
 
 @pytest.fixture(scope="session")
 def shared_campaigns(shared_data: Path) -> Path:
-    return shared_data.parent / "campaigns"
+    """Folder of campaign files for the real data, which lies beside it."""
+    campaigns = shared_data.parent / "campaigns"
+    if not campaigns.is_dir():
+        pytest.skip(f"no {campaigns} beside ANNOT_REAL_DATA")
+    return campaigns
 
 
 @dataclass(frozen=True)
@@ -150,6 +118,53 @@ def build_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> B
     return Built(runs, publish(build))
 
 
+class RunsOnDemand(dict[str, StageRun]):
+    """Runs of stages by name; a stage is run, after those that it needs, when it is asked for."""
+
+    def __init__(self, build: Build) -> None:
+        super().__init__()
+        self._build = build
+
+    def __missing__(self, name: str) -> StageRun:
+        for stage in stages_for(table for table, made_by in MAKER.items() if made_by.name == name):
+            if stage.name not in self:
+                self[stage.name] = self._build.run_stage(stage)
+        return self[name]
+
+
+class Staged:
+    """A campaign of which only the stages are run that the tables asked for need.
+
+    For tests that read tables of stages: a build runs all stages and publishes a release. Exports
+    are read when it is made, so they may change afterwards.
+    """
+
+    def __init__(self, build: Build) -> None:
+        self.runs = RunsOnDemand(build)
+        self.facts("settle_judgments")
+
+    def run(self, *tables: str) -> Staged:
+        """Make some tables now, before something changes on which they depend."""
+        for name in tables:
+            self.facts(MAKER[name].name)
+        return self
+
+    def table(self, name: str) -> pa.Table:
+        return read_table(self.runs[MAKER[name].name].result.tables[name])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.table(name).to_pylist()
+        return rows
+
+    def facts(self, stage: str) -> dict[str, Any]:
+        return dict(self.runs[stage].result.facts)
+
+
+def stage_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> Staged:
+    """Run the stages of a campaign file that tables need, as they are asked for."""
+    return Staged(Build(load_campaign(path, sets=(*engine(), *sets)), progress=progress))
+
+
 @pytest.fixture(scope="session")
 def full_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
     """A release that fills every gold table, with hostile names."""
@@ -158,6 +173,27 @@ def full_release(tmp_path_factory: pytest.TempPathFactory) -> Release:
 
 
 Campaigns = Callable[..., Built]
+
+
+def write_small_campaign(folder: Path, exports: dict[str, str], **settings: Any) -> Path:
+    """Write a small campaign of one csv source from texts of exports, in place of the last."""
+    (folder / "exports").mkdir(parents=True, exist_ok=True)
+    for old in (folder / "exports").iterdir():
+        old.unlink()
+    for name, text in exports.items():
+        (folder / "exports" / name).write_text(text, encoding="utf-8", newline="")
+    document: dict[str, Any] = {
+        "campaign": "small",
+        "sources": [
+            {
+                "path": "exports/*.csv",
+                "format": "csv",
+                "fields": {"item": "item", "judge": "judge", "label": "label"},
+            }
+        ],
+    } | settings
+    (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
+    return folder
 
 
 @pytest.fixture
@@ -169,23 +205,16 @@ def build_campaign(tmp_path: Path) -> Campaigns:
     """
 
     def build(exports: dict[str, str], *sets: str, **settings: Any) -> Built:
-        folder = tmp_path / "campaign"
-        (folder / "exports").mkdir(parents=True, exist_ok=True)
-        for old in (folder / "exports").iterdir():
-            old.unlink()
-        for name, text in exports.items():
-            (folder / "exports" / name).write_text(text, encoding="utf-8", newline="")
-        document: dict[str, Any] = {
-            "campaign": "small",
-            "sources": [
-                {
-                    "path": "exports/*.csv",
-                    "format": "csv",
-                    "fields": {"item": "item", "judge": "judge", "label": "label"},
-                }
-            ],
-        } | settings
-        (folder / "campaign.yaml").write_text(json.dumps(document), encoding="utf-8")
-        return build_file(folder, *sets)
+        return build_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
 
     return build
+
+
+@pytest.fixture
+def stage_campaign(tmp_path: Path) -> Callable[..., Staged]:
+    """As `build_campaign`, for tests that read tables of stages and no release."""
+
+    def stage(exports: dict[str, str], *sets: str, **settings: Any) -> Staged:
+        return stage_file(write_small_campaign(tmp_path / "campaign", exports, **settings), *sets)
+
+    return stage

@@ -1,4 +1,4 @@
-"""Labelled sets whose truth is known, from the shared data: Snow et al. 2008, Zheng et al. 2017."""
+"""Labelled sets whose truth is known, from the real data: Snow et al. 2008, Zheng et al. 2017."""
 
 from __future__ import annotations
 

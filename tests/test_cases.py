@@ -118,6 +118,10 @@ MARKED = [
 ]
 
 
+LISTS_TABLES = "odd_but_good"
+"""The case that records the list of gold tables: a new table changes no other case."""
+
+
 def needs_dagster(name: str) -> bool:
     """Gates that fail, reports, and one case in eight: the others say the same without it.
 
@@ -169,6 +173,8 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
             assert contents(folder / "gold") == gold, "a build that fails leaves gold as it was"
         if name in CHECK:
             CHECK[name](folder)
+    if name != LISTS_TABLES:
+        built = re.sub(r"^tables: .*\n", "", built, flags=re.MULTILINE)
     file = CASES / name / "expected.txt"
     if UPDATE:
         file.write_text(f"{validated}\n{built}", encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import ConfigError
-from tests.conftest import Built
+from tests.conftest import Staged
 
 NAMES = ("judge", "hit", "native_id", "position", "system", "segment", "score", "control",
          "seconds", "hit_seconds")  # fmt: skip
@@ -30,17 +30,25 @@ def row(n: int, judge: str = "ann", **more: Any) -> dict[str, Any]:
     return {"judge": judge, "system": "x", "segment": f"s{n}", "score": 10 + n} | more
 
 
-@pytest.fixture
-def build(build_campaign: Any) -> Any:
-    def run(*rows: dict[str, Any], sets: tuple[str, ...] = (), **settings: Any) -> Built:
+def with_rows(build: Any) -> Any:
+    def run(*rows: dict[str, Any], sets: tuple[str, ...] = (), **settings: Any) -> Any:
         given = {"tasks": SCALE, "gates": {"rejected_share": {"error": None}}} | settings
-        built: Built = build_campaign(export(*rows), *sets, sources=source(), **given)
-        return built
+        return build(export(*rows), *sets, sources=source(), **given)
 
     return run
 
 
-def only_judge(built: Built) -> dict[str, Any]:
+@pytest.fixture
+def build(build_campaign: Any) -> Any:
+    return with_rows(build_campaign)
+
+
+@pytest.fixture
+def stage(stage_campaign: Any) -> Any:
+    return with_rows(stage_campaign)
+
+
+def only_judge(built: Staged) -> dict[str, Any]:
     (judge,) = built.rows("judges")
     return judge
 
@@ -48,31 +56,31 @@ def only_judge(built: Built) -> dict[str, Any]:
 # --- seconds -------------------------------------------------------------------------------
 
 
-def test_the_seconds_of_a_hit_are_shared_out(build):
+def test_the_seconds_of_a_hit_are_shared_out(stage):
     rows = [row(n, hit="h", native_id=f"r{n}", hit_seconds=60) for n in range(4)]
-    assert only_judge(build(*rows))["seconds_per_judgment"] == 15
+    assert only_judge(stage(*rows))["seconds_per_judgment"] == 15
 
 
-def test_two_assignments_of_a_hit_are_told_apart_by_their_ids(build):
+def test_two_assignments_of_a_hit_are_told_apart_by_their_ids(stage):
     rows = [row(n, hit="h", native_id=f"a{n // 10}", hit_seconds=600) for n in range(20)]
-    assert only_judge(build(*rows))["seconds_per_judgment"] == 60
+    assert only_judge(stage(*rows))["seconds_per_judgment"] == 60
 
 
-def test_rejected_judgments_of_an_assignment_took_time_too(build):
+def test_rejected_judgments_of_an_assignment_took_time_too(stage):
     rows = [row(n, hit="h", hit_seconds=600) for n in range(10)]
     for rejected in rows[5:]:
         rejected["score"] = "much"
-    judge = only_judge(build(*rows))
+    judge = only_judge(stage(*rows))
     assert (judge["n_judgments"], judge["seconds_per_judgment"]) == (5, 60)
 
 
-def test_a_judgments_own_seconds_come_first(build):
+def test_a_judgments_own_seconds_come_first(stage):
     rows = [row(0, hit="h", seconds=5, hit_seconds=600), row(1, hit="h", seconds=7)]
-    assert only_judge(build(*rows))["seconds_per_judgment"] == 6
+    assert only_judge(stage(*rows))["seconds_per_judgment"] == 6
 
 
-def test_negative_seconds_are_rejected(build):
-    built = build(row(0, seconds=5), row(1, seconds=-5))
+def test_negative_seconds_are_rejected(stage):
+    built = stage(row(0, seconds=5), row(1, seconds=-5))
     reasons = [r["reason"] for r in built.rows("lineage") if r["fate"] == "rejected"]
     assert reasons == ["seconds is negative: '-5'"]
     assert only_judge(built)["seconds_per_judgment"] == 5
@@ -81,23 +89,23 @@ def test_negative_seconds_are_rejected(build):
 # --- runs ----------------------------------------------------------------------------------
 
 
-def test_a_constant_run_ends_with_its_hit_where_no_time_is_known(build):
+def test_a_constant_run_ends_with_its_hit_where_no_time_is_known(stage):
     rows = [row(n, hit=f"h{n // 5}", position=n % 5, score=50) for n in range(20)]
-    assert only_judge(build(*rows))["longest_constant_run"] == 5
+    assert only_judge(stage(*rows))["longest_constant_run"] == 5
 
 
 # --- intervals -----------------------------------------------------------------------------
 
 
-def test_one_judge_has_no_interval_over_judges(build):
-    built = build(*[row(n) for n in range(8)], ranking={"resample": "judges"})
+def test_one_judge_has_no_interval_over_judges(stage):
+    built = stage(*[row(n) for n in range(8)], ranking={"resample": "judges"})
     rows = built.rows("system_rankings")
     assert {(r["ci_low"], r["ci_high"], r["rank_low"]) for r in rows} == {(None, None, None)}
     assert {r["score"] for r in rows if r["method"] == "raw_mean"} == {13.5}
 
 
 @pytest.mark.parametrize("resample", ["judges", "segments"])
-def test_an_interval_holds_its_score_with_unequal_criteria(build_campaign, resample):
+def test_an_interval_holds_its_score_with_unequal_criteria(stage_campaign, resample):
     """A segment with five criteria weighs as much as one with one."""
     text = "judge,system,segment,criterion,score\n"
     for judge in range(6):
@@ -106,18 +114,18 @@ def test_an_interval_holds_its_score_with_unequal_criteria(build_campaign, resam
         text += f"j{judge},B,s2,c0,{55 - judge}\n"
     fields = {n: n for n in ("judge", "system", "segment", "criterion", "score")}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
-    built = build_campaign({"a.csv": text}, sources=sources, ranking={"resample": resample})
+    built = stage_campaign({"a.csv": text}, sources=sources, ranking={"resample": resample})
     (a,) = [r for r in built.rows("system_rankings")
             if (r["system"], r["method"]) == ("A", "raw_mean")]  # fmt: skip
     assert a["score"] == pytest.approx((92.5 + 12.5) / 2)
     assert a["ci_low"] <= a["score"] <= a["ci_high"]
 
 
-def test_no_system_moves_up_because_another_is_not_drawn(build):
+def test_no_system_moves_up_because_another_is_not_drawn(stage):
     """The best system has one segment, which is in two of three draws; it stays the best."""
     rows = [row(0, system="best", score=90)]
     rows += [row(n, system=s, score=v) for n in range(3) for s, v in (("good", 50), ("bad", 10))]
-    ranked = {r["system"]: r for r in build(*rows).rows("system_rankings")
+    ranked = {r["system"]: r for r in stage(*rows).rows("system_rankings")
               if r["method"] == "raw_mean"}  # fmt: skip
     assert (ranked["good"]["rank_low"], ranked["good"]["rank_high"]) == (2, 2)
     assert (ranked["bad"]["rank_low"], ranked["bad"]["rank_high"]) == (3, 3)
@@ -128,10 +136,10 @@ def test_no_system_moves_up_because_another_is_not_drawn(build):
 # --- agreement -----------------------------------------------------------------------------
 
 
-def test_a_statistic_says_which_items_it_rests_on(build):
+def test_a_statistic_says_which_items_it_rests_on(stage):
     """Alpha takes a judge's two scores of an item; no other statistic has a pair of judges."""
     rows = [row(n, native_id=f"{n}-{k}", score=10 * n + k) for n in range(4) for k in range(2)]
-    found = {r["statistic"]: r for r in build(*rows).rows("agreement")}
+    found = {r["statistic"]: r for r in stage(*rows).rows("agreement")}
     alpha, pairs = found["alpha_interval"], found["inter_kappa_raw_5"]
     assert (alpha["n_items"], alpha["n_judges"]) == (4, 1)
     assert (pairs["value"], pairs["n_items"], pairs["n_judges"]) == (None, 0, 0)
@@ -140,24 +148,24 @@ def test_a_statistic_says_which_items_it_rests_on(build):
 # --- settings ------------------------------------------------------------------------------
 
 
-def gates(built: Built, stage: str) -> dict[str, Any]:
+def gates(built: Staged, stage: str) -> dict[str, Any]:
     return {gate.name: gate for gate in built.runs[stage].gates}
 
 
-def test_degraded_copies_that_no_test_uses_are_told(build):
+def test_degraded_copies_that_no_test_uses_are_told(stage):
     rows = [row(0), row(0, control="bad_reference", score=1)]
-    used = build(*rows, quality={"test": "paired_t"})
+    used = stage(*rows, quality={"test": "paired_t"})
     assert gates(used, "control_judges")["unused_controls"].level == "pass"
-    unused = build(*rows, quality={"test": "known_answer"})
+    unused = stage(*rows, quality={"test": "known_answer"})
     gate = gates(unused, "control_judges")["unused_controls"]
     assert (gate.level, gate.value) == ("warn", 1)
-    wanted = build(*rows, quality={"test": "none"})
+    wanted = stage(*rows, quality={"test": "none"})
     assert gates(wanted, "control_judges")["unused_controls"].level == "pass"
 
 
-def test_task_settings_that_match_no_task_are_told(build):
+def test_task_settings_that_match_no_task_are_told(stage):
     tasks = [{"name": "fluency*", "kind": "scalar"}, *SCALE, {"name": "small", "kind": "scalar"}]
-    gate = gates(build(row(0), tasks=tasks), "settle_judgments")["unused_task_settings"]
+    gate = gates(stage(row(0), tasks=tasks), "settle_judgments")["unused_task_settings"]
     assert (gate.level, gate.detail) == ("warn", "fluency*, small")  # the first match wins
 
 

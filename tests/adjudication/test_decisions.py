@@ -8,9 +8,9 @@ from annot_pipeline.storage.keys import pseudonym
 from tests.adjudication.decided import DECIDED, ITEMS, KEY, SOURCES, decisions, fates, labels
 
 
-def test_a_decision_overrides_the_label_and_the_model_stays_beside(build):
-    before = labels(build({"x.csv": decisions("zz,eva,no,,")}))
-    after = labels(build({"x.csv": decisions("i0,eva,yes,2024-05-01T12:00:00+02:00,seen again")}))
+def test_a_decision_overrides_the_label_and_the_model_stays_beside(stage):
+    before = labels(stage({"x.csv": decisions("zz,eva,no,,")}))
+    after = labels(stage({"x.csv": decisions("i0,eva,yes,2024-05-01T12:00:00+02:00,seen again")}))
     model, decided = before["i0"], after["i0"]
     assert (model["label"], model["adjudicated"], model["model_label"]) == ("no", False, "no")
     assert model["model_probability"] == model["probability"] > 0.99
@@ -52,8 +52,8 @@ def test_nothing_but_labels_and_lists_moves(build):
     assert [row["n_judgments"] for row in decided.rows("judges")] == [8, 8, 8, 8]
 
 
-def test_an_item_that_only_an_expert_decided_has_a_row(build):
-    built = build({"x.csv": decisions("new,eva,yes,,", "i0,eva,yes,,")})
+def test_an_item_that_only_an_expert_decided_has_a_row(stage):
+    built = stage({"x.csv": decisions("new,eva,yes,,", "i0,eva,yes,,")})
     row = labels(built)["new"]
     assert (row["label"], row["adjudicated"], row["certain"]) == ("yes", True, False)
     assert (row["n_judgments"], row["n_judges"]) == (0, 0)
@@ -70,10 +70,10 @@ def test_an_item_that_only_an_expert_decided_has_a_row(build):
     assert counts[0][0] > 1
 
 
-def test_a_class_that_nobody_else_gave(build):
-    row = labels(build({"x.csv": decisions("i0,eva,neither,,")}))["i0"]
+def test_a_class_that_nobody_else_gave(stage):
+    row = labels(stage({"x.csv": decisions("i0,eva,neither,,")}))["i0"]
     assert (row["label"], row["probability"], row["support"]) == ("neither", 0.0, 0.0)
-    declared = build(
+    declared = stage(
         {"x.csv": decisions("i0,eva,neither,,", *["i2,eva,yes,,"])},
         "gates.rejected_share.error=.5",
         tasks=[{"name": "*", "kind": "categorical", "labels": ["no", "yes"]}],
@@ -85,8 +85,8 @@ def test_a_class_that_nobody_else_gave(build):
     ]
 
 
-def test_who_decided_is_a_pseudonym_and_may_judge_elsewhere(build):
-    built = build({"x.csv": decisions("i0,p,yes,,")})
+def test_who_decided_is_a_pseudonym_and_may_judge_elsewhere(stage):
+    built = stage({"x.csv": decisions("i0,p,yes,,")})
     row = labels(built)["i0"]
     (mine,) = {r["judge"] for r in built.rows("judges") if r["judge"] == row["adjudicator"]}
     assert mine == pseudonym(KEY, "p")
@@ -114,28 +114,28 @@ def test_who_decided_is_a_pseudonym_and_may_judge_elsewhere(build):
         ({"x.csv": ["i0,eva,yes,,", "i0,eva,maybe,,"]}, "maybe", "eva"),
     ],
 )
-def test_the_latest_decision_counts(build, exports, label, who):
-    built = build({name: decisions(*rows) for name, rows in exports.items()})
+def test_the_latest_decision_counts(stage, exports, label, who):
+    built = stage({name: decisions(*rows) for name, rows in exports.items()})
     row = labels(built)["i0"]
     assert (row["label"], row["adjudicator"]) == (label, pseudonym(KEY, who))
-    turned = build({name: decisions(*rows[::-1]) for name, rows in exports.items()})
-    assert turned.hashes()["labels"] == built.hashes()["labels"]
+    turned = stage({name: decisions(*rows[::-1]) for name, rows in exports.items()})
+    assert turned.table("labels").equals(built.table("labels"))
     found = Counter(fate for name in exports for fate, _ in fates(built, name))
     assert found == {"adjudication": 1, "superseded": 1}
     facts = built.facts("infer_labels")["adjudications"]["small"]
     assert (facts["decided"], facts["superseded"]) == (1, 1)
 
 
-def test_a_later_source_takes_precedence(build):
+def test_a_later_source_takes_precedence(stage):
     later = {"path": "exports/later.csv", "format": "csv", "fields": DECIDED}
     exports = {"x.csv": decisions("i0,eva,no,,"), "later.csv": decisions("i0,tom,yes,,")}
-    assert labels(build(exports, sources=[*SOURCES, later]))["i0"]["label"] == "yes"
-    first = labels(build(exports, sources=[later, *SOURCES]))["i0"]
+    assert labels(stage(exports, sources=[*SOURCES, later]))["i0"]["label"] == "yes"
+    first = labels(stage(exports, sources=[later, *SOURCES]))["i0"]
     assert first["label"] == "no"
 
 
-def test_what_became_of_the_other_decisions(build):
-    built = build(
+def test_what_became_of_the_other_decisions(stage):
+    built = stage(
         {
             "x1.csv": decisions("i0,eva,no,2024-01-01,", "i0,tom,yes,2024-01-02,"),
             "x2.csv": decisions("i0,eva,no,2024-01-01,", "i0,eva,yes,2024-01-03,"),

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from annot_pipeline.config.campaign_file import load_campaign
+from annot_pipeline.gates.declared import GATES
 from annot_pipeline.storage.keys import pseudonym
 from tests.adjudication.decided import (
     DECIDED,
@@ -22,21 +23,20 @@ from tests.adjudication.decided import (
 
 
 def gate(built, name):
-    (found,) = (
-        g for run in built.runs.values() for g in run.gates if g.name == name
-    )  # fmt: skip
+    (stage,) = (declared.stage for declared in GATES if declared.name == name)
+    (found,) = (g for g in built.runs[stage].gates if g.name == name)
     return found
 
 
-def test_experts_who_differ_are_named(build):
-    agreed = build(
+def test_experts_who_differ_are_named(stage):
+    agreed = stage(
         {
             "x1.csv": decisions("i0,eva,no,2024-01-01,", "i0,eva,yes,2024-01-02,"),
             "x2.csv": decisions("i0,tom,yes,,", "i1,tom,yes,,"),
         }
     )
     assert gate(agreed, "experts_disagree").level == "pass"
-    differ = build(
+    differ = stage(
         {
             "x1.csv": decisions("i0,eva,no,2024-01-01,", "i2,eva,no,,", "i4,eva,no,,"),
             "x2.csv": decisions("i0,tom,yes,2024-01-02,", "i2,eva,yes,,", "i4,eva,maybe,,",
@@ -49,31 +49,31 @@ def test_experts_who_differ_are_named(build):
     assert found.detail == "small i0 ('no', 'yes'), small i4 ('maybe', 'other')"
 
 
-def test_decisions_that_give_way_by_the_names_of_files_are_told(build):
+def test_decisions_that_give_way_by_the_names_of_files_are_told(stage):
     exports = {"x1.csv": decisions("i0,eva,yes,,"), "x2.csv": decisions("i0,tom,no,,")}
-    found = gate(build(exports), "superseded_by_order")
+    found = gate(stage(exports), "superseded_by_order")
     assert found.detail == "1 x exports/x2.csv over exports/x1.csv"
     timed = exports | {"x1.csv": decisions("i0,eva,yes,2024-01-01,")}
-    assert gate(build(timed), "superseded_by_order").level == "pass"
+    assert gate(stage(timed), "superseded_by_order").level == "pass"
 
 
-def test_decisions_that_look_mistyped_are_named(build):
+def test_decisions_that_look_mistyped_are_named(stage):
     """Nobody judged foo9; nobody else says "yess", nor "neither", which stands in two decisions."""
-    plain = build({"x.csv": decisions("i0,eva,yes,,")})
+    plain = stage({"x.csv": decisions("i0,eva,yes,,")})
     for name in ("decided_not_judged", "decided_new_classes"):
         assert gate(plain, name).level == "pass"
     rows = ("foo9,eva,yes,,", "i0,eva,yess,,", "i2,eva,neither,,", "i4,tom,neither,,")
-    found = build({"x.csv": decisions(*rows)})
+    found = stage({"x.csv": decisions(*rows)})
     not_judged, new = gate(found, "decided_not_judged"), gate(found, "decided_new_classes")
     assert (not_judged.level, not_judged.value, not_judged.detail) == ("warn", 1, "small 'foo9'")
     assert (new.level, new.value) == ("warn", 2)
     assert new.detail == "small 'neither' (2 items, as 'i2'), small 'yess' (1 item, as 'i0')"
 
 
-def test_in_a_task_that_only_experts_answered_no_class_is_new(build):
+def test_in_a_task_that_only_experts_answered_no_class_is_new(stage):
     task = {**DECIDED, "task": {"value": "other"}}
     sources = [SOURCES[0], {"path": "exports/x.csv", "format": "csv", "fields": task}]
-    built = build({"x.csv": decisions("i0,eva,yes,,", "i9,tom,no,,")}, sources=sources)
+    built = stage({"x.csv": decisions("i0,eva,yes,,", "i9,tom,no,,")}, sources=sources)
     assert gate(built, "decided_new_classes").level == "pass"
     assert gate(built, "decided_not_judged").value == 2
 
@@ -85,11 +85,11 @@ def test_a_withdrawn_decision_gives_the_label_back(build):
     assert build({"x.csv": decisions()}).hashes()["labels"] == plain
 
 
-def test_a_decision_needs_a_categorical_task(build_campaign):
+def test_a_decision_needs_a_categorical_task(stage_campaign):
     score = {"item": "item", "judge": "judge", "score": "score"}
     expert = {**score, "label": "label", "control": {"value": "adjudication"}}
     rows = "".join(f"i{i},j{j},{10 * i + j}\n" for i in range(6) for j in range(3))
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": "item,judge,score\n" + rows, "x.csv": "item,judge,score,label\ni0,eva,,50\n"},
         "gates.rejected_share.error=.5",
         sources=[
@@ -106,10 +106,10 @@ def test_a_decision_needs_a_categorical_task(build_campaign):
     assert built.rows("labels") == []
 
 
-def test_a_task_that_only_experts_answered(build):
+def test_a_task_that_only_experts_answered(stage):
     task = {**DECIDED, "task": {"value": "other"}}
     sources = [SOURCES[0], {"path": "exports/x.csv", "format": "csv", "fields": task}]
-    built = build({"x.csv": decisions("i0,eva,yes,,", "i9,tom,no,,")}, sources=sources)
+    built = stage({"x.csv": decisions("i0,eva,yes,,", "i9,tom,no,,")}, sources=sources)
     rows = [r for r in built.rows("labels") if r["task"] == "other"]
     assert [(r["item"], r["label"], r["model_label"]) for r in rows] == [
         ("i0", "yes", None), ("i9", "no", None),
@@ -117,7 +117,7 @@ def test_a_task_that_only_experts_answered(build):
     assert {r["task"] for r in built.rows("prevalence")} == {"small"}
 
 
-def test_an_expert_who_fails_judge_control_still_decides(build):
+def test_an_expert_who_fails_judge_control_still_decides(stage):
     """Judge control is about what a judge gives as one of several; p knows no answer."""
     fields = {**JUDGED, "control": "control", "truth": "truth"}
     known = [
@@ -125,7 +125,7 @@ def test_an_expert_who_fails_judge_control_still_decides(build):
         for n in range(12) for judge in "pqrs"
     ]  # fmt: skip
     ordinary = [f"{line},none,\n" for line in answers().splitlines()[1:]]
-    built = build(
+    built = stage(
         {
             "a.csv": "item,judge,label,control,truth\n" + "".join(ordinary + known),
             "x.csv": decisions("i0,p,yes,,"),
@@ -140,18 +140,18 @@ def test_an_expert_who_fails_judge_control_still_decides(build):
     assert (row["label"], row["adjudicated"], row["n_judges"]) == ("yes", True, 3)
 
 
-def test_a_decision_whose_assignment_was_rejected_decides_nothing(build):
+def test_a_decision_whose_assignment_was_rejected_decides_nothing(stage):
     fields = {**DECIDED, "status": "status"}
     sources = [SOURCES[0], {"path": "exports/x.csv", "format": "csv", "fields": fields}]
     head = "item,judge,label,at,why,status\n"
     rows = ["i0,eva,yes,2024-01-01,,Approved\n", "i0,tom,maybe,2024-01-02,,Rejected\n"]
     exports = {"x.csv": head + "".join(rows)}
-    assert labels(build(exports, sources=sources))["i0"]["label"] == "yes"
-    kept = build(exports, "quality.rejected_assignments=keep", sources=sources)
+    assert labels(stage(exports, sources=sources))["i0"]["label"] == "yes"
+    kept = stage(exports, "quality.rejected_assignments=keep", sources=sources)
     assert labels(kept)["i0"]["label"] == "maybe"
 
 
-def test_label_studio_says_it_by_ground_truth(build_campaign):
+def test_label_studio_says_it_by_ground_truth(stage_campaign):
     def annotation(number, judge, choice, truth):
         result = {"from_name": "tone", "to_name": "text", "type": "choices",
                   "value": {"choices": [choice]}}  # fmt: skip
@@ -168,7 +168,7 @@ def test_label_studio_says_it_by_ground_truth(build_campaign):
     ]
     tasks[0]["annotations"].append(annotation(99, 2, "b", True))
     control = {"column": "ground_truth", "map": {"true": "adjudication", "false": "none"}}
-    built = build_campaign(
+    built = stage_campaign(
         {"a.json": json.dumps(tasks)},
         sources=[
             {
@@ -196,9 +196,9 @@ def test_what_is_said_of_adjudication_can_be_written(block, tmp_path):
     assert {"judge", "label", "submitted_at", "control"} <= fields.keys()
 
 
-def test_what_is_superseded_says_what_it_was(build):
+def test_what_is_superseded_says_what_it_was(stage):
     long = "x" * 100
-    built = build(
+    built = stage(
         {
             "a1.csv": f"item,judge,label\ni0,p,{long}\ni2,p,no\n",
             "a2.csv": answers(),

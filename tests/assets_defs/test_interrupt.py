@@ -16,7 +16,15 @@ from tests.assets_defs.campaigns import write_campaign
 RETRIES = {"retries": {"max": 2, "delay_seconds": 0}}
 
 
-@pytest.mark.parametrize("stopped", ["archive_exports", "read_records", "infer_labels", "release"])
+@pytest.mark.parametrize(
+    "stopped",
+    [
+        pytest.param("archive_exports", marks=pytest.mark.slow),
+        pytest.param("read_records", marks=pytest.mark.slow),
+        "infer_labels",
+        "release",
+    ],
+)
 def test_it_stops_a_build_and_nothing_is_tried_again(tmp_path, monkeypatch, capsys, stopped):
     folder = write_campaign(tmp_path / "small", schedule=RETRIES)
     run_stage, publish = Build.run_stage, release.publish

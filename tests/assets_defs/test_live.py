@@ -22,7 +22,6 @@ AGREED = "".join(f"i{i},w{j},{'ab'[(i + (i % 7 == j)) % 2]}\n" for i in range(30
 """Answers of judges who err now and then: no gate warns."""
 
 CHROMIUM = Path("/usr/bin/chromium")
-LONG = pytest.mark.skipif("SOAK" not in os.environ, reason="minutes: make soak")
 ALERTS = """\
 from pathlib import Path
 
@@ -34,7 +33,7 @@ CHECKS = """{assetNodes {assetKey {path} assetChecksOrError {... on AssetChecks 
     name executionForLatestMaterialization {status evaluation {severity}}}}}}}"""
 
 
-@LONG
+@pytest.mark.slow
 def test_from_a_new_project_to_gold(tmp_path):
     live = Deployment(tmp_path)
     project, folder = new_project(live)
@@ -119,6 +118,7 @@ def pictures(live: Deployment, folder: Path, asset: str) -> None:
         browser.close()
 
 
+@pytest.mark.slow
 def test_a_tick_of_the_clock_publishes(tmp_path):
     """The daemon alone, without a web server."""
     live = Deployment(tmp_path)
@@ -143,7 +143,7 @@ assets_defs.release.publish = hang
 """
 
 
-@LONG
+@pytest.mark.slow
 def test_a_run_that_is_killed_from_outside_is_told(tmp_path):
     live = Deployment(tmp_path)
     folder = write_campaign(tmp_path / "c", schedule={"cron": "* * * * *", "active": True})
@@ -172,7 +172,7 @@ def definitions_file(folder: Path, *campaigns: Path, on_failure: str | None = No
     return file
 
 
-@LONG
+@pytest.mark.slow
 def test_parallel_runs_on_one_sqlite(tmp_path):
     """Two campaigns at once, each in a process, recorded by one instance."""
     live = Deployment(tmp_path)

@@ -98,6 +98,7 @@ def test_the_other_way_round_they_are_withdrawn(build_campaign, diff):
         assert row["delta"] == (None if delta is None else -delta)
 
 
+@pytest.mark.slow
 def test_one_correction(build_campaign, diff):
     first = HEAD + votes("t", range(20))
     change = other(first, "i3", "j1")
@@ -109,6 +110,7 @@ def test_one_correction(build_campaign, diff):
     assert [e["name"] for e in d.inputs["exports"]["changed"]] == ["exports/a.csv"]
 
 
+@pytest.mark.slow
 def test_a_correction_in_a_file_of_its_own(build_campaign, diff):
     """The new file takes precedence; the judgment before it is superseded, not withdrawn."""
     first = HEAD + votes("t", range(20))
@@ -120,6 +122,7 @@ def test_a_correction_in_a_file_of_its_own(build_campaign, diff):
     assert {k: n for k, n in d.inputs["judgments"].items() if n} == {"corrected": 1}
 
 
+@pytest.mark.slow
 def test_one_withdrawal(build_campaign, diff):
     build_campaign({"a.csv": HEAD + votes("t", range(20))}, **LABELS)
     build_campaign({"a.csv": HEAD + votes("t", range(20), i3_j1="")}, **LABELS)
@@ -219,6 +222,7 @@ def other_code():
     set_(**was)
 
 
+@pytest.mark.slow
 def test_a_changed_method_version(build_campaign, diff, other_code):
     change, change_back = other_code
     first = HEAD + votes("t", range(20))

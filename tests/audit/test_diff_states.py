@@ -72,6 +72,7 @@ def test_a_judge_who_fails_because_of_new_judgments(build_campaign, diff):
     assert sum("scores" in made["tables"] for made in d.recomputed) == 1  # verdicts held
 
 
+@pytest.mark.slow
 def test_a_new_judge_has_a_verdict_from_the_start(build_campaign, diff):
     first = HEAD + scores(range(6))
     build_campaign({"a.csv": first}, **SCORES)
@@ -84,6 +85,7 @@ def test_a_new_judge_has_a_verdict_from_the_start(build_campaign, diff):
     assert causes(d, "scores", "raw_mean") == set()
 
 
+@pytest.mark.slow
 def test_a_judge_who_is_known_keeps_the_verdict_in_a_task_that_is_new(build_campaign, diff):
     """Judges are tested over all tasks; what fails the judge is what was judged in the new one."""
 
@@ -114,6 +116,7 @@ def test_records_that_do_not_count_can_move_a_scale(build_campaign, diff):
     assert sum(d.inputs["judgments"].values()) == 0
 
 
+@pytest.mark.slow
 def test_verdicts_by_another_level_are_settings(build_campaign, diff):
     text = HEAD + scores(range(6)) + scores(range(6, 9), careless="r")
     build_campaign({"a.csv": text}, "quality.alpha=0.4", **SCORES)
@@ -164,6 +167,7 @@ def test_an_item_table_that_says_otherwise(build_campaign, diff):
     ]
 
 
+@pytest.mark.slow
 def test_item_tables_beside_a_correction(build_campaign, diff):
     """Of system a the score is corrected, of b and c the item table changes."""
     build_campaign({"a.csv": judged(range(8)), "items.csv": listed()}, **ITEMS)
@@ -211,6 +215,7 @@ def test_a_decision_of_an_expert(build_campaign, diff):
     assert {n: k for n, k in d.inputs["judgments"].items() if k} == {"new_adjudications": 1}
 
 
+@pytest.mark.slow
 def test_a_decision_beside_new_judgments(build_campaign, diff):
     build_campaign({"a.csv": labelled(range(9)), "x1.csv": LABELS + "i0,e,x\n"}, **DECIDED)
     after = {"a.csv": labelled(range(12)), "x1.csv": LABELS + "i0,e,y\n", "x2.csv": LABELS +
@@ -270,6 +275,7 @@ def test_judges_of_another_key_are_not_matched(build_campaign, diff, monkeypatch
     assert diff(causes=False).inputs["verdicts"] is None
 
 
+@pytest.mark.slow
 def test_judges_who_get_their_names_back_are_matched_where_causes_are_told(build_campaign, diff):
     """Published names differ; what was recomputed has one kind of names throughout."""
     first = HEAD + scores(range(6))

@@ -36,6 +36,10 @@ MOST_ENTRIES = 2
 """Entries of each list that are replaced: others are of the same shape."""
 CHANGES = {"new_judgments": 2, "settings_changed": False, "withdrawn_judgments": None}
 SOAK = "SOAK" in os.environ
+EACH_VALUE = [
+    value if value in (None, {}) else pytest.param(value, marks=pytest.mark.slow)
+    for value in VALUES
+]
 COMMANDS = [
     ["status"], ["releases"], ["verify"], ["trace", "item #0: 'x' | `y` *z*"], ["trace", "s1"],
     ["diff", "v0001", "v0002"],
@@ -149,7 +153,7 @@ def test_any_replaced_value_is_refused_or_compared(published):
     old, new = (manifest_of(published, version) for version in ("v0001", "v0002"))
     n_refused = n_accepted = 0
     for path in paths(new, DEPTH if SOAK else 3):
-        for value in VALUES if SOAK else VALUES[::2]:
+        for value in VALUES if SOAK else VALUES[::4]:
             other = replaced(new, path, value)
             if not is_accepted(other):
                 n_refused += 1
@@ -162,11 +166,11 @@ def test_any_replaced_value_is_refused_or_compared(published):
                 same_names(one["settings"], two["settings"])
             derivation_of(other)
             changes_text(other["changes"] or {})
-    assert min(n_refused, n_accepted) > 500
+    assert min(n_refused, n_accepted) > 200
 
 
-@pytest.mark.parametrize("inner_first", [True, False])
-@pytest.mark.parametrize("value", VALUES if SOAK else [None, "x", 3, {}, [5]], ids=str)
+@pytest.mark.parametrize("inner_first", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("value", EACH_VALUE, ids=str)
 def test_no_command_fails_on_a_manifest_that_is_accepted(
     published, monkeypatch, capsys, value, inner_first
 ):
@@ -191,8 +195,8 @@ def replace_all(manifest: dict[str, Any], other: dict[str, Any]) -> None:
     manifest.update(other)
 
 
-@pytest.mark.parametrize("inner_first", [True, False])
-@pytest.mark.parametrize("value", VALUES if SOAK else [None, {}], ids=str)
+@pytest.mark.parametrize("inner_first", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("value", EACH_VALUE, ids=str)
 @pytest.mark.parametrize("sets", [(), ("seed=7",)], ids=["nothing new", "other settings"])
 def test_no_build_fails_on_a_parent_that_is_accepted(published, tmp_path, value, inner_first, sets):
     campaign = shutil.copytree(published, tmp_path / "campaign")

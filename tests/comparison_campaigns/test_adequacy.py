@@ -33,9 +33,9 @@ def adequacy(build_campaign, answers: str, *sets):
                           tasks=ADEQUACY)  # fmt: skip
 
 
-def test_adequacy_spreads_from_answers_and_references(build_campaign):
+def test_adequacy_spreads_from_answers_and_references(stage_campaign):
     """Section 3.2's example: LW is inadequate, so is all that it dominates."""
-    built = adequacy(build_campaign, "w,s,LW,no\n")
+    built = adequacy(stage_campaign, "w,s,LW,no\n")
     found = {
         row["system"]: (row["adequate"], row["adequacy_source"])
         for row in built.rows("segment_ranks")
@@ -56,21 +56,21 @@ def test_adequacy_spreads_from_answers_and_references(build_campaign):
     }  # fmt: skip
 
 
-def test_adequacy_of_what_is_not_asked_yet_is_unknown(build_campaign):
-    built = adequacy(build_campaign, "w,s,LW,yes\nw,s,Moses,no\n")
+def test_adequacy_of_what_is_not_asked_yet_is_unknown(stage_campaign):
+    built = adequacy(stage_campaign, "w,s,LW,yes\nw,s,Moses,no\n")
     found = {row["system"]: row["adequacy_source"] for row in built.rows("segment_ranks")}
     assert found == {"LW": "asked", "Moses": "asked", "Reference": "reference",
                      "Google": "unknown", "Systran": "unknown", "Bing": "unknown"}  # fmt: skip
     assert set(ranks(built, "harmonized_rank").values()) == {None}
 
 
-def test_an_adequacy_task_without_labels_is_said(build_campaign):
+def test_an_adequacy_task_without_labels_is_said(stage_campaign):
     tasks = [ADEQUACY[0] | {"adequacy": {"task": "goood", "adequate": ["yes"]}, "name": "small"}]
-    built = preferences(build_campaign, FIGURE_1, tasks=tasks)
+    built = preferences(stage_campaign, FIGURE_1, tasks=tasks)
     assert built.facts("rank_segments")["adequacy_without_labels"] == {"small": "goood"}
 
 
-def test_an_answer_counts_as_it_is_and_a_draw_is_none(build_campaign):
+def test_an_answer_counts_as_it_is_and_a_draw_is_none(stage_campaign):
     """One answer an output is what questions of adequacy often get: no model may turn it."""
     text = "judge,segment,a,b,won\n" + "".join(f"w,s{n},x,y,left\n" for n in range(12))
     labels = "judge,segment,system,label\n" + "".join(
@@ -82,18 +82,18 @@ def test_an_answer_counts_as_it_is_and_a_draw_is_none(build_campaign):
         *source({"task": {"value": "good"}, "judge": "judge", "segment": "segment",
                  "system": "system", "label": "label"}, "exports/b.csv"),
     ]  # fmt: skip
-    built = build_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
+    built = stage_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
     found = {r["segment"]: r["adequate"] for r in built.rows("segment_ranks") if r["system"] == "x"}
     expected: dict[str, bool | None] = {f"s{n}": n % 3 > 0 for n in range(12)}
     assert found == expected | {"s1": None}
 
 
-def test_one_name_in_two_segments_is_answered_in_both(build_campaign):
+def test_one_name_in_two_segments_is_answered_in_both(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,t,x,y,left\n"
     labels = "judge,segment,system,label\nw,s,x,no\n"
     fields = {"judge": "judge", "segment": "segment", "item_a": "a", "item_b": "b",
               "preference": WORDS, "task": {"value": "pref"}}  # fmt: skip
     answers = {"task": {"value": "good"}, "judge": "judge", "item": "system", "label": "label"}
     sources = [*source(fields, "exports/a.csv"), *source(answers, "exports/b.csv")]
-    built = build_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
+    built = stage_campaign({"a.csv": text, "b.csv": labels}, sources=sources, tasks=ADEQUACY)
     assert [row["adequate"] for row in built.rows("segment_ranks")] == [False] * 4

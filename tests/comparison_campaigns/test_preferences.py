@@ -21,9 +21,9 @@ from tests.comparison_campaigns.compared import (
 pytestmark = pytest.mark.reports
 
 
-def test_a_preference_is_one_comparison_with_the_items_in_order(build_campaign):
+def test_a_preference_is_one_comparison_with_the_items_in_order(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,y,x,left\nv,s,x,y,left\nu,s,x,y,same\n"
-    built = preferences(build_campaign, text)
+    built = preferences(stage_campaign, text)
     rows = built.rows("comparisons")
     assert {(r["judge"], r["item_a"], r["item_b"], r["outcome"]) for r in rows} == {
         ("w", "s/x", "s/y", -1), ("v", "s/x", "s/y", 1), ("u", "s/x", "s/y", 0),
@@ -34,35 +34,35 @@ def test_a_preference_is_one_comparison_with_the_items_in_order(build_campaign):
     assert not any(r["same_output"] for r in rows)
 
 
-def test_an_unknown_outcome_is_a_rejected_row_and_never_a_tie(build_campaign):
+def test_an_unknown_outcome_is_a_rejected_row_and_never_a_tie(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,left\nw,s,x,y,both bad\nw,s,x,y,\n"
-    built = preferences(build_campaign, text, LENIENT)
+    built = preferences(stage_campaign, text, LENIENT)
     assert decisions(built) == [("s/x", "s/y", 1)]
     assert rejected(built) == {"preference has no match: ''; 'both bad'": 2}
     assert len(built.rows("lineage")) == 3
 
 
-def test_an_outcome_that_is_none_without_a_map_is_rejected(build_campaign):
+def test_an_outcome_that_is_none_without_a_map_is_rejected(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,y,a\nw,s,x,y,A\nw,s,x,y,draw\n"
-    built = preferences(build_campaign, text, LENIENT, fields=PAIR | {"preference": "won"})
+    built = preferences(stage_campaign, text, LENIENT, fields=PAIR | {"preference": "won"})
     assert decisions(built) == [("s/x", "s/y", 1)]
     assert sum(rejected(built).values()) == 2
 
 
-def test_an_item_against_itself_is_rejected(build_campaign):
+def test_an_item_against_itself_is_rejected(stage_campaign):
     text = "judge,segment,a,b,won\nw,s,x,x,left\nw,s,x,y,left\n"
-    built = preferences(build_campaign, text, LENIENT)
+    built = preferences(stage_campaign, text, LENIENT)
     assert decisions(built) == [("s/x", "s/y", 1)]
     assert rejected(built) == {"item_a and item_b are the same": 1}
 
 
-def test_ranks_of_pairs_say_who_is_better(build_campaign):
+def test_ranks_of_pairs_say_who_is_better(stage_campaign):
     text = "judge,segment,a,b,r1,r2,id\n" + "".join(
         f"w,s,x,y,{one},{two},{n}\n"
         for n, (one, two) in enumerate([(1, 2), (5, 2), (3, 3), (-1, 1), (1, -1), (1, -7), (0, 1)])
     )
     fields = PAIR | {"rank_a": "r1", "rank_b": "r2", "ranking": "id"}
-    built = preferences(build_campaign, text, LENIENT, fields=fields)
+    built = preferences(stage_campaign, text, LENIENT, fields=fields)
     assert sorted(outcome for _, _, outcome in decisions(built)) == [-1, 0, 1, 1]
     assert rejected(built) == {
         "rank_a is -1: not ranked": 1, "rank_b is -1: not ranked": 1, "rank_b is negative: '-7'": 1,
@@ -70,19 +70,19 @@ def test_ranks_of_pairs_say_who_is_better(build_campaign):
     assert {r["b_shown_first"] for r in built.rows("comparisons")} == {None}
 
 
-def test_items_without_systems_and_segments_are_ranked_themselves(build_campaign):
+def test_items_without_systems_and_segments_are_ranked_themselves(stage_campaign):
     text = "judge,segment,a,b,won\nw,,x,y,left\n"
     fields = {"judge": "judge", "item_a": "a", "item_b": "b", "preference": WORDS}
-    built = preferences(build_campaign, text, fields=fields)
+    built = preferences(stage_campaign, text, fields=fields)
     assert [(r["system_a"], r["system_b"]) for r in built.rows("comparisons")] == [("x", "y")]
 
 
-def test_what_lacks_a_system_is_set_aside_not_lost(build_campaign, tmp_path):
+def test_what_lacks_a_system_is_set_aside_not_lost(stage_campaign, tmp_path):
     items = with_items(tmp_path, "item,segment,system\nx,s,X\ny,s,Y\nz,s,\n")
     items = [items[0] | {"fields": {"item": "item", "segment": "segment", "system": "system"}}]
     text = "judge,segment,a,b,won\nw,,x,y,left\nw,,x,z,left\nw,,x,q,left\n"
     fields = {"judge": "judge", "item_a": "a", "item_b": "b", "preference": WORDS}
-    built = preferences(build_campaign, text, fields=fields, items=items)
+    built = preferences(stage_campaign, text, fields=fields, items=items)
     assert {(r["item"], r["left_out_of"], r["reason"]) for r in built.rows("set_aside")} == {
         ("x | z", "system_rankings", "no system is named"),
         ("x | q", "system_rankings", "no system is named"),

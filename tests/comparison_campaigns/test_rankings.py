@@ -17,9 +17,9 @@ from tests.comparison_campaigns.compared import (
 pytestmark = pytest.mark.reports
 
 
-def test_a_ranking_gives_all_its_pairs_under_one_number(build_campaign):
+def test_a_ranking_gives_all_its_pairs_under_one_number(stage_campaign):
     rows = ["w,s,x,1,1,", "w,s,y,1,4,", "w,s,z,1,4,", "w,s,x,2,2,", "w,s,y,2,1,"]
-    built = rankings(build_campaign, rows)
+    built = rankings(stage_campaign, rows)
     found = built.rows("comparisons")
     first = next(r["ranking"] for r in found if r["item_b"] == "s/z")
     pairs = {
@@ -31,19 +31,19 @@ def test_a_ranking_gives_all_its_pairs_under_one_number(build_campaign):
     }  # fmt: skip
 
 
-def test_scores_rank_outputs_too_and_more_is_better(build_campaign):
+def test_scores_rank_outputs_too_and_more_is_better(stage_campaign):
     rows = ["w,s,x,1,,90", "w,s,y,1,,20", "w,s,z,1,,20"]
     fields = {k: v for k, v in RANKING.items() if k != "rank"} | {"score": "extra"}
     tasks = [{"name": "*", "kind": "ranking"}]
-    built = rankings(build_campaign, rows, fields=fields, tasks=tasks)
+    built = rankings(stage_campaign, rows, fields=fields, tasks=tasks)
     assert decisions(built) == [("s/x", "s/y", 1), ("s/x", "s/z", 1), ("s/y", "s/z", 0)]
     assert not built.rows("scores")
 
 
-def test_scores_of_a_ranking_are_compared_and_scored(build_campaign):
+def test_scores_of_a_ranking_are_compared_and_scored(stage_campaign):
     rows = ["w,s,x,1,,90", "w,s,y,1,,20", "v,s,x,2,,50", "v,s,y,2,,50"]
     fields = {k: v for k, v in RANKING.items() if k != "rank"} | {"score": "extra"}
-    built = rankings(build_campaign, rows, fields=fields)
+    built = rankings(stage_campaign, rows, fields=fields)
     assert sorted(decisions(built)) == [("s/x", "s/y", 0), ("s/x", "s/y", 1)]
     scored = {row["item"]: row for row in built.rows("scores")}
     assert scored["s/x"]["n_comparisons"] == 2
@@ -52,42 +52,42 @@ def test_scores_of_a_ranking_are_compared_and_scored(build_campaign):
 
 @pytest.mark.parametrize(("n_alone", "compared"), [(1, True), (5, False)])
 def test_scored_hits_are_compared_where_half_of_their_judgments_can_be(
-    build_campaign, n_alone, compared
+    stage_campaign, n_alone, compared
 ):
     """Chance meetings in HITs of single outputs are no comparison."""
     rows = ["w,s,x,1,,90", "w,s,y,1,,20"]
     rows += [f"w,t{n},x,{n + 2},,50" for n in range(n_alone)]
     fields = {"judge": "judge", "segment": "segment", "system": "system", "hit": "ranking",
               "score": "extra"}  # fmt: skip
-    built = rankings(build_campaign, rows, fields=fields)
+    built = rankings(stage_campaign, rows, fields=fields)
     assert bool(built.rows("comparisons")) == compared
 
 
-def test_a_score_does_not_stand_in_for_a_rank(build_campaign):
+def test_a_score_does_not_stand_in_for_a_rank(stage_campaign):
     rows = ["w,s,x,1,1,10", "w,s,y,1,,50", "w,s,z,1,3,20"]
     tasks = [{"name": "*", "kind": "ranking"}]
-    built = rankings(build_campaign, rows, fields=RANKING | {"score": "extra"}, tasks=tasks)
+    built = rankings(stage_campaign, rows, fields=RANKING | {"score": "extra"}, tasks=tasks)
     assert decisions(built) == [("s/x", "s/z", 1)]
     (row,) = built.rows("set_aside")
     assert (row["item"], row["reason"]) == ("s/y", "no rank, where others of the task have one")
 
 
-def test_outputs_at_one_position_are_one_output(build_campaign):
+def test_outputs_at_one_position_are_one_output(stage_campaign):
     rows = ["w,s,x,1,2,1", "w,s,y,1,2,1", "w,s,z,1,2,2"]
-    built = rankings(build_campaign, rows, fields=RANKING | {"position": "extra"})
+    built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
     same = {(r["item_a"], r["item_b"]): r["same_output"] for r in built.rows("comparisons")}
     assert same == {("s/x", "s/y"): True, ("s/x", "s/z"): False, ("s/y", "s/z"): False}
 
 
-def test_a_trial_of_several_outputs_is_no_position_of_one(build_campaign):
+def test_a_trial_of_several_outputs_is_no_position_of_one(stage_campaign):
     rows = ["w,s,x,1,1,7", "w,s,y,1,1,7", "w,s,z,1,2,7", "w,t,x,2,1,8", "w,t,y,2,1,8"]
-    built = rankings(build_campaign, rows, fields=RANKING | {"position": "extra"})
+    built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
     assert not any(r["same_output"] for r in built.rows("comparisons"))
 
 
-def test_a_counter_that_never_differs_within_a_ranking_is_no_position(build_campaign):
+def test_a_counter_that_never_differs_within_a_ranking_is_no_position(stage_campaign):
     rows = ["w,s,x,1,1,7", "w,s,y,1,1,7", "w,t,x,2,3,8", "w,t,y,2,3,8"]
-    built = rankings(build_campaign, rows, fields=RANKING | {"position": "extra"})
+    built = rankings(stage_campaign, rows, fields=RANKING | {"position": "extra"})
     assert [r["same_output"] for r in built.rows("comparisons")] == [False, False]
 
 
@@ -101,15 +101,15 @@ def test_a_counter_that_never_differs_within_a_ranking_is_no_position(build_camp
         ("", "rank is blank"),
     ],
 )
-def test_ranks_that_are_none_are_rejected(build_campaign, rank, reason):
+def test_ranks_that_are_none_are_rejected(stage_campaign, rank, reason):
     rows = ["w,s,x,1,1,", "w,s,y,1,2,", f"w,s,z,1,{rank},"]
-    built = rankings(build_campaign, rows, LENIENT)
+    built = rankings(stage_campaign, rows, LENIENT)
     assert decisions(built) == [("s/x", "s/y", 1)]
     assert rejected(built) == {reason: 1}
 
 
-def test_a_ranking_of_one_output_is_set_aside(build_campaign):
-    built = rankings(build_campaign, ["w,s,x,1,1,", "w,s,y,1,2,", "w,t,x,2,1,"])
+def test_a_ranking_of_one_output_is_set_aside(stage_campaign):
+    built = rankings(stage_campaign, ["w,s,x,1,1,", "w,s,y,1,2,", "w,t,x,2,1,"])
     (row,) = built.rows("set_aside")
     assert (row["item"], row["left_out_of"]) == ("t/x", "comparisons")
     assert row["reason"] == "the only ranked output of its ranking"
@@ -118,57 +118,57 @@ def test_a_ranking_of_one_output_is_set_aside(build_campaign):
     assert set(ranks(built)) == {"s/x", "s/y"}
 
 
-def test_a_ranking_of_which_one_rank_is_left_is_set_aside(build_campaign):
-    built = rankings(build_campaign, ["w,s,x,1,1,", "w,s,y,1,-1,", "w,s,z,1,-1,"], LENIENT)
+def test_a_ranking_of_which_one_rank_is_left_is_set_aside(stage_campaign):
+    built = rankings(stage_campaign, ["w,s,x,1,1,", "w,s,y,1,-1,", "w,s,z,1,-1,"], LENIENT)
     assert [row["item"] for row in built.rows("set_aside")] == ["s/x"]
     assert built.facts("break_into_comparisons")["without_comparisons"] == {"small": True}
 
 
-def test_without_ranking_and_hit_a_judge_ranks_a_segment_once(build_campaign):
+def test_without_ranking_and_hit_a_judge_ranks_a_segment_once(stage_campaign):
     fields = {k: v for k, v in RANKING.items() if k != "ranking"}
     rows = ["w,s,x,,1,", "w,s,y,,2,", "v,s,x,,1,", "w,t,y,,1,"]
     tasks = [{"name": "*", "kind": "ranking"}]
-    built = rankings(build_campaign, rows, fields=fields, tasks=tasks)
+    built = rankings(stage_campaign, rows, fields=fields, tasks=tasks)
     assert decisions(built) == [("s/x", "s/y", 1)]
     assert [r["item"] for r in built.rows("set_aside")] == ["s/x", "t/y"]
 
 
-def test_an_output_that_stands_twice_in_a_ranking_counts_with_its_mean(build_campaign):
+def test_an_output_that_stands_twice_in_a_ranking_counts_with_its_mean(stage_campaign):
     rows = ["w,s,x,1,1,", "w,s,x,1,4,", "w,s,y,1,2,"]
-    built = rankings(build_campaign, rows)
+    built = rankings(stage_campaign, rows)
     assert decisions(built) == [("s/x", "s/y", -1)]  # 2.5 against 2
     assert built.facts("break_into_comparisons")["repeated_outputs"] == {"small": ["s/x"]}
 
 
-def test_rankings_are_numbered_in_the_order_of_submission(build_campaign):
+def test_rankings_are_numbered_in_the_order_of_submission(stage_campaign):
     fields = RANKING | {"submitted_at": "extra"}
     rows = [
         f"w,s{n},{system},r{n},{rank},2026-01-{day:02d}T00:00:00"
         for n, day in enumerate([3, 1, 2])
         for rank, system in enumerate("xy")
     ]
-    built = rankings(build_campaign, rows, fields=fields)
+    built = rankings(stage_campaign, rows, fields=fields)
     found = {r["ranking"]: r["segment"] for r in built.rows("comparisons")}
     assert [found[number] for number in sorted(found)] == ["s1", "s2", "s0"]
 
 
 @pytest.mark.parametrize("extra", ["ranking", "hit"])
-def test_seconds_of_a_ranking_are_shared_by_its_outputs(build_campaign, extra):
+def test_seconds_of_a_ranking_are_shared_by_its_outputs(stage_campaign, extra):
     text = "judge,segment,system,id,rank,seconds\n" + "".join(
         f"w,s,{system},1,{rank},50\n" for rank, system in enumerate("abcde")
     )
     fields = {"judge": "judge", "segment": "segment", "system": "system", extra: "id",
               "rank": "rank", "seconds": "seconds"}  # fmt: skip
     tasks = [{"name": "*", "kind": "ranking"}]
-    built = build_campaign({"a.csv": text}, sources=source(fields), tasks=tasks)
+    built = stage_campaign({"a.csv": text}, sources=source(fields), tasks=tasks)
     assert [row["seconds_per_judgment"] for row in built.rows("judges")] == [10]
     times = {r["unit"]: r["mean"] for r in built.rows("comparison_times") if r["lengths"] == "all"}
     assert times["ranking"] == 50
 
 
-def test_more_outputs_than_fit_are_set_aside_with_the_reason(build_campaign):
+def test_more_outputs_than_fit_are_set_aside_with_the_reason(stage_campaign):
     rows = [f"w,s,m{n:04d},1,{n},6" for n in range(1001)] + ["w,t,x,2,1,", "w,t,y,2,2,"]
-    built = rankings(build_campaign, rows)
+    built = rankings(stage_campaign, rows)
     assert len(built.rows("comparisons")) == 1
     reasons = {row["reason"] for row in built.rows("set_aside")}
     assert reasons == {"its ranking holds more than 1,000 outputs"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +13,6 @@ from pathlib import Path
 from tests.full_campaign import write_full_campaign
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARED = ROOT.parent / "shared"
 REAL = (
     "appraise", "dialogue", "e2e", "graham", "llmfao", "masc", "rte", "wmt15", "wmt22",
 )  # fmt: skip
@@ -140,6 +140,16 @@ def _example(name: str) -> Path:
     return ROOT / "examples" / name
 
 
+def _real(name: str) -> Path:
+    """Return the campaign file of real data, which lies beside the folder ANNOT_REAL_DATA."""
+    data = os.environ.get("ANNOT_REAL_DATA")
+    if not data:
+        raise SystemExit(
+            "set ANNOT_REAL_DATA to the folder of real data (tests/real_data/README.md)"
+        )
+    return Path(data).resolve().parent / "campaigns" / f"{name}.yaml"
+
+
 FROZEN: dict[str, FrozenCampaign] = {
     "full": FrozenCampaign(write_full_campaign, in_suite=True),
     "full_in_blocks": FrozenCampaign(write_full_campaign, rows=(20, 8, 4), in_suite=True),
@@ -153,9 +163,7 @@ FROZEN: dict[str, FrozenCampaign] = {
         for name in ("anaesthetists", "simulated", "direct_assessment", "preferences")
     },
     **{
-        f"real_{name}": FrozenCampaign(
-            lambda _, name=name: SHARED / "campaigns" / f"{name}.yaml"
-        )
+        f"real_{name}": FrozenCampaign(lambda _, name=name: _real(name))
         for name in REAL
     },
 }  # fmt: skip

@@ -24,26 +24,30 @@ MASC, SNOW = "masc-wordsense/munged", "snow2008/all_collected_data"
         ("face-sentiment", 5_242, 0, {"judge", "item", "label"}),
         ("labelstudio-leoka", 32_801, 9, set(LABEL_STUDIO_FIELDS)),
         ("llmfao", 15_403, 0, {"judge", "segment", "system_a", "system_b", "preference"}),
-        (
+        pytest.param(
             "wmt15-ranking/data", 179_098, 764,
             {"task", "judge", "hit", "ranking", "segment", "position", "system", "rank", "seconds"},
+            marks=pytest.mark.slow,
         ),
         (
             "e2e-nlg", 36_090, 0,
             {"task", "judge", "system", "segment", "score", "position", "native_id"}
             | {"submitted_at", "ranking"},
         ),
-        (
+        pytest.param(
             "wmt22-appraise/scores", 6_528, 0,
             {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "wmt22-appraise/calibration-HITs", 10_751, 0,
             {"task", "judge", "system", "segment", "score", "control", "submitted_at", "seconds"},
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "wmt22-da-toen/derived", 187_734, 0,
             {"task", "judge", "system", "segment", "score", "control", "hit"},
+            marks=pytest.mark.slow,
         ),
     ],
 )  # fmt: skip
@@ -60,6 +64,7 @@ def test_real_exports(
     assert set(found.fields()) == fields
 
 
+@pytest.mark.slow
 def test_masc_judges_and_tasks_are_told_by_file(
     shared_data: Path, guess: Callable[..., Guess]
 ) -> None:

@@ -1,7 +1,7 @@
 """Plans made by hand, and what each platform gives back of them: fakes, down to the columns.
 
-MTurk's columns are those of shared/data/graham-mturk-da, Label Studio's those of
-shared/data/labelstudio-leoka.
+MTurk's columns are those of the real data set graham-mturk-da, Label Studio's those of
+labelstudio-leoka (tests/real_data/README.md).
 """
 
 from __future__ import annotations

@@ -340,6 +340,7 @@ def test_hits_keep_the_order_of_the_plan(platform: str, tmp_path: Path) -> None:
 # --- large batches -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_a_large_batch_is_streamed(platform: str, tmp_path: Path) -> None:
     n_hits, size = 20_000, 5

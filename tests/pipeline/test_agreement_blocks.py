@@ -10,12 +10,12 @@ import pytest
 from annot_pipeline.runtime import large_tasks
 from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.stages.agreement import agreement_blocks
-from tests.conftest import build_file
+from tests.conftest import stage_file
 
 WITHOUT_INTERVAL = {"percent_agreement", "cohen_kappa"}
 
 
-def crowd(n_items=150, n_judges=9, seed=5):
+def crowd(n_items=60, n_judges=9, seed=5):
     """Labels 1 to 4; two judges guess, and fail on items whose answer is known; some items are
     labelled once, some by one judge twice."""
     draw = random.Random(seed)
@@ -58,10 +58,8 @@ def build(tmp_path, monkeypatch):
             "tasks": [{"name": "large", "kind": "categorical", **tasks}],
         }  # fmt: skip
         (tmp_path / "campaign.yaml").write_text(json.dumps(document))
-        places = (f"store={tmp_path}/store-{name}", f"gold={tmp_path}/{name}")
-        return build_file(
-            tmp_path, *places, "ranking.bootstrap=2", "agreement.bootstrap=4000", *sets
-        )
+        store = f"store={tmp_path}/store-{name}"
+        return stage_file(tmp_path, store, "agreement.bootstrap=4000", *sets).run("agreement")
 
     return built
 
@@ -74,7 +72,10 @@ def but_rounding(value):
     return None if value is None else pytest.approx(value, rel=1e-12)
 
 
-@pytest.mark.parametrize("tasks", [{}, {"labels": list("1234"), "ordinal": True}])
+@pytest.mark.parametrize(
+    "tasks",
+    [pytest.param({}, marks=pytest.mark.slow), {"labels": list("1234"), "ordinal": True}],
+)
 def test_blocks_are_the_whole(build, tasks):
     whole = by_statistic(build(10**6, 10**6, **tasks))
     blocks = by_statistic(build(100, 60, name="blocks", **tasks))

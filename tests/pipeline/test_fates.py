@@ -25,13 +25,13 @@ def test_every_row_has_a_fate(build_campaign):
     assert source["rows"] == len(rows) == sum(source["records"].values())
 
 
-def test_each_makes_one_record_a_combination_also_of_unreadable_rows(build_campaign):
+def test_each_makes_one_record_a_combination_also_of_unreadable_rows(stage_campaign):
     source = {
         "path": "exports/*.csv", "format": "csv", "each": {"i": "1..3"},
         "fields": {"item": "item{i}", "judge": "judge", "label": "label{i}"},
     }  # fmt: skip
     head = "judge,item1,item2,item3,label1,label2,label3\n"
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(["w1,a,b,c,x,y,", "ragged"], head)}, "gates.rejected_share.error=1",
         sources=[source],
     )  # fmt: skip
@@ -42,21 +42,21 @@ def test_each_makes_one_record_a_combination_also_of_unreadable_rows(build_campa
     ]  # fmt: skip
 
 
-def test_controls_are_set_aside_but_not_repeats(build_campaign):
+def test_controls_are_set_aside_but_not_repeats(stage_campaign):
     source = {
         "path": "exports/*.csv", "format": "csv",
         "fields": {"item": "item", "judge": "judge", "label": "label", "control": "control"},
     }  # fmt: skip
     rows = ["i1,w1,yes,none", "i1,w1,yes,ask_again", "i2,w1,no,known_answer"]
-    built = build_campaign({"a.csv": export(rows, "item,judge,label,control\n")}, sources=[source])
+    built = stage_campaign({"a.csv": export(rows, "item,judge,label,control\n")}, sources=[source])
     assert fates(built) == {"used": 2, "control": 1}
     assert {r["item"] for r in built.rows("labels")} == {"i1"}
 
 
-def test_a_key_that_one_jsonl_leaves_out_is_null_there(build_campaign):
+def test_a_key_that_one_jsonl_leaves_out_is_null_there(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label", "hit": "hit"}
     sources = [{"path": "exports/*.jsonl", "format": "jsonl", "fields": fields}]
-    built = build_campaign(
+    built = stage_campaign(
         {
             "a.jsonl": '{"item": "i1", "judge": "w1", "label": "yes", "hit": "h"}',
             "b.jsonl": '{"item": "i2", "judge": "w1", "label": "yes"}',
@@ -66,11 +66,11 @@ def test_a_key_that_one_jsonl_leaves_out_is_null_there(build_campaign):
     assert fates(built) == {"used": 2}
 
 
-def test_numbers_that_could_not_be_summed_are_rejected(build_campaign):
+def test_numbers_that_could_not_be_summed_are_rejected(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label", "seconds": "s", "rank": "r"}
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
     rows = ["i1,w1,a,1e300,1", "i2,w1,a,1,1e300", "i3,w1,a,2.5,9007199254740993", "i4,w1,a,1,1"]
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(rows, "item,judge,label,s,r\n")}, "gates.rejected_share.error=1",
         sources=[source],
     )  # fmt: skip

@@ -5,12 +5,12 @@ from __future__ import annotations
 from tests.pipeline.exported import ROWS, export, fates
 
 
-def test_items_are_segment_and_system_escaped(build_campaign):
+def test_items_are_segment_and_system_escaped(stage_campaign):
     source = {
         "path": "exports/*.csv", "format": "csv",
         "fields": {"segment": "seg", "system": "sys", "judge": "judge", "label": "label"},
     }  # fmt: skip
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(["a/b,50%,w1,yes", "s2,x,w1,no"], "seg,sys,judge,label\n")},
         sources=[source],
     )
@@ -73,37 +73,37 @@ def test_a_bad_row_of_an_item_table_stops_nothing(build_campaign, tmp_path):
     assert "items.csv row 2 (line 3): item is blank" in gate.detail
 
 
-def test_a_blank_truth_is_no_truth(build_campaign):
+def test_a_blank_truth_is_no_truth(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label", "truth": "truth"}
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
     rows = ["i1,w1,yes,yes", "i1,w2,yes,", "i2,w1,yes, "]
-    built = build_campaign({"a.csv": export(rows, "item,judge,label,truth\n")}, sources=[source])
+    built = stage_campaign({"a.csv": export(rows, "item,judge,label,truth\n")}, sources=[source])
     assert {r["item"]: r["truth"] for r in built.rows("items")} == {"i1": "yes", "i2": None}
 
 
-def test_classes_are_ordered_as_declared_else_as_numbers_else_by_code_point(build_campaign):
+def test_classes_are_ordered_as_declared_else_as_numbers_else_by_code_point(stage_campaign):
     def order(built):
         rows = sorted(built.rows("prevalence"), key=lambda r: r["label_order"])
         return [r["label"] for r in rows]
 
     rows = ["i1,w1,10", "i1,w2,9", "i2,w1,2", "i2,w2,2"]
-    assert order(build_campaign({"a.csv": export(rows)})) == ["2", "9", "10"]
+    assert order(stage_campaign({"a.csv": export(rows)})) == ["2", "9", "10"]
     mixed = [*rows, "i3,w1,x"]
-    assert order(build_campaign({"a.csv": export(mixed)})) == ["10", "2", "9", "x"]
+    assert order(stage_campaign({"a.csv": export(mixed)})) == ["10", "2", "9", "x"]
     declared = {"name": "*", "kind": "categorical", "labels": ["9", "2", "10", "none"]}
-    built = build_campaign({"a.csv": export(rows)}, tasks=[declared])
+    built = stage_campaign({"a.csv": export(rows)}, tasks=[declared])
     assert order(built) == ["9", "2", "10", "none"]
     assert len([r for r in built.rows("label_distributions") if r["item"] == "i1"]) == 4
 
 
-def test_the_first_pattern_that_matches_a_task_wins(build_campaign):
+def test_the_first_pattern_that_matches_a_task_wins(stage_campaign):
     source = {
         "path": "exports/*.csv", "format": "csv",
         "fields": {"task": "task", "item": "item", "judge": "judge", "label": "label"},
     }  # fmt: skip
     tasks = [{"name": "a*", "labels": ["yes", "no"]}, {"name": "*", "kind": "categorical"}]
     rows = ["ab,i1,w1,yes", "ab,i1,w2,maybe", "b,i1,w1,maybe"]
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(rows, "task,item,judge,label\n")}, "gates.rejected_share.error=1",
         sources=[source], tasks=tasks,
     )  # fmt: skip

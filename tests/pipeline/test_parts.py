@@ -34,7 +34,7 @@ from annot_pipeline.storage.tables import (
 )
 from benchmarks.exports import Shape, write_campaign
 
-TASKS = ["a", "a b", "it's", "o'b'", "'; DROP TABLE x; --", "%", "Ü", "ä", "日本", "🙂", "\\"]
+TASKS = ["a", "a b", "it's", "'; DROP TABLE x; --", "Ü", "🙂", "\\"]
 MADE_IN_PARTS = ("settled", "controlled", "standardized", "judgments", "lineage")
 
 
@@ -92,7 +92,10 @@ def written_by_the_engine(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize("size", [1, 12, 30])
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param(1, marks=pytest.mark.slow), 12, pytest.param(30, marks=pytest.mark.slow)],
+)
 def test_a_build_in_parts_gives_the_same_bytes(
     build_campaign, monkeypatch, tmp_path, small_parts, size
 ):
@@ -126,7 +129,7 @@ def test_a_build_in_parts_gives_the_same_bytes(
     fates = whole.facts("control_judges")["fates"]
     assert fates["rejected"] == 2
     assert fates["duplicate"] > 0
-    assert fates["used"] > 100
+    assert fates["used"] > 50
 
 
 def test_a_null_in_one_part_is_named(build_campaign, small_parts, monkeypatch):
@@ -148,7 +151,7 @@ def test_a_null_in_one_part_is_named(build_campaign, small_parts, monkeypatch):
         build_campaign({"a.csv": rows()}, sources=sources, gates=gates)
 
 
-SHAPE = Shape(labels=360, scores=540, comparisons=360, tasks=3, judges=8)
+SHAPE = Shape(labels=180, scores=270, comparisons=180, tasks=3, judges=8)
 
 
 @pytest.fixture
@@ -177,7 +180,9 @@ LATE = "task,item,judge,label,truth,at\nlabels-02,late,judge-1,class-1,,2026-01-
 
 
 # one file sorts before all others, one after them: what takes precedence is named, not numbered
-@pytest.mark.parametrize("name", ["labels-00-late.csv", "labels-zz-late.csv"])
+@pytest.mark.parametrize(
+    "name", ["labels-00-late.csv", pytest.param("labels-zz-late.csv", marks=pytest.mark.slow)]
+)
 def test_parts_without_news_are_linked(campaign, tmp_path, name):
     before, _ = made_in_parts(campaign)
     add(campaign, name, LATE)
@@ -210,7 +215,7 @@ def test_a_correction_reaches_the_parts_of_its_task_alone(campaign, tmp_path):
     assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
 
 
-@pytest.mark.parametrize("kind", ["flipped", "gone"])
+@pytest.mark.parametrize("kind", ["flipped", pytest.param("gone", marks=pytest.mark.slow)])
 def test_a_part_that_is_harmed_is_made_again(campaign, kind):
     before, _ = made_in_parts(campaign)
     path = before["judgments"].paths[3]

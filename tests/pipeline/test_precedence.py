@@ -14,29 +14,29 @@ def test_cumulative_exports_do_not_double_a_judgment(build_campaign):
     assert len(built.rows("lineage")) == 200
 
 
-def test_repeats_within_a_file_stay_apart_also_when_exports_are_cumulative(build_campaign):
+def test_repeats_within_a_file_stay_apart_also_when_exports_are_cumulative(stage_campaign):
     readings = ["i1,w1,yes", "i1,w1,no", "i1,w1,yes", "i1,w2,yes"]
-    first = build_campaign({"1.csv": export(readings)})
+    first = stage_campaign({"1.csv": export(readings)})
     assert fates(first) == {"used": 4}
     assert len({r["judgment_id"] for r in first.rows("controlled")}) == 4
-    both = build_campaign({"1.csv": export(readings), "2.csv": export(readings[::-1])})
+    both = stage_campaign({"1.csv": export(readings), "2.csv": export(readings[::-1])})
     assert fates(both) == {"used": 4, "duplicate": 4}
     assert used_answers(both) == used_answers(first)
 
 
-def test_a_corrected_answer_supersedes_by_path_order(build_campaign):
-    built = build_campaign(
+def test_a_corrected_answer_supersedes_by_path_order(stage_campaign):
+    built = stage_campaign(
         {"night-2.csv": export(["i1,w1,no"]), "night-10.csv": export(["i1,w1,yes", "i2,w1,no"])}
     )
     assert fates(built) == {"used": 2, "superseded": 1}
     assert used_answers(built)[("i1", "w1", "yes")] == 1  # night-10 is after night-2
 
 
-def test_submission_time_goes_before_path_order(build_campaign):
+def test_submission_time_goes_before_path_order(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label", "submitted_at": "at"}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
     head = "item,judge,label,at\n"
-    built = build_campaign(
+    built = stage_campaign(
         {
             "1.csv": export(["i1,w1,late,2024-01-02T00:00:00Z"], head),
             "2.csv": export(["i1,w1,early,2024-01-01T00:00:00Z", "i2,w1,late,"], head),
@@ -47,8 +47,8 @@ def test_submission_time_goes_before_path_order(build_campaign):
     assert used_answers(built)[("i1", "w1", "late")] == 1
 
 
-def test_an_answer_given_again_after_a_correction(build_campaign):
-    built = build_campaign(
+def test_an_answer_given_again_after_a_correction(stage_campaign):
+    built = stage_campaign(
         {f"{n}.csv": export([f"i1,w1,{label}"]) for n, label in enumerate(("a", "b", "a"))}
     )
     assert fates(built) == {"used": 1, "duplicate": 1, "superseded": 1}
@@ -60,24 +60,24 @@ def test_an_answer_given_again_after_a_correction(build_campaign):
     }
 
 
-def test_the_order_of_sources_goes_before_the_order_of_paths(build_campaign):
+def test_the_order_of_sources_goes_before_the_order_of_paths(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label"}
     sources = [
         {"path": "exports/z.csv", "format": "csv", "fields": fields},
         {"path": "exports/a.csv", "format": "csv", "fields": fields},
     ]
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(["i1,w1,from a"]), "z.csv": export(["i1,w1,from z"])}, sources=sources
     )
     assert list(used_answers(built)) == [("i1", "w1", "from a")]
 
 
-def test_only_the_latest_file_of_a_cumulative_source(build_campaign):
+def test_only_the_latest_file_of_a_cumulative_source(stage_campaign):
     source = {
         "path": "exports/*.csv", "format": "csv", "files": "latest",
         "fields": {"item": "item", "judge": "judge", "label": "label"},
     }  # fmt: skip
-    built = build_campaign(
+    built = stage_campaign(
         {"n9.csv": export(ROWS[:10]), "n10.csv": export(ROWS[:30])}, sources=[source]
     )
     assert fates(built) == {"used": 30}
@@ -103,7 +103,7 @@ def test_changes_are_counted(build_campaign):
     assert (changes["withdrawn_judgments"], changes["new_labels"]) == (0, 1)
 
 
-def test_a_blank_cell_and_a_missing_one_are_the_same_judgment(build_campaign):
+def test_a_blank_cell_and_a_missing_one_are_the_same_judgment(stage_campaign):
     fields = {"item": "item", "judge": "judge", "label": "label", "hit": "hit"}
     sources = [
         {"path": "exports/*.csv", "format": "csv", "fields": fields},
@@ -113,7 +113,7 @@ def test_a_blank_cell_and_a_missing_one_are_the_same_judgment(build_campaign):
         '{"item": "i1", "judge": "w1", "label": "yes"}',
         '{"item": "i2", "judge": "w1", "label": "yes", "hit": "h"}',
     ]
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": export(["i1,w1,yes, "], "item,judge,label,hit\n"), "b.jsonl": "\n".join(lines)},
         sources=sources,
     )

@@ -56,8 +56,8 @@ def test_reasons_and_settings_do_not_name_judges(build_campaign):
     assert "alice" not in everything_said(built.publication.release.folder)
 
 
-def test_published_judgment_ids_do_not_confirm_a_guess_of_who_judged(build_campaign):
-    built = build_campaign({"a.csv": export(ROWS)})
+def test_published_judgment_ids_do_not_confirm_a_guess_of_who_judged(stage_campaign):
+    built = stage_campaign({"a.csv": export(ROWS)})
     internal = {r["judgment_id"] for r in built.rows("controlled")}
     published = {r["judgment_id"] for r in built.rows("lineage")}
     assert len(published) == len(internal)

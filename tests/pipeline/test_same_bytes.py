@@ -23,8 +23,6 @@ def test_shuffled_rows_renamed_and_split_files_give_the_same_bytes(build_campaig
     shuffled = list(ROWS)
     random.Random(1).shuffle(shuffled)
     others = [
-        build_campaign({"a.csv": export(shuffled)}),
-        build_campaign({"another name.csv": export(ROWS)}),
         build_campaign({"z.csv": export(shuffled[:40]), "b.csv": export(shuffled[40:])}),
         build_campaign({"a.csv": export(shuffled)}, "resources.threads=1"),
         build_campaign({"a.csv": export(ROWS)}, "resources.threads=2"),

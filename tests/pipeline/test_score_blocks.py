@@ -10,7 +10,7 @@ import pytest
 
 from annot_pipeline.runtime import large_tasks
 from annot_pipeline.runtime import partitions as parts
-from tests.conftest import build_file
+from tests.conftest import stage_file
 
 GOLD_OF_SCORES = (
     "judges", "judgments", "scores", "system_rankings", "system_comparisons", "segment_ranks",
@@ -19,7 +19,7 @@ GOLD_OF_SCORES = (
 FEW = ("ranking.bootstrap=20", "agreement.bootstrap=400")
 
 
-def crowd(n_hits=24, seed=3, decimals=0):
+def crowd(n_hits=12, seed=3, decimals=0):
     """HITs of ten outputs of one segment and five alone, with repeats and degraded copies."""
     draw = random.Random(seed)
     rows = ["task,hit,judge,segment,system,criterion,role,score,at,id"]
@@ -141,19 +141,19 @@ def assert_all_alike(blocks, whole):
 
 
 def built_both(folder, monkeypatch, *sets):
-    blocks = build_file(folder, *FEW, *sets)
+    blocks = stage_file(folder, *FEW, *sets).run(*GOLD_OF_SCORES, "agreement")
     with monkeypatch.context() as patch:
         patch.setattr(large_tasks, "WHOLE", 10**6)
-        places = (f"store={folder}/store2", f"gold={folder}/gold2")
-        return blocks, build_file(folder, *FEW, *sets, *places)
+        whole = stage_file(folder, *FEW, *sets, f"store={folder}/store2")
+        return blocks, whole.run(*GOLD_OF_SCORES, "agreement")
 
 
 @pytest.mark.parametrize(
     ("settings", "decimals"),
     [
         ({}, 0),
-        ({"standardize": {"controls": "exclude"}}, 3),
-        ({"quality": {"test": "none"}}, 0),
+        pytest.param({"standardize": {"controls": "exclude"}}, 3, marks=pytest.mark.slow),
+        pytest.param({"quality": {"test": "none"}}, 0, marks=pytest.mark.slow),
         ({"quality": {"test": "mann_whitney", "contrast": "pooled"}}, 1),
     ],
 )
@@ -180,7 +180,7 @@ def judged(n, judge, segment, system, score, hit, **more):
     return {**row, **more}
 
 
-def at_random(n=400, n_segments=40, n_systems=4, seed=1, **more):
+def at_random(n=200, n_segments=20, n_systems=4, seed=1, **more):
     draw = random.Random(seed)
     rows = [
         judged(
@@ -194,7 +194,7 @@ def at_random(n=400, n_segments=40, n_systems=4, seed=1, **more):
     ]
 
 
-def once(n=400):
+def once(n=200):
     """Each output is scored once: no two judges meet."""
     return [
         judged(k, f"w{k // 20 % 5}", f"seg {k:04}", f"sys {k % 4}", 37 * k % 101, f"h{k // 20}")
@@ -206,7 +206,7 @@ def met_in_some_blocks():
     again = [
         judged(1000 + k, f"w{(k // 20 + 1) % 5}", f"seg {k:04}", f"sys {k % 4}", 41 * k % 101,
                f"g{k // 20}")
-        for k in range(100)
+        for k in range(60)
     ]  # fmt: skip
     return once() + again
 
@@ -214,7 +214,7 @@ def met_in_some_blocks():
 def alike_where_judges_meet():
     """What several judges scored has one score; other outputs vary."""
     rows = []
-    for segment in range(120):
+    for segment in range(40):
         name, n = f"seg {segment:04}", 10 * segment
         rows += [
             judged(n + judge, f"w{judge}", name, "sys 1", 47.3, f"h{judge}-{segment // 20}")
@@ -242,12 +242,24 @@ ODD = {
     "a score a judge": at_random(judge=lambda k, _: f"w{k:04}"),
     "shown again alone": at_random(role=lambda *_: "ask_again"),
     "compared with each other": at_random(
-        600, 3, 12, item=lambda _, draw: f"i{draw.randrange(180)}"
+        300, 3, 12, item=lambda _, draw: f"i{draw.randrange(90)}"
     ),
 }
 
 
-@pytest.mark.parametrize("rows", ODD.values(), ids=ODD)
+SLOW = (
+    "a score a judge", "all scores are one", "no HIT", "no segment, HITs of 20",
+    "no segment, long HITs", "nothing tells order", "shown again alone", "two items an output",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        pytest.param(rows, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
+        for name, rows in ODD.items()
+    ],
+)
 def test_odd_crowds(tmp_path, monkeypatch, rows):
     lines = [",".join(map(str, row.values())) for row in rows]
     text = "\n".join([",".join(rows[0]), *lines, ""])
@@ -261,8 +273,8 @@ def test_odd_crowds(tmp_path, monkeypatch, rows):
 
 def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     """A judgment is corrected, one is gone, one is new: the same files of stages, the same gold."""
-    folder = campaign(tmp_path, crowd(n_hits=14))
-    build_file(folder, *FEW)
+    folder = campaign(tmp_path, crowd(n_hits=8))
+    stage_file(folder, *FEW).run(*GOLD_OF_SCORES, "agreement")
     lines = (folder / "a.csv").read_text().splitlines()
     fields = lines[37].split(",")
     fields[7] = "7"
@@ -270,9 +282,8 @@ def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     del lines[77]
     lines.append("large,h99,w77,seg 05,sys 1,fluent,,44,1770000000,99999")
     (folder / "a.csv").write_text("\n".join([*lines, ""]))
-    again = build_file(folder, *FEW)
-    places = (f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")
-    fresh = build_file(folder, *FEW, *places, "resources.threads=1")
+    again = stage_file(folder, *FEW)
+    fresh = stage_file(folder, *FEW, f"store={tmp_path}/store2", "resources.threads=1")
     for stage in ("pair_controls", *STAGES):
         for name, of in again.runs[stage].result.tables.items():
             other = fresh.runs[stage].result.tables[name]

@@ -42,6 +42,7 @@ def sizes(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, monkeypatch, sizes):
     monkeypatch.setattr(parts, "PART_ROWS", 1_000)
     monkeypatch.setattr(parts, "LEAST_ROWS", 500)

@@ -12,6 +12,8 @@ from scipy.stats import pearsonr, spearmanr
 
 from tests.conftest import Built, build_file
 
+pytestmark = pytest.mark.slow
+
 WMT15_PAIRS = {
     "ces-eng": 85_877, "deu-eng": 40_535, "eng-ces": 136_855, "eng-deu": 54_447, "eng-fin": 32_694,
     "eng-fre": 34_512, "eng-rus": 49_302, "fin-eng": 31_577, "fre-eng": 29_770, "rus-eng": 44_539,

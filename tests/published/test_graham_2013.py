@@ -74,11 +74,11 @@ def test_p_per_worker(built, workers):
     assert {0.12, 0.26, 1.0} <= set(dismissed)
 
 
-def test_rejected_assignments_can_be_dropped(shared_campaigns, tmp_path, workers):
+def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_path, workers):
     """With the status mapped, what the requester rejected is rejected, and no gate minds."""
     campaign = (shared_campaigns / "graham.yaml").read_text()
     campaign = campaign.replace("hit: HITId\n", "hit: HITId\n    status: AssignmentStatus\n")
-    campaign = campaign.replace("../data", str(shared_campaigns.parent / "data"))
+    campaign = campaign.replace("../data", str(shared_data))
     path = tmp_path / "campaign.yaml"
     path.write_text(campaign)
     dropped = build_file(path)

@@ -132,6 +132,7 @@ def test_without_an_effect_of_context_easl_gains_nothing(name: str) -> None:
     assert of(difference, task, "random", 2)[1] < 0 < of(difference, task, "random", 2)[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lexical", "political"])
 def test_the_published_gain_is_that_of_a_quarter_less_noise(name: str) -> None:
     """EASL 2 reaches DA 3, EASL 4 reaches DA 6; random HITs reach both sooner."""

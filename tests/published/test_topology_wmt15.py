@@ -22,6 +22,8 @@ from annot_pipeline.experiments.topology_experiment import (
     rebuild_rankings,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def rankings(shared_data: Path) -> npt.NDArray[np.int64]:

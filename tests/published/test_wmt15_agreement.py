@@ -19,6 +19,8 @@ import pytest
 
 from annot_pipeline.methods.agreement.ternary_agreement import ternary_agreement
 
+pytestmark = pytest.mark.slow
+
 LANGUAGES = {"Czech": "ces", "English": "eng", "Finnish": "fin", "French": "fre",
              "German": "deu", "Russian": "rus"}  # fmt: skip
 LINE = re.compile(r"(\w+)-(\w+) +([\d.]+) +([\d.]+) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+)")

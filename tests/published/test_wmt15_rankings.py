@@ -23,6 +23,8 @@ from annot_pipeline.methods.comparisons.online_rounds import online_rounds
 from annot_pipeline.methods.comparisons.rank_ranges import rank_clusters, rank_ranges
 from annot_pipeline.methods.comparisons.trueskill import TrueSkillParams, trueskill
 
+pytestmark = pytest.mark.slow
+
 PAIRS = {
     "ces-eng": 85_877, "deu-eng": 40_535, "eng-ces": 136_855, "eng-deu": 54_447, "eng-fin": 32_694,
     "eng-fre": 34_512, "eng-rus": 49_302, "fin-eng": 31_577, "fre-eng": 29_770, "rus-eng": 44_539,

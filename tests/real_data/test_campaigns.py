@@ -12,6 +12,8 @@ from annot_pipeline.errors import GateError
 from annot_pipeline.hits.command import next_batch
 from tests.conftest import build_file
 
+pytestmark = pytest.mark.slow
+
 RECORDS = {
     "appraise": 6_528,
     "dialogue": 305 * 42,

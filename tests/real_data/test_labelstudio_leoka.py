@@ -10,6 +10,8 @@ import pytest
 
 from tests.conftest import build_file
 
+pytestmark = pytest.mark.slow
+
 FIELDS = {
     "task": "from_name", "judge": "completed_by", "item": "task_id", "label": "choice",
     "native_id": "annotation_id", "submitted_at": "created_at", "seconds": "lead_time",

@@ -9,6 +9,8 @@ import pytest
 
 from tests.conftest import Built, build_file
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def masc(shared_campaigns: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Built, Path]:

@@ -16,6 +16,8 @@ from annot_pipeline.audit.trace.items import trace, trace_items
 from annot_pipeline.storage.releases import Release
 from tests.conftest import build_file
 
+pytestmark = pytest.mark.slow
+
 KEY = "a key for tests, long enough to be one"
 Row = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Built
-from tests.scalar_campaigns.judged import build_rows
+from tests.conftest import Built, Staged, stage_file
+from tests.scalar_campaigns.judged import build_rows, write_rows
 
 
 @pytest.fixture
@@ -20,3 +20,14 @@ def build(tmp_path: Path) -> Any:
         return build_rows(tmp_path / f"campaign{next(count)}", rows, *sets, **settings)
 
     return build_next
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Any:
+    """As `build`, for tests that read tables of stages and no release."""
+    count = iter(range(1000))
+
+    def stage_next(rows: Any, *sets: str, **settings: Any) -> Staged:
+        return stage_file(write_rows(tmp_path / f"staged{next(count)}", rows, **settings), *sets)
+
+    return stage_next

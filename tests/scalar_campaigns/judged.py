@@ -35,11 +35,21 @@ def as_csv(rows: Sequence[Mapping[str, Any]], names: Iterable[str] = ()) -> str:
     return text.getvalue()
 
 
-def build_rows(
-    folder: Path, rows: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
-    *sets: str, items: Sequence[Mapping[str, Any]] = (), **settings: Any,
-) -> Built:  # fmt: skip
-    """Build rows (of one export, or by the name of the export), columns named as the fields."""
+Rows = Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]]
+"""Rows of one export, or by the name of the export."""
+
+
+def build_rows(folder: Path, rows: Rows, *sets: str, **settings: Any) -> Built:
+    """Build a campaign of `write_rows`, and check the release."""
+    built = build_file(write_rows(folder, rows, **settings), *sets)
+    check_gold(built, folder / "gold")
+    return built
+
+
+def write_rows(
+    folder: Path, rows: Rows, *, items: Sequence[Mapping[str, Any]] = (), **settings: Any
+) -> Path:
+    """Write a campaign whose columns are named as the fields."""
     exports = rows if isinstance(rows, Mapping) else {"a.csv": rows}
     (folder / "exports").mkdir(parents=True, exist_ok=True)
     columns = dict.fromkeys(name for content in exports.values() for row in content for name in row)
@@ -62,9 +72,7 @@ def build_rows(
         fields = {name: name for name in dict.fromkeys(name for row in items for name in row)}
         document["items"] = [{"path": "items.csv", "format": "csv", "fields": fields}]
     (folder / "campaign.yaml").write_text(json.dumps(document | settings), encoding="utf-8")
-    built = build_file(folder, *sets)
-    check_gold(built, folder / "gold")
-    return built
+    return folder
 
 
 def check_gold(built: Built, gold: Path) -> None:

@@ -73,13 +73,13 @@ def test_hostile_names_come_out_unchanged(build: Any) -> None:
     assert len(items) == len({row["item"] for row in tame.rows("scores")}), "none run together"
 
 
-def test_a_name_too_long_to_be_one(build: Any) -> None:
+def test_a_name_too_long_to_be_one(stage: Any) -> None:
     rows = [
         *outputs({"x": [1, 2, 3]}),
         of("s9", system="y" * 100_001),
         of("s9", judge="z" * 100_001),
     ]
-    found = Counter(row["reason"] for row in build(rows).rows("lineage"))
+    found = Counter(row["reason"] for row in stage(rows).rows("lineage"))
     assert found == {
         None: 3,
         "system is longer than 100,000 bytes": 1,
@@ -130,10 +130,16 @@ MESSY_TASKS = [
     "settings",
     [
         {"quality": {"test": "paired_t", "undetermined": "drop", "alpha": 0.4}},
-        {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task"},
-         "ranking": {"bootstrap": 20, "resample": "judges"}},
-        {"quality": {"test": "known_answer", "alpha": 0.6, "correction": "benjamini_hochberg"},
-         "standardize": {"controls": "exclude", "arithmetic": "wmt"}},
+        pytest.param(
+            {"quality": {"test": "mann_whitney", "contrast": "difference", "scope": "task"},
+             "ranking": {"bootstrap": 20, "resample": "judges"}},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            {"quality": {"test": "known_answer", "alpha": 0.6, "correction": "benjamini_hochberg"},
+             "standardize": {"controls": "exclude", "arithmetic": "wmt"}},
+            marks=pytest.mark.slow,
+        ),
     ],
 )  # fmt: skip
 def test_order_and_files_and_keys_change_nothing(
@@ -195,11 +201,11 @@ def without(rows: list[Row], names: Sequence[str]) -> list[str]:
     return sorted(repr({k: v for k, v in row.items() if k not in names}) for row in rows)
 
 
-def test_messy_input_as_worked_out_in_python(build: Any) -> None:
+def test_messy_input_as_worked_out_in_python(stage: Any) -> None:
     """Means, z and pairs of random campaigns, from the rows themselves."""
     for seed in range(4):
         rows = messy(random.Random(seed))
-        built = build(rows, tasks=MESSY_TASKS, quality={"alpha": 0.4}, ranking={"bootstrap": 0})
+        built = stage(rows, tasks=MESSY_TASKS, quality={"alpha": 0.4}, ranking={"bootstrap": 0})
         failed = {row["judge"] for row in built.rows("judges") if row["dropped"]}
         counted: list[tuple[Row, float]] = []
         for row in rows:

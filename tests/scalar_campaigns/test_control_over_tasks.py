@@ -26,7 +26,7 @@ from tests.scalar_campaigns.judged import (
 @pytest.mark.parametrize(
     ("correction", "passing"), [("none", 4), ("holm", 1), ("benjamini_hochberg", 3)]
 )
-def test_corrections_over_judges(correction: str, passing: int, build: Any) -> None:
+def test_corrections_over_judges(correction: str, passing: int, stage: Any) -> None:
     """Adjusted by hand (Holm) and by scipy; undetermined judges are no tests."""
     shifts = {"j1": 40, "j2": 21, "j3": 20.5, "j4": 15, "j5": 2, "j6": 0}
     noise = [-14, 17, -25, 22, 5, -9, 30, -26]
@@ -36,7 +36,7 @@ def test_corrections_over_judges(correction: str, passing: int, build: Any) -> N
         for row in hit_of(name, [(50 + n, 50 + n - shift - d) for n, d in enumerate(noise)])
     ]
     rows += hit_of("few", CAREFUL[:1])
-    built = build(rows, quality={"correction": correction}, tasks=[{"name": "*", "kind": "scalar"}])
+    built = stage(rows, quality={"correction": correction}, tasks=[{"name": "*", "kind": "scalar"}])
     judges = by(built.rows("judges"), "judge")
     assert judges["few"]["p_adjusted"] is None
     p = [
@@ -55,7 +55,7 @@ def test_corrections_over_judges(correction: str, passing: int, build: Any) -> N
     assert verdicts == ["passed"] * passing + ["failed"] * (6 - passing)
 
 
-def test_scope_campaign_or_task(build: Any) -> None:
+def test_scope_campaign_or_task(stage: Any) -> None:
     """A judge careful in one task and careless in another."""
     rows = [*hit_of("ann", CAREFUL, task="t1"), *hit_of("ann", CARELESS, task="t2")]
     rows += [
@@ -64,14 +64,14 @@ def test_scope_campaign_or_task(build: Any) -> None:
         of(task="t3", judge="bob"),
     ]
     rows += [of(task="t4", judge="eve")]
-    whole = by(build(rows).rows("judges"), "task", "judge")
+    whole = by(stage(rows).rows("judges"), "task", "judge")
     p = stats.ttest_rel(*zip(*CAREFUL, *CARELESS, strict=True), alternative="greater").pvalue
     for task in ("t1", "t2", "t3"):
         assert whole[task, "ann"]["p_value"] == pytest.approx(p)
         assert whole[task, "ann"]["n_pairs"] == 16
         assert whole[task, "ann"]["verdict"] == "passed"
     assert whole["t4", "eve"]["verdict"] == "untested", "her task has no controls"
-    built = build(rows, quality={"scope": "task", "undetermined": "drop"})
+    built = stage(rows, quality={"scope": "task", "undetermined": "drop"})
     each = by(built.rows("judges"), "task", "judge")
     assert {key: row["verdict"] for key, row in each.items()} == {
         ("t1", "ann"): "passed",
@@ -92,7 +92,7 @@ def test_scope_campaign_or_task(build: Any) -> None:
 
 @pytest.mark.parametrize(("test", "contrast"), [("paired_t", "paired"), ("welch", "pooled")])
 def test_a_judge_tested_over_tasks_of_different_scales(
-    test: str, contrast: str, build: Any
+    test: str, contrast: str, stage: Any
 ) -> None:
     """In hundredths of each scale, so that the widest does not decide alone."""
     rows = hit_of("ann", CAREFUL, task="wide") + hit_of(
@@ -100,25 +100,25 @@ def test_a_judge_tested_over_tasks_of_different_scales(
     )
     tasks = [{"name": "narrow", "kind": "scalar", "scale": [1, 5]}, *SCALE]
     quality = {"test": test, "contrast": contrast}
-    (narrow, wide) = build(rows, tasks=tasks, quality=quality).rows("judges")
+    (narrow, wide) = stage(rows, tasks=tasks, quality=quality).rows("judges")
     _, effect, p = expected_test(test, contrast, CAREFUL + CARELESS, (), False)
     assert narrow["effect"] == wide["effect"] == pytest.approx(effect)
     assert narrow["p_value"] == wide["p_value"] == pytest.approx(p)
+    unlike = [tasks[0], {"name": "*", "kind": "scalar"}]
     with pytest.raises(ConfigError) as caught:
-        build(rows, tasks=[tasks[0], {"name": "*", "kind": "scalar"}], quality=quality)
+        stage(rows, tasks=unlike, quality=quality).rows("judges")
     assert "judges cannot be tested over tasks of different scales" in str(caught.value)
-    each = build(rows, tasks=[tasks[0], {"name": "*", "kind": "scalar"}],
-                 quality=quality | {"scope": "task"}).rows("judges")  # fmt: skip
+    each = stage(rows, tasks=unlike, quality=quality | {"scope": "task"}).rows("judges")
     narrow_verdict = "failed" if contrast == "paired" else "undetermined"  # 8 scores tell little
     assert {row["task"]: row["verdict"] for row in each} == {
         "narrow": narrow_verdict, "wide": "passed",
     }  # fmt: skip
 
 
-def test_a_judge_who_fails_fails_in_all_tasks_of_the_campaign(build: Any) -> None:
+def test_a_judge_who_fails_fails_in_all_tasks_of_the_campaign(stage: Any) -> None:
     rows = [*hit_of("ann", CARELESS, task="t1"), of(task="t2", judge="ann")]
     rows += [*hit_of("bob", CAREFUL, task="t1"), of(task="t2", judge="bob", score=40)]
-    built = build(rows)
+    built = stage(rows)
     assert fates(built, "task", "item", "judge")["t2", "s/x", "ann"][0] == "judge_failed"
     row = by(built.rows("scores"), "task", "item")["t2", "s/x"]
     assert (row["raw_mean"], row["n_judgments"], row["unfiltered_mean"], row["n_unfiltered"]) == (
@@ -138,30 +138,30 @@ def test_when_nobody_is_left(quality: Row, build: Any) -> None:
     assert "if all judges failed, check quality" in str(caught.value)
 
 
-def test_controls_of_several_criteria(build: Any) -> None:
+def test_controls_of_several_criteria(stage: Any) -> None:
     """A criterion with quality: false takes no part in the test, but in z and scores it does."""
     rows = [row | {"criterion": "fluency"} for row in hit_of("ann", CAREFUL)]
     rows += [row | {"criterion": "fun"} for row in hit_of("ann", [(b, a) for a, b in CAREFUL])]
     tasks = [SCALE[0] | {"criteria": {"fluency": {}, "fun": {"quality": False}}}]
-    (judge,) = build(rows, tasks=tasks).rows("judges")
+    (judge,) = stage(rows, tasks=tasks).rows("judges")
     assert (judge["verdict"], judge["n_pairs"], judge["n_bad_reference"]) == ("passed", 8, 16)
     _, effect, p = expected_test("paired_t", "paired", CAREFUL, (), False)
     assert (judge["effect"], judge["p_value"]) == (pytest.approx(effect), pytest.approx(p))
     assert judge["mean"] == pytest.approx(fmean(x for pair in CAREFUL for x in pair))
-    built = build([*rows, *hit_of("bob", CAREFUL, criterion="fun")], tasks=SCALE)
+    built = stage([*rows, *hit_of("bob", CAREFUL, criterion="fun")], tasks=SCALE)
     assert by(built.rows("judges"), "judge")["bob"]["verdict"] == "passed"
 
 
 @pytest.mark.parametrize(("test", "contrast"), [("paired_t", "paired"), ("mann_whitney", "pooled")])
 def test_a_reversed_criterion_is_turned_before_the_test(
-    test: str, contrast: str, build: Any
+    test: str, contrast: str, stage: Any
 ) -> None:
     """How robotic an output is: degraded copies get more."""
     turned = [(100 - a, 100 - b) for a, b in CAREFUL]
     rows = [row | {"criterion": "robotic"} for row in hit_of("ann", turned)]
     tasks = [SCALE[0] | {"criteria": {"robotic": {"reverse": True}}}]
     quality = {"test": test, "contrast": contrast}
-    (judge,) = build(rows, tasks=tasks, quality=quality).rows("judges")
+    (judge,) = stage(rows, tasks=tasks, quality=quality).rows("judges")
     _, effect, p = expected_test(test, contrast, CAREFUL, (), False)
     assert judge["verdict"] == "passed"
     assert (judge["effect"], judge["p_value"]) == (pytest.approx(effect), pytest.approx(p))

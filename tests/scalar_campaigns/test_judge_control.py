@@ -36,11 +36,11 @@ AGAIN = [(70, 66), (52, 60), (85, 80), (61, 61), (88, 92), (45, 51), (74, 77), (
         ("mann_whitney", "difference", True),
     ],
 )
-def test_every_test_of_every_contrast(test: str, contrast: str, signed: bool, build: Any) -> None:
+def test_every_test_of_every_contrast(test: str, contrast: str, signed: bool, stage: Any) -> None:
     """Statistic, effect, p and verdict as scipy has them."""
     judges = {"careful": CAREFUL, "careless": CARELESS}
     rows = [row for name, given in judges.items() for row in hit_of(name, given, AGAIN)]
-    built = build(rows, quality={"test": test, "contrast": contrast, "signed": signed})
+    built = stage(rows, quality={"test": test, "contrast": contrast, "signed": signed})
     found = by(built.rows("judges"), "judge")
     for name, given in judges.items():
         statistic, effect, p = expected_test(test, contrast, given, AGAIN, signed)
@@ -114,8 +114,8 @@ def test_settings_that_are_none(quality: Row, error: str, build: Any) -> None:
     assert error in str(caught.value)
 
 
-def test_no_test(build: Any) -> None:
-    built = build(hit_of("careless", CARELESS), quality={"test": "none"})
+def test_no_test(stage: Any) -> None:
+    built = stage(hit_of("careless", CARELESS), quality={"test": "none"})
     (judge,) = built.rows("judges")
     assert (judge["verdict"], judge["verdict_reason"]) == ("untested", "quality.test is none")
     assert (judge["test"], judge["contrast"], judge["p_value"], judge["n_pairs"]) == (
@@ -148,21 +148,21 @@ def test_a_judge_with_too_few_controls(undetermined: str, build: Any) -> None:
 
 
 @pytest.mark.parametrize(("min_pairs", "verdict"), [(8, "passed"), (9, "undetermined")])
-def test_how_many_pairs_are_enough(min_pairs: int, verdict: str, build: Any) -> None:
-    (judge,) = build(hit_of("ann", CAREFUL), quality={"min_pairs": min_pairs}).rows("judges")
+def test_how_many_pairs_are_enough(min_pairs: int, verdict: str, stage: Any) -> None:
+    (judge,) = stage(hit_of("ann", CAREFUL), quality={"min_pairs": min_pairs}).rows("judges")
     assert judge["verdict"] == verdict
 
 
-def test_a_campaign_without_controls_tests_nobody(build: Any) -> None:
-    built = build([of(), of("t", judge="bob")], quality={"undetermined": "drop"})
+def test_a_campaign_without_controls_tests_nobody(stage: Any) -> None:
+    built = stage([of(), of("t", judge="bob")], quality={"undetermined": "drop"})
     for judge in built.rows("judges"):
         assert (judge["verdict"], judge["dropped"]) == ("untested", False)
         assert judge["verdict_reason"] == "no controls for this test"
 
 
-def test_references_alone_are_no_controls_for_the_paired_test(build: Any) -> None:
+def test_references_alone_are_no_controls_for_the_paired_test(stage: Any) -> None:
     rows = [of(), of(control="good_reference", score=90), of(control="ask_again", score=60)]
-    (judge,) = build(rows).rows("judges")
+    (judge,) = stage(rows).rows("judges")
     assert (judge["verdict"], judge["n_good_reference"], judge["n_ask_again"]) == ("untested", 1, 1)
     assert (judge["mean_good_reference"], judge["mean_ordinary"]) == (90, 60)
 
@@ -177,12 +177,12 @@ ZERO_VARIANCE = {
 
 @pytest.mark.parametrize("test", ["paired_t", "signed_rank"])
 @pytest.mark.parametrize("name", ZERO_VARIANCE)
-def test_no_variance_is_decided_by_the_means(name: str, test: str, build: Any) -> None:
+def test_no_variance_is_decided_by_the_means(name: str, test: str, stage: Any) -> None:
     pairs, verdict = ZERO_VARIANCE[name]
     if test == "signed_rank":
         pairs = pairs * 5  # three pairs can never be significant by ranks
         pairs = [(a, b) for a, b in pairs]
-    (judge,) = _all_judges(build, hit_of("ann", pairs), {"test": test})
+    (judge,) = _all_judges(stage, hit_of("ann", pairs), {"test": test})
     assert judge["verdict"] == verdict
     if test == "paired_t" and "decimals" not in name:
         assert judge["verdict_reason"] == "the scores do not vary: decided by the means"

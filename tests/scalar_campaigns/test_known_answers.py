@@ -28,7 +28,7 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     return float(found.low), float(found.high)
 
 
-def test_judges_against_known_answers(build: Any) -> None:
+def test_judges_against_known_answers(stage: Any) -> None:
     """By scipy's binomial test; whoever answers at random, or worse, fails."""
     judges = {
         "good": "yynyynynyn",
@@ -38,7 +38,7 @@ def test_judges_against_known_answers(build: Any) -> None:
     }
     rows = [row for j, answers in judges.items() for row in known(j, answers, judges["good"])]
     rows += [row for judge in [*judges, "unasked"] for row in labels(judge, "ynny")]
-    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    built = stage(rows, tasks=YES_NO, quality=KNOWN)
     found = by(built.rows("judges"), "judge")
     for judge, answers in judges.items():
         right = sum(a == b for a, b in zip(answers, judges["good"], strict=True))
@@ -66,27 +66,27 @@ def test_judges_against_known_answers(build: Any) -> None:
     )
 
 
-def test_a_campaign_may_demand_more_than_chance(build: Any) -> None:
+def test_a_campaign_may_demand_more_than_chance(stage: Any) -> None:
     """17 of 20 are more than chance; whether they are more than .8, so few cannot tell."""
     rows = known("ann", "y" * 17 + "n" * 3, "y" * 20) + labels("ann", "yn") + labels("bob", "yn")
-    judge, _ = build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
+    judge, _ = stage(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
     assert judge["verdict"] == "passed"
-    judge, _ = build(rows, tasks=YES_NO, quality=KNOWN | {"known_accuracy": 0.8}).rows("judges")
+    judge, _ = stage(rows, tasks=YES_NO, quality=KNOWN | {"known_accuracy": 0.8}).rows("judges")
     p = stats.binomtest(17, 20, 0.8, alternative="greater").pvalue
     assert (judge["verdict"], judge["p_value"]) == ("undetermined", pytest.approx(p))
     assert judge["power"] == pytest.approx(0.9**20), "20 of 20 are needed"
 
 
-def test_one_known_answer_is_no_verdict(build: Any) -> None:
+def test_one_known_answer_is_no_verdict(stage: Any) -> None:
     """Of four classes, nobody can be told by one answer: it is right by chance in 1 of 4."""
     rows = known("ann", "y", "y") + labels("ann", "yn") + labels("bob", "yn")
     tasks = [YES_NO[0] | {"labels": ["n", "y", "?", "-"]}]
-    built = build(rows, tasks=tasks, quality=KNOWN)
+    built = stage(rows, tasks=tasks, quality=KNOWN)
     judge = by(built.rows("judges"), "judge")["ann"]
     assert (judge["verdict"], judge["p_value"], judge["effect"]) == ("undetermined", 0.25, 0.75)
 
 
-def test_truth_of_the_record_or_of_the_item_table(build: Any) -> None:
+def test_truth_of_the_record_or_of_the_item_table(stage: Any) -> None:
     """The record's own truth wins; a question without any is set aside with the reason."""
     rows = known("ann", "yyyyyy", "      ") + labels("ann", "yn") + labels("bob", "yn")
     rows[0]["truth"] = "n"
@@ -94,7 +94,7 @@ def test_truth_of_the_record_or_of_the_item_table(build: Any) -> None:
         {"item": "k0", "truth": "y"}, {"item": "k1", "truth": "y"}, {"item": "k1", "truth": "n"},
         {"item": "k2", "truth": "n"}, {"item": "k3", "truth": ""}, {"item": "k9", "truth": "y"},
     ]  # fmt: skip
-    built = build(rows, items=items, tasks=YES_NO, quality=KNOWN)
+    built = stage(rows, items=items, tasks=YES_NO, quality=KNOWN)
     judge = by(built.rows("judges"), "judge")["ann"]
     assert (judge["n_known_answers"], judge["known_answer_accuracy"]) == (3, pytest.approx(1 / 3))
     aside = built.rows("set_aside")
@@ -104,9 +104,9 @@ def test_truth_of_the_record_or_of_the_item_table(build: Any) -> None:
     assert built.facts("control_judges")["known_answers_without_truth"] == 3
 
 
-def test_known_answers_without_any_truth(build: Any) -> None:
+def test_known_answers_without_any_truth(stage: Any) -> None:
     rows = known("ann", "yyy", "   ") + labels("ann", "yn")
-    built = build(rows, tasks=YES_NO, quality=KNOWN)
+    built = stage(rows, tasks=YES_NO, quality=KNOWN)
     (judge,) = built.rows("judges")
     assert (judge["n_known_answers"], judge["known_answer_accuracy"]) == (0, None)
     assert judge["verdict"] in ("untested", "undetermined")
@@ -122,10 +122,10 @@ def test_known_answers_that_nobody_asked_for(build: Any) -> None:
     assert gates(built)["unused_controls"].level == "warn"
 
 
-def test_answers_are_compared_as_written(build: Any) -> None:
+def test_answers_are_compared_as_written(stage: Any) -> None:
     tasks = [{"name": "*", "kind": "categorical", "labels": ["y", "Y", "y ", "n"]}]
     rows = known("ann", "yyyy", "yYny") + labels("ann", "yn")
-    (judge,) = build(
+    (judge,) = stage(
         rows,
         tasks=tasks,
         quality=KNOWN | {"test": "known_answer"},
@@ -134,7 +134,7 @@ def test_answers_are_compared_as_written(build: Any) -> None:
     assert judge["known_answer_accuracy"] == 0.5
 
 
-def test_a_campaign_of_labels_and_scores(build: Any) -> None:
+def test_a_campaign_of_labels_and_scores(stage: Any) -> None:
     """One test for the campaign: judges of tasks without its controls stay untested."""
     tasks = [
         {"name": "t", "kind": "categorical", "labels": ["n", "y"]},
@@ -147,17 +147,17 @@ def test_a_campaign_of_labels_and_scores(build: Any) -> None:
     ]
     rows = scores + labels("ann", "yn") + labels("bob", "ny") + labels("eve", "yy")
     rows += known("eve", "n" * 6, "y" * 6) + known("ann", "y" * 6, "y" * 6)
-    by_pairs = by(build(rows, tasks=tasks).rows("judges"), "task", "judge")
+    by_pairs = by(stage(rows, tasks=tasks).rows("judges"), "task", "judge")
     assert {key: row["verdict"] for key, row in by_pairs.items()} == {
         ("da", "ann"): "passed", ("da", "bob"): "failed", ("t", "ann"): "passed",
         ("t", "bob"): "failed", ("t", "eve"): "untested",
     }  # fmt: skip
-    by_answers = by(build(rows, tasks=tasks, quality=KNOWN).rows("judges"), "task", "judge")
+    by_answers = by(stage(rows, tasks=tasks, quality=KNOWN).rows("judges"), "task", "judge")
     assert {key: row["verdict"] for key, row in by_answers.items()} == {
         ("da", "ann"): "passed", ("da", "bob"): "undetermined", ("t", "ann"): "passed",
         ("t", "bob"): "undetermined", ("t", "eve"): "failed",
     }  # fmt: skip
-    built = build(rows, tasks=tasks, quality=KNOWN | {"scope": "task"})
+    built = stage(rows, tasks=tasks, quality=KNOWN | {"scope": "task"})
     by_task = by(built.rows("judges"), "task", "judge")
     assert by_task["da", "bob"]["verdict"] == by_task["da", "ann"]["verdict"] == "untested"
     assert {row["task"] for row in built.rows("labels")} == {"t"}

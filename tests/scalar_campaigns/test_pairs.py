@@ -209,20 +209,20 @@ def test_unpaired_controls_are_a_gate(pairs: Built) -> None:
 
 @pytest.mark.parametrize(("contrast", "kinds"), [("paired", {"b"}), ("difference", {"b", "a"})])
 def test_controls_that_the_test_does_not_pair_are_not_missed(
-    contrast: str, kinds: set[str], build: Any
+    contrast: str, kinds: set[str], stage: Any
 ) -> None:
     rows = [of("t"), bad("b"), of("a", control="ask_again"), of("g", control="good_reference")]
     test = "paired_t" if contrast == "paired" else "welch"
-    built = build(rows, quality={"test": test, "contrast": contrast})
+    built = stage(rows, quality={"test": test, "contrast": contrast})
     aside = [row for row in built.rows("set_aside") if row["left_out_of"] == "judge_control"]
     assert {row["item"] for row in aside} == {f"{kind}/x" for kind in kinds}
     assert all(row["reason"] == NONE for row in built.rows("control_pairs"))
 
 
-def test_a_corrected_ordinary_judgment(build: Any) -> None:
+def test_a_corrected_ordinary_judgment(stage: Any) -> None:
     """The pair is the answer that counts; the superseded one is no second ordinary judgment."""
     exports = {"1.csv": [of(), bad()], "2.csv": [of(score=75)], "3.csv": [of(score=75)]}
-    built = build(exports)
+    built = stage(exports)
     (pair,) = built.rows("control_pairs")
     assert (pair["ordinary_score"], pair["reason"]) == (75, None)
     assert Counter(row["fate"] for row in built.rows("lineage")) == Counter(
@@ -230,8 +230,8 @@ def test_a_corrected_ordinary_judgment(build: Any) -> None:
     )
 
 
-def test_a_corrected_control(build: Any) -> None:
-    (pair,) = build({"1.csv": [of(), bad()], "2.csv": [bad(score=5)]}).rows("control_pairs")
+def test_a_corrected_control(stage: Any) -> None:
+    (pair,) = stage({"1.csv": [of(), bad()], "2.csv": [bad(score=5)]}).rows("control_pairs")
     assert (pair["score"], pair["ordinary_score"], pair["reason"]) == (5, 60, None)
 
 
@@ -244,8 +244,8 @@ def test_tests_without_pairs_miss_none(quality: Row, build: Any) -> None:
     assert gates(built)["unpaired_controls"].value == 0
 
 
-def test_a_control_of_no_kind_is_a_rejected_record(build: Any) -> None:
-    built = build([of(), bad(), bad("t", control="BAD"), bad("u", control="Bad_reference")])
+def test_a_control_of_no_kind_is_a_rejected_record(stage: Any) -> None:
+    built = stage([of(), bad(), bad("t", control="BAD"), bad("u", control="Bad_reference")])
     assert fates(built)["t/x"] == (
         "rejected",
         "control is not one of none, ask_again, bad_reference, good_reference, known_answer, "

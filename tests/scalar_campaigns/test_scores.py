@@ -63,12 +63,12 @@ NUMBERS = {
 }  # fmt: skip
 
 
-def test_scores_are_numbers_or_reasons(build: Any) -> None:
+def test_scores_are_numbers_or_reasons(stage: Any) -> None:
     """One campaign: every odd score is a record with its reason, and no mean feels it."""
     rows = [{"item": f"i{n}", "judge": "ann", "score": n} for n in range(10)]
     rows += [{"item": f"no{n}", "judge": "odd", "score": text} for n, text in enumerate(NO_NUMBERS)]
     rows += [{"item": f"yes{n}", "judge": "odd", "score": text} for n, text in enumerate(NUMBERS)]
-    built = build(rows)
+    built = stage(rows)
     found = fates(built)
     assert {text: found[f"no{n}"] for n, text in enumerate(NO_NUMBERS)} == {
         text: ("rejected", reason) for text, reason in NO_NUMBERS.items()
@@ -84,11 +84,11 @@ def test_scores_are_numbers_or_reasons(build: Any) -> None:
     assert judge["sd"] == pytest.approx(stdev(NUMBERS.values()))
 
 
-def test_without_a_declared_scale_all_numbers_count(build: Any) -> None:
+def test_without_a_declared_scale_all_numbers_count(stage: Any) -> None:
     given = [-1e15, -5, 0, 7.5, 1e15]
     rows = [{"item": f"i{n}", "judge": "ann", "score": score} for n, score in enumerate(given)]
     rows.append({"item": "x", "judge": "ann", "score": "1.1e15"})
-    built = build(rows, tasks=[{"name": "*", "kind": "scalar"}])
+    built = stage(rows, tasks=[{"name": "*", "kind": "scalar"}])
     assert fates(built)["x"] == ("rejected", "score is too large: '1.1e15'")
     assert [row["raw_mean"] for row in built.rows("scores")] == given
     (judge,) = built.rows("judges")
@@ -144,9 +144,9 @@ def test_a_constant_judge_has_no_z(build: Any) -> None:
     assert gates(built)["rows_without_z"].value == pytest.approx(1 - 7 / len(rows))
 
 
-def test_a_judge_with_one_judgment(build: Any) -> None:
+def test_a_judge_with_one_judgment(stage: Any) -> None:
     rows = [{"item": f"i{k}", "judge": "ann", "score": 10 * k} for k in range(3)]
-    built = build([*rows, {"item": "i0", "judge": "once", "score": 50}])
+    built = stage([*rows, {"item": "i0", "judge": "once", "score": 50}])
     judge = by(built.rows("judges"), "judge")["once"]
     assert (judge["mean"], judge["sd"], judge["n_judgments"]) == (50, None, 1)
     assert judge["no_z_reason"].endswith("; 2 are needed")
@@ -156,21 +156,21 @@ def test_a_judge_with_one_judgment(build: Any) -> None:
     assert [row["item"] for row in built.rows("set_aside")] == ["i0"]
 
 
-def test_items_of_judges_without_z_alone(build: Any) -> None:
-    built = build([{"item": "i", "judge": "once", "score": 50}])
+def test_items_of_judges_without_z_alone(stage: Any) -> None:
+    built = stage([{"item": "i", "judge": "once", "score": 50}])
     (row,) = built.rows("scores")
     assert (row["raw_mean"], row["z_mean"], row["n_judgments"]) == (50, None, 1)
 
 
 @pytest.mark.parametrize("controls", ["include", "exclude"])
-def test_controls_count_for_z_or_not(controls: str, build: Any) -> None:
+def test_controls_count_for_z_or_not(controls: str, stage: Any) -> None:
     rows = [
         {"item": f"i{k}", "judge": "ann", "control": "", "score": s}
         for k, s in enumerate([20, 40, 90])
     ]
     rows += [{"item": "b", "judge": "ann", "control": "bad_reference", "score": 10}]
     rows += [{"item": "b", "judge": "bad", "control": "bad_reference", "score": s} for s in (1, 2)]
-    built = build(rows, standardize={"controls": controls})
+    built = stage(rows, standardize={"controls": controls})
     judges = by(built.rows("judges"), "judge")
     scores = by(built.rows("scores"), "item")
     z = z_of([20, 40, 90, 10] if controls == "include" else [20, 40, 90])
@@ -182,7 +182,7 @@ def test_controls_count_for_z_or_not(controls: str, build: Any) -> None:
         assert judges["bad"]["no_z_reason"] == "0 ordinary scores; 2 are needed"
 
 
-def test_agreement_as_counted_by_hand(build: Any) -> None:
+def test_agreement_as_counted_by_hand(stage: Any) -> None:
     """Bins of 20 points (an edge belongs above), and of 50; first showings between judges."""
     given = {"ann": [10, 50, 90], "bob": [15, 70, 95]}
     rows = [
@@ -192,7 +192,7 @@ def test_agreement_as_counted_by_hand(build: Any) -> None:
     ]
     rows += [rows[n] | {"control": "ask_again", "score": score} for n, score in ((0, 20), (1, 55))]
     rows += [rows[2] | {"control": "bad_reference", "score": 0}]
-    found = by(build(rows).rows("agreement"), "statistic")
+    found = by(stage(rows).rows("agreement"), "statistic")
     for name, share, k in (
         ("inter_{}_raw_5", 2 / 3, 5),
         ("inter_{}_raw_2", 1, 2),
@@ -210,10 +210,10 @@ def test_agreement_as_counted_by_hand(build: Any) -> None:
     assert not [name for name in found if name.endswith("_unfiltered")], "nobody failed"
 
 
-def test_agreement_of_judges_kept_beside_that_of_all(build: Any) -> None:
+def test_agreement_of_judges_kept_beside_that_of_all(stage: Any) -> None:
     rows = hit_of("ann", CAREFUL) + hit_of("bob", [(a - 3, b) for a, b in CAREFUL])
     rows += hit_of("careless", CARELESS)
-    found = by(build(rows).rows("agreement"), "statistic")
+    found = by(stage(rows).rows("agreement"), "statistic")
     assert found["inter_difference_mean"]["value"] == pytest.approx(3)
     assert found["inter_difference_mean"]["n_judges"] == 2
     apart = [abs(a - c) for (a, _), (c, _) in zip(CAREFUL, CARELESS, strict=True)]
@@ -223,13 +223,13 @@ def test_agreement_of_judges_kept_beside_that_of_all(build: Any) -> None:
     assert everyone["n_judges"] == 3
 
 
-def test_agreement_that_nothing_can_be_said_of_is_null(build: Any) -> None:
+def test_agreement_that_nothing_can_be_said_of_is_null(stage: Any) -> None:
     rows = [{"item": f"i{n}", "judge": f"j{n}", "score": 50} for n in range(3)]
-    for row in build(rows).rows("agreement"):
+    for row in stage(rows).rows("agreement"):
         assert (row["value"], row["ci_low"], row["n_items"], row["n_judges"]) == (None, None, 0, 0)
 
 
-def test_an_items_score_is_the_mean_over_criteria(build: Any) -> None:
+def test_an_items_score_is_the_mean_over_criteria(stage: Any) -> None:
     """Whatever the number of judgments of each; z is by judge over all criteria."""
     given = [
         ("ann", "fluency", 10),
@@ -245,7 +245,7 @@ def test_an_items_score_is_the_mean_over_criteria(build: Any) -> None:
         {"item": "j", "judge": j, "criterion": "fun", "score": s}
         for j, s in (("bob", 50), ("eve", 0))
     ]
-    scores = by(build(rows).rows("scores"), "item")
+    scores = by(stage(rows).rows("scores"), "item")
     assert scores["i"]["raw_mean"] == (30 + 90) / 2
     z = {"ann": z_of([10, 90]), "bob": z_of([20, 50]), "eve": z_of([60, 0])}
     fluency = fmean(z[judge][0] for judge in z)
@@ -253,7 +253,7 @@ def test_an_items_score_is_the_mean_over_criteria(build: Any) -> None:
     assert scores["i"]["n_judgments"] == 4
 
 
-def test_a_reversed_criterion_is_turned(build: Any) -> None:
+def test_a_reversed_criterion_is_turned(stage: Any) -> None:
     rows = [
         {"item": f"i{k}", "judge": "ann", "criterion": criterion, "score": score}
         for k, (good, robotic) in enumerate([(5, 1), (3, 2), (1, 5)])
@@ -267,7 +267,7 @@ def test_a_reversed_criterion_is_turned(build: Any) -> None:
             "criteria": {"good": {}, "robotic": {"reverse": True}},
         }
     ]
-    built = build(rows, tasks=tasks)
+    built = stage(rows, tasks=tasks)
     assert [row["raw_mean"] for row in built.rows("scores")] == [5, 3.5, 1]
     (judge,) = built.rows("judges")
     assert judge["mean"] == pytest.approx(fmean([5, 5, 3, 4, 1, 1]))
@@ -282,7 +282,7 @@ def test_a_reversed_criterion_needs_a_scale(build: Any) -> None:
     assert error in str(caught.value)
 
 
-def test_criteria_that_are_blank_or_not_declared(build: Any) -> None:
+def test_criteria_that_are_blank_or_not_declared(stage: Any) -> None:
     names = {"good": None, "": "criterion is blank", " ": "criterion is blank",
              "Good": "criterion is not declared: 'Good'", "fun": "criterion is not declared: 'fun'",
              "x" * 200: f"criterion is not declared: '{'x' * 60}'"}  # fmt: skip
@@ -290,8 +290,8 @@ def test_criteria_that_are_blank_or_not_declared(build: Any) -> None:
         {"item": f"i{n}", "judge": "ann", "criterion": name, "score": 10 * n}
         for n, name in enumerate(names)
     ]
-    built = build(rows, tasks=[SCALE[0] | {"criteria": {"good": {}, "dull": {}}}])
+    built = stage(rows, tasks=[SCALE[0] | {"criteria": {"good": {}, "dull": {}}}])
     found = fates(built)
     for n, reason in enumerate(names.values()):
         assert found[f"i{n}"] == (("rejected", reason) if reason else ("used", None))
-    assert by(build(rows).rows("scores"), "item").keys() == {f"i{n}" for n in range(6)}
+    assert by(stage(rows).rows("scores"), "item").keys() == {f"i{n}" for n in range(6)}

@@ -54,7 +54,7 @@ def holm(p: Mapping[Any, float]) -> dict[Any, float]:
 
 
 @pytest.mark.parametrize("correction", ["none", "holm"])
-def test_rankings_as_worked_out_by_hand(correction: str, build: Any) -> None:
+def test_rankings_as_worked_out_by_hand(correction: str, stage: Any) -> None:
     """Two judges of different scales; a third, who likes degraded copies, gives the reverse."""
     turns = {"ann": lambda x: x, "bob": lambda x: x / 2 - 10, "eve": lambda x: 100 - x}
     raw = {
@@ -75,7 +75,7 @@ def test_rankings_as_worked_out_by_hand(correction: str, build: Any) -> None:
         for judge, scores in copies.items()
         for n, score in enumerate(scores)
     ]
-    built = build(rows, ranking={"correction": correction, "bootstrap": 50})
+    built = stage(rows, ranking={"correction": correction, "bootstrap": 50})
     assert {j["judge"]: j["verdict"] for j in built.rows("judges")} == {
         "ann": "passed",
         "bob": "passed",
@@ -121,7 +121,7 @@ def test_rankings_as_worked_out_by_hand(correction: str, build: Any) -> None:
     )
 
 
-def test_a_systems_score_is_the_mean_over_segments_not_judgments(build: Any) -> None:
+def test_a_systems_score_is_the_mean_over_segments_not_judgments(stage: Any) -> None:
     """A segment judged three times weighs no more; a repeat counts, a control does not."""
     rows = outputs({"x": [10, 40]}) + outputs({"x": [20]}, "bob") + outputs({"x": [60]}, "eve")
     rows += [
@@ -129,15 +129,15 @@ def test_a_systems_score_is_the_mean_over_segments_not_judgments(build: Any) -> 
         of("s1", 100, control="good_reference"),
         bad("s1", 0),
     ]
-    row = ranking(build(rows), "raw_mean")["x"]
+    row = ranking(stage(rows), "raw_mean")["x"]
     assert (row["score"], row["n_segments"], row["n_judgments"]) == (40, 2, 5)
 
 
-def test_the_only_system_and_the_only_segment(build: Any) -> None:
+def test_the_only_system_and_the_only_segment(stage: Any) -> None:
     rows = [row | {"task": "one system"} for row in outputs({"x": [10, 40, 20]})]
     rows += [row | {"task": "one segment"} for row in outputs({"x": [10], "y": [40, 60]})]
     rows += [row | {"task": "one of both"} for row in outputs({"x": [10]})]
-    built = build(rows)
+    built = stage(rows)
     (x,) = ranking(built, "raw_mean", "one system").values()
     assert (x["rank"], x["wins"], x["cluster"], x["n_segments"]) == (1, 0, 1, 3)
     assert x["ci_low"] < x["score"] < x["ci_high"], "an interval needs no other system"
@@ -153,7 +153,7 @@ def test_the_only_system_and_the_only_segment(build: Any) -> None:
 
 
 @pytest.mark.parametrize("rule", ["wmt", "all_beat_all", "min_wins"])
-def test_equal_means_have_equal_ranks(rule: str, build: Any) -> None:
+def test_equal_means_have_equal_ranks(rule: str, stage: Any) -> None:
     """1 2 2 4, in the order of names, also where sums in another order differ in the last digit."""
     scores = {
         "d": [90.1, 90.2, 90.3, 95, 96],
@@ -161,7 +161,7 @@ def test_equal_means_have_equal_ranks(rule: str, build: Any) -> None:
         "c": [70, 50.3, 60, 50.2, 50.1],
         "a": [1, 2, 3, 4, 5],
     }
-    built = build(outputs(scores), ranking={"cluster_rule": rule, "bootstrap": 20})
+    built = stage(outputs(scores), ranking={"cluster_rule": rule, "bootstrap": 20})
     for method in METHODS:
         rows = list(ranking(built, method).values())
         assert [row["system"] for row in rows] == ["a", "b", "c", "d"], "sorted by the key"
@@ -173,8 +173,8 @@ def test_equal_means_have_equal_ranks(rule: str, build: Any) -> None:
         assert not pair["b", "c"]["a_beats_b"]
 
 
-def test_all_scores_equal(build: Any) -> None:
-    built = build(outputs({"x": [50] * 4, "y": [50] * 4}))
+def test_all_scores_equal(stage: Any) -> None:
+    built = stage(outputs({"x": [50] * 4, "y": [50] * 4}))
     for row in ranking(built, "raw_mean").values():
         assert (row["rank"], row["wins"], row["cluster"], row["score"]) == (1, 0, 1, 50)
         assert (row["ci_low"], row["ci_high"]) == (50, 50)
@@ -185,9 +185,9 @@ def test_all_scores_equal(build: Any) -> None:
         assert row["reason"]
 
 
-def test_a_system_judged_by_failed_judges_only(build: Any) -> None:
+def test_a_system_judged_by_failed_judges_only(stage: Any) -> None:
     rows = hit_of("careful", CAREFUL, system="x") + hit_of("careless", CARELESS, system="y")
-    built = build(rows)
+    built = stage(rows)
     assert ranking(built, "raw_mean")["y"]["score"] == pytest.approx(fmean(a for a, _ in CARELESS))
     for method in ("filtered_mean", "z_mean"):
         found = ranking(built, method)
@@ -201,7 +201,7 @@ def test_a_system_judged_by_failed_judges_only(build: Any) -> None:
         assert not pair["a_beats_b"]
 
 
-def test_rows_that_name_no_system_or_segment(build: Any) -> None:
+def test_rows_that_name_no_system_or_segment(stage: Any) -> None:
     """Scored, but ranked only where there is a system; an item alone is its own segment."""
     rows = [
         {"item": "i1", "judge": "ann", "segment": "s1", "system": "x", "score": 10},
@@ -213,7 +213,7 @@ def test_rows_that_name_no_system_or_segment(build: Any) -> None:
          "control": "bad_reference"},
         {"item": "i6", "judge": "ann", "segment": "s1", "system": "y", "score": 20},
     ]  # fmt: skip
-    built = build(rows, quality={"test": "none"})
+    built = stage(rows, quality={"test": "none"})
     found = ranking(built, "raw_mean")
     assert {s: (r["score"], r["n_segments"], r["n_judgments"]) for s, r in found.items()} == {
         "x": (25, 2, 3),
@@ -227,19 +227,19 @@ def test_rows_that_name_no_system_or_segment(build: Any) -> None:
     assert by(built.rows("scores"), "item").keys() == {"i1", "i2", "i3", "i4", "i6"}
 
 
-def test_items_without_systems_are_scored_but_not_ranked(build: Any) -> None:
-    built = build([{"item": f"i{k}", "judge": "ann", "score": k} for k in range(4)])
+def test_items_without_systems_are_scored_but_not_ranked(stage: Any) -> None:
+    built = stage([{"item": f"i{k}", "judge": "ann", "score": k} for k in range(4)])
     assert built.table("scores").num_rows == 4
     assert not built.rows("system_rankings")
     assert not built.rows("set_aside"), "nobody asked for a ranking"
 
 
-def test_a_row_without_segment_or_system_where_they_make_the_item(build: Any) -> None:
+def test_a_row_without_segment_or_system_where_they_make_the_item(stage: Any) -> None:
     rows = outputs({"x": [10, 20]})
     rows += [
         of("", 30, judge="a"),
         of("s1", 40, judge="b", system=""),
         of(" ", 50, judge="c", system="\t"),
     ]
-    found = fates(build(rows), "judge")
+    found = fates(stage(rows), "judge")
     assert all(found[judge] == ("rejected", "item is blank") for judge in "abc")

@@ -55,23 +55,23 @@ def test_three_of_three_right_answers_are_not_failed(build: Any) -> None:
     assert gate.detail == "1 judge with 3 controls: 16 are needed"
 
 
-def test_a_judge_without_known_answers_is_told_no_number(build: Any) -> None:
+def test_a_judge_without_known_answers_is_told_no_number(stage: Any) -> None:
     rows = answered(ann="yyyyyy", bob="yyyyyy") + labels("new", "ynny")
-    [judge] = [j for j in build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
+    [judge] = [j for j in stage(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
                if j["judge"] == "new"]  # fmt: skip
     assert (judge["verdict"], judge["verdict_reason"]) == ("undetermined", "no known answers")
 
 
-def test_a_perfect_record_that_cannot_pass_the_correction(build: Any) -> None:
+def test_a_perfect_record_that_cannot_pass_the_correction(stage: Any) -> None:
     """Six judges with 5 of 5: Holm asks the first for .05/6, and 1/32 is more."""
     rows = answered(**{f"j{n}": "yyyyy" for n in range(6)})
-    plain = build(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
+    plain = stage(rows, tasks=YES_NO, quality=KNOWN).rows("judges")
     assert {row["verdict"] for row in plain} == {"passed"}
     for correction, level in (("holm", 0.05 / 6), ("benjamini_hochberg", 0.05)):
-        built = build(rows, tasks=YES_NO, quality=KNOWN | {"correction": correction})
+        built = stage(rows, tasks=YES_NO, quality=KNOWN | {"correction": correction})
         verdicts = {row["verdict"] for row in built.rows("judges")}
         assert verdicts == ({"undetermined"} if level < 1 / 32 else {"passed"})
-    built = build(rows, tasks=YES_NO, quality=KNOWN | {"correction": "holm"})
+    built = stage(rows, tasks=YES_NO, quality=KNOWN | {"correction": "holm"})
     assert {row["verdict_reason"] for row in built.rows("judges")} == {
         f"5 known answers: {PERFECT}0.0312, not below 0.00833 (7 would do); "
         "28 are needed for a power of 0.5"
@@ -84,11 +84,11 @@ def test_a_perfect_record_that_cannot_pass_the_correction(build: Any) -> None:
 
 
 @pytest.mark.parametrize("n", [2, 3, 4])
-def test_signed_ranks_of_few_pairs(n: int, build: Any) -> None:
+def test_signed_ranks_of_few_pairs(n: int, stage: Any) -> None:
     """2^-4 = 1/16, also of tied differences, whose p by the normal approximation is .036."""
     tied = [(80 + k, 40 + k) for k in range(n)]
     rows = hit_of("ann", CAREFUL) + hit_of("bob", CAREFUL[:n]) + hit_of("eve", tied)
-    judges = by(build(rows, quality={"test": "signed_rank"}).rows("judges"), "judge")
+    judges = by(stage(rows, quality={"test": "signed_rank"}).rows("judges"), "judge")
     assert judges["ann"]["verdict"] == "passed"
     for name in ("bob", "eve"):
         assert judges[name]["verdict"] == "undetermined"
@@ -96,11 +96,11 @@ def test_signed_ranks_of_few_pairs(n: int, build: Any) -> None:
         assert judges[name]["n_needed"] >= 5
 
 
-def test_rank_sums_of_three_scores(build: Any) -> None:
+def test_rank_sums_of_three_scores(stage: Any) -> None:
     """3 against 3: 1 of 20 orders, .05, and a judge passes with p below."""
     rows = hit_of("ann", CAREFUL) + hit_of("bob", CAREFUL[:3])
     quality = {"test": "mann_whitney", "contrast": "pooled"}
-    bob = by(build(rows, quality=quality).rows("judges"), "judge")["bob"]
+    bob = by(stage(rows, quality=quality).rows("judges"), "judge")["bob"]
     assert (bob["verdict"], bob["power"]) == ("undetermined", 0)
     assert bob["verdict_reason"].startswith(f"3 scores in the smaller sample: {PERFECT}0.05")
     assert bob["verdict_reason"].endswith("; 5 are needed for a power of 0.5")
@@ -118,7 +118,7 @@ def rounded(pairs: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 
 
 @pytest.mark.parametrize("test", ["paired_t", "signed_rank"])
-def test_careful_judges_with_few_pairs_do_not_fail(test: str, build: Any) -> None:
+def test_careful_judges_with_few_pairs_do_not_fail(test: str, stage: Any) -> None:
     """The paired t-test with 2 pairs fails four of five; with 10 it finds nearly all."""
     draw = np.random.default_rng(4)
     rows = []
@@ -127,7 +127,7 @@ def test_careful_judges_with_few_pairs_do_not_fail(test: str, build: Any) -> Non
             rows += hit_of(f"{size}-{n}", rounded(careful(draw, size)))
     for n in range(10):
         rows += hit_of(f"eve{n}", draw.integers(0, 101, (10, 2)).tolist())
-    judges = build(rows, quality={"test": test}).rows("judges")
+    judges = stage(rows, quality={"test": test}).rows("judges")
     verdicts = Counter((row["judge"].split("-")[0][:3], row["verdict"]) for row in judges)
     assert verdicts["2", "failed"] == 0
     assert verdicts["2", "undetermined"] >= 10
@@ -139,17 +139,17 @@ def test_careful_judges_with_few_pairs_do_not_fail(test: str, build: Any) -> Non
     assert 3 < needed.pop() <= 10
 
 
-def test_verdicts_do_not_depend_on_who_else_has_few_controls(build: Any) -> None:
+def test_verdicts_do_not_depend_on_who_else_has_few_controls(stage: Any) -> None:
     """Judges with one pair tell nothing of the spread, and change nobody's verdict."""
     rows = hit_of("ann", CAREFUL) + hit_of("bob", CARELESS) + hit_of("joe", CARELESS[:3])
-    alone = by(build(rows).rows("judges"), "judge")
+    alone = by(stage(rows).rows("judges"), "judge")
     more = [row for n in range(9) for row in hit_of(f"few{n}", CAREFUL[:1])]
-    beside = by(build(rows + more).rows("judges"), "judge")
+    beside = by(stage(rows + more).rows("judges"), "judge")
     assert {name: beside[name] for name in alone} == alone
     assert alone["bob"]["verdict"] == "failed"
 
 
-def test_min_power_decides(build: Any) -> None:
+def test_min_power_decides(stage: Any) -> None:
     """4 of 5 right, beside judges of .9: a judge of that accuracy passes in .9^5 = .59.
 
     Of 60 answers 37 pass, which a judge of .9 does always: selection changes nothing.
@@ -158,7 +158,7 @@ def test_min_power_decides(build: Any) -> None:
     rows = answered(bob="yyyyn", **answers)
     for min_power, verdict in ((0.59, "failed"), (0.591, "undetermined")):
         quality = KNOWN | {"min_power": min_power}
-        bob = by(build(rows, tasks=YES_NO, quality=quality).rows("judges"), "judge")["bob"]
+        bob = by(stage(rows, tasks=YES_NO, quality=quality).rows("judges"), "judge")["bob"]
         assert bob["power"] == pytest.approx(0.9**5)
         assert bob["verdict"] == verdict
     assert bob["verdict_reason"] == (
@@ -180,7 +180,7 @@ def test_where_nobody_passes(build: Any) -> None:
     assert gates(built)["verdicts_without_power"].value == 4
 
 
-def test_each_task_has_its_own_careful_judges(build: Any) -> None:
+def test_each_task_has_its_own_careful_judges(stage: Any) -> None:
     """scope: task on scales of 100 and of 1: effects are not pooled."""
     small = [(a / 100, b / 100) for a, b in CAREFUL]
     rows = hit_of("ann", CAREFUL, task="wide") + hit_of("ann", small, task="narrow")
@@ -189,7 +189,7 @@ def test_each_task_has_its_own_careful_judges(build: Any) -> None:
         {"name": "narrow", "kind": "scalar", "scale": [0, 1]},
         {"name": "*", "kind": "scalar", "scale": [0, 100]},
     ]
-    judges = by(build(rows, tasks=tasks, quality={"scope": "task"}).rows("judges"), "task", "judge")
+    judges = by(stage(rows, tasks=tasks, quality={"scope": "task"}).rows("judges"), "task", "judge")
     wide, narrow = judges["wide", "ann"], judges["narrow", "ann"]
     assert wide["required_effect"] == pytest.approx(wide["effect"] / 2, rel=0.003)
     assert narrow["required_effect"] == pytest.approx(narrow["effect"] / 2, rel=0.003)
@@ -197,10 +197,10 @@ def test_each_task_has_its_own_careful_judges(build: Any) -> None:
     assert judges["narrow", "bob"]["required_effect"] == narrow["required_effect"]
 
 
-def test_the_required_effect_of_known_answers_is_halfway_from_chance(build: Any) -> None:
+def test_the_required_effect_of_known_answers_is_halfway_from_chance(stage: Any) -> None:
     """9 and 10 of 10 pass; both are as likely where p = 10 (1 - p), at 10/11."""
     judges = by(
-        build(answered(ann="y" * 10, bob="y" * 9 + "n", eve="y" * 3 + "n" * 17), tasks=YES_NO,
+        stage(answered(ann="y" * 10, bob="y" * 9 + "n", eve="y" * 3 + "n" * 17), tasks=YES_NO,
               quality=KNOWN).rows("judges"), "judge",
     )  # fmt: skip
     eve = judges["eve"]
@@ -220,17 +220,17 @@ def test_where_only_perfect_records_pass_the_assumed_accuracy_tells_what_is_requ
     assert (judges["eve"]["verdict"], judges["joe"]["verdict"]) == ("failed", "undetermined")
 
 
-def test_a_requirement_of_the_campaign(build: Any) -> None:
+def test_a_requirement_of_the_campaign(stage: Any) -> None:
     rows = hit_of("ann", CAREFUL) + hit_of("bob", CARELESS)
-    judges = build(rows, quality={"required_effect": 7.5}).rows("judges")
+    judges = stage(rows, quality={"required_effect": 7.5}).rows("judges")
     assert {row["required_effect"] for row in judges} == {7.5}
 
 
 @pytest.mark.parametrize(("n_judges", "verdict"), [(3, "undetermined"), (20, "failed")])
-def test_a_crowd_of_which_nobody_passes(n_judges: int, verdict: str, build: Any) -> None:
+def test_a_crowd_of_which_nobody_passes(n_judges: int, verdict: str, stage: Any) -> None:
     """Ten known answers each, five right: a judge of .75 passes in .244, one of 20 in .996."""
     rows = answered(**{f"j{n}": "yn" * 5 for n in range(n_judges)})
-    judges = build(
+    judges = stage(
         rows, tasks=YES_NO, quality=KNOWN,
         gates={"nothing_used": {"error": None}, "judges_failed": {"error": None}},
     ).rows("judges")  # fmt: skip

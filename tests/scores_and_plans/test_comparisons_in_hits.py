@@ -41,10 +41,10 @@ def hits_at_random(n_hits=12):
 
 
 @pytest.mark.parametrize("margin", [0, 10])
-def test_online_scores_are_those_of_the_pairs_in_order(margin, build_campaign):
+def test_online_scores_are_those_of_the_pairs_in_order(margin, stage_campaign):
     rows = hits_at_random()
     built = build(
-        build_campaign, rows, f"easl.margin={margin}", fields=("hit", "segment", "submitted_at")
+        stage_campaign, rows, f"easl.margin={margin}", fields=("hit", "segment", "submitted_at")
     )
     found = scores(built)
     names = sorted(found)
@@ -70,9 +70,9 @@ def test_the_order_of_rows_and_files_does_not_count(build_campaign):
     assert build(build_campaign, shuffled, fields=fields).hashes()["scores"] == first
 
 
-def test_items_of_other_segments_are_not_compared(build_campaign):
+def test_items_of_other_segments_are_not_compared(stage_campaign):
     rows = [row("j", "a", 1, hit="h", segment="s"), row("j", "b", 2, hit="h", segment="t")]
-    found = scores(build(build_campaign, rows, fields=("hit", "segment")))
+    found = scores(build(stage_campaign, rows, fields=("hit", "segment")))
     assert {r["reason"] for r in found.values()} == {
         "no comparison: no other item of its segment in a HIT"
     }
@@ -81,9 +81,9 @@ def test_items_of_other_segments_are_not_compared(build_campaign):
 
 
 @pytest.mark.parametrize(("n", "compared"), [(20, True), (21, False)])
-def test_without_segments_a_hit_of_20_items_is_compared(n, compared, build_campaign):
+def test_without_segments_a_hit_of_20_items_is_compared(n, compared, stage_campaign):
     rows = [row("j", f"i{k:02}", k, hit="h") for k in range(n)]
-    found = scores(build(build_campaign, rows, fields=("hit",)))
+    found = scores(build(stage_campaign, rows, fields=("hit",)))
     assert found["i00"]["n_comparisons"] == (n - 1 if compared else 0)
     assert found["i00"]["reason"] == (
         None
@@ -93,12 +93,12 @@ def test_without_segments_a_hit_of_20_items_is_compared(n, compared, build_campa
 
 
 def test_a_hit_with_too_many_items_of_a_segment_compares_none_and_says_why(
-    build_campaign, monkeypatch
+    stage_campaign, monkeypatch
 ):
     monkeypatch.setattr(imply_comparisons, "MOST_OF_SEGMENT", 4)
     rows = [row("j", f"{s}{k}", k, hit="h", segment=s) for s, n in (("x", 4), ("y", 5))
             for k in range(n)]  # fmt: skip
-    found = scores(build(build_campaign, rows, fields=("hit", "segment")))
+    found = scores(build(stage_campaign, rows, fields=("hit", "segment")))
     assert [found[f"x{k}"]["n_comparisons"] for k in range(4)] == [3] * 4
     assert found["y0"]["n_comparisons"] == 0
     assert found["y0"]["reason"] == (
@@ -106,7 +106,7 @@ def test_a_hit_with_too_many_items_of_a_segment_compares_none_and_says_why(
     )
 
 
-def test_controls_repeats_and_judges_who_failed_compare_nothing(build_campaign):
+def test_controls_repeats_and_judges_who_failed_compare_nothing(stage_campaign):
     rows = []
     for judge, copies in (("good", 5), ("bad", 60)):
         hit = {"hit": f"h-{judge}", "segment": "s"}
@@ -120,7 +120,7 @@ def test_controls_repeats_and_judges_who_failed_compare_nothing(build_campaign):
         "path": "exports/*.csv", "format": "csv",
         "fields": {n: n for n in ("judge", "item", "score", "hit", "segment", "control")},
     }  # fmt: skip
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": text_of(rows)}, "quality.alpha=0.01", sources=[source], tasks=SCALAR
     )
     verdicts = {r["judge"]: r["verdict"] for r in built.rows("judges")}
@@ -131,7 +131,7 @@ def test_controls_repeats_and_judges_who_failed_compare_nothing(build_campaign):
     assert found["i0"]["easl_score"] == pytest.approx((0.60 + 0.99) / 2), "a repeat counts here"
 
 
-def test_equal_and_missing_times_and_two_judges_of_one_hit(build_campaign):
+def test_equal_and_missing_times_and_two_judges_of_one_hit(stage_campaign):
     """By submitted_at, then the least judgment id; without a time last; never across judges."""
     rows = []
     answers = {
@@ -145,7 +145,7 @@ def test_equal_and_missing_times_and_two_judges_of_one_hit(build_campaign):
             row(judge, item, score, hit=hit, segment="s", submitted_at=when)
             for item, score in given.items()
         ]
-    built = build(build_campaign, rows, fields=("hit", "segment", "submitted_at"))
+    built = build(stage_campaign, rows, fields=("hit", "segment", "submitted_at"))
     ids: dict[str, str] = {}
     for r in built.rows("controlled"):
         ids[r["judge"]] = min(ids.get(r["judge"], "~"), r["judgment_id"])
@@ -161,7 +161,7 @@ def test_equal_and_missing_times_and_two_judges_of_one_hit(build_campaign):
     assert [found[i]["trueskill_mean"] for i in "ab"] == expected.mean.tolist()
 
 
-def test_a_scale_of_another_task_makes_no_ties(build_campaign):
+def test_a_scale_of_another_task_makes_no_ties(stage_campaign):
     rows = [
         row("j", f"{task}-{k}", score, hit=task, segment="s", system=task)
         for task, given_ in (("a", (0.31, 0.34)), ("b", (0, 1e12)))
@@ -173,5 +173,5 @@ def test_a_scale_of_another_task_makes_no_ties(build_campaign):
         {"name": "b", "kind": "scalar", "scale": [0, 1e12]},
     ]
     source = {"path": "exports/*.csv", "format": "csv", "fields": fields}
-    found = scores(build_campaign({"a.csv": text_of(rows)}, sources=[source], tasks=tasks))
+    found = scores(stage_campaign({"a.csv": text_of(rows)}, sources=[source], tasks=tasks))
     assert found["a-1"]["ra_score"] > found["a-0"]["ra_score"]

@@ -45,8 +45,8 @@ def controlled(build_campaign, tmp_path, *sets, n=90, text=None, reference="a re
 
 
 @pytest.mark.parametrize("way", ["duplicate_words", "replace_span"])
-def test_controlled_hits_show_controls_at_their_distance(way, build_campaign, tmp_path):
-    built = controlled(build_campaign, tmp_path, f"controlled_hits.degradation={way}")
+def test_controlled_hits_show_controls_at_their_distance(way, stage_campaign, tmp_path):
+    built = controlled(stage_campaign, tmp_path, f"controlled_hits.degradation={way}")
     texts = {r["item"]: r for r in built.rows("items")}
     by_hit: dict[str, list[dict[str, Any]]] = {}
     for r in plan(built):
@@ -93,19 +93,19 @@ def test_controlled_hits_show_controls_at_their_distance(way, build_campaign, tm
         ),
     ],
 )
-def test_controlled_hits_that_cannot_be(given_, says, build_campaign, tmp_path):
-    built = controlled(build_campaign, tmp_path, **given_)
+def test_controlled_hits_that_cannot_be(given_, says, stage_campaign, tmp_path):
+    built = controlled(stage_campaign, tmp_path, **given_)
     assert built.facts("plan_hits")["unplanned"] == {"small": says}
 
 
-def test_references_are_found_however_few_items_have_one(build_campaign, tmp_path):
+def test_references_are_found_however_few_items_have_one(stage_campaign, tmp_path):
     (tmp_path / "campaign").mkdir()
     lines = [f"i{n:04},{' '.join(WORDS)} {n},{'a reference' if n >= 985 else ''}\n"
              for n in range(1000)]  # fmt: skip
     items = with_items(tmp_path, "item,text,reference\n" + "".join(lines))
     rows = [row("j1", f"i{n:04}", 5) for n in range(980, 1000)]  # those judged most have them
     built = build(
-        build_campaign, rows, "next_hits.design=controlled", "controlled_hits.hits=1", items=items
+        stage_campaign, rows, "next_hits.design=controlled", "controlled_hits.hits=1", items=items
     )
     found = plan(built)
     assert len(found) == 100
@@ -114,7 +114,7 @@ def test_references_are_found_however_few_items_have_one(build_campaign, tmp_pat
     assert min(references) >= "i0985"
 
 
-def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campaign, tmp_path):
+def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(stage_campaign, tmp_path):
     lines = [
         f"s{n // 40},m{n % 40},{' '.join(f'w{n // 40}x{n}y{k}' for k in range(8))}\n"
         for n in range(120)
@@ -126,7 +126,7 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campai
         design = ("next_hits.design=controlled", "controlled_hits.hits=4", f"seed={seed}",
                   "controlled_hits.controls=[bad_reference]",
                   "controlled_hits.degradation=replace_span")  # fmt: skip
-        found = plan(build(build_campaign, rows, *design, items=items))
+        found = plan(build(stage_campaign, rows, *design, items=items))
         return {r["item"]: r["text"] for r in found if r["control"] == "bad_reference"}
 
     first = copies(1)
@@ -141,15 +141,15 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(build_campai
     assert differ > 0.8 * len(common), "of few spans two seeds may take the same, but seldom"
 
 
-def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(build_campaign, tmp_path):
-    built = controlled(build_campaign, tmp_path, text="too short")
+def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(stage_campaign, tmp_path):
+    built = controlled(stage_campaign, tmp_path, text="too short")
     (note,) = built.facts("plan_hits")["notes"]
     assert note.startswith("small: 90 texts cannot be degraded: 2 words")
 
 
-def test_controls_that_are_left_out(build_campaign, tmp_path):
+def test_controls_that_are_left_out(stage_campaign, tmp_path):
     built = controlled(
-        build_campaign, tmp_path, "controlled_hits.controls=[ask_again]", text="short"
+        stage_campaign, tmp_path, "controlled_hits.controls=[ask_again]", text="short"
     )
     kinds = [r["control"] for r in plan(built)]
     assert (kinds.count("ask_again"), kinds.count("none")) == (20, 180)

@@ -7,10 +7,10 @@ import pytest
 from tests.scores_and_plans.scored import SCALAR, build, row, scores, text_of
 
 
-def test_easl_is_the_mean_on_the_scale(build_campaign):
+def test_easl_is_the_mean_on_the_scale(stage_campaign):
     rows = [row("j1", "a", 60), row("j2", "a", 80), row("j1", "b", -50), row("j2", "c", 100)]
     tasks = [{"name": "*", "kind": "scalar", "scale": [-100, 100]}]
-    found = scores(build(build_campaign, rows, tasks=tasks))
+    found = scores(build(stage_campaign, rows, tasks=tasks))
     assert found["a"]["easl_alpha"] == pytest.approx(1 + 0.8 + 0.9)
     assert found["a"]["easl_beta"] == pytest.approx(1 + 0.2 + 0.1)
     assert found["a"]["easl_score"] == pytest.approx(0.85)
@@ -20,11 +20,11 @@ def test_easl_is_the_mean_on_the_scale(build_campaign):
     assert found["a"]["easl_low"] < found["a"]["easl_score"] < found["a"]["easl_high"]
 
 
-def test_a_reversed_criterion_counts_the_other_way_round(build_campaign):
+def test_a_reversed_criterion_counts_the_other_way_round(stage_campaign):
     rows = [row("j1", "a", 20, control="robotic"), row("j2", "a", 90, control="fluency")]
     tasks = [{**SCALAR[0], "criteria": {"fluency": {}, "robotic": {"reverse": True}}}]
     sources = {"judge": "judge", "item": "item", "score": "score", "criterion": "control"}
-    built = build_campaign(
+    built = stage_campaign(
         {"a.csv": text_of(rows)},
         sources=[{"path": "exports/*.csv", "format": "csv", "fields": sources}],
         tasks=tasks,
@@ -32,8 +32,8 @@ def test_a_reversed_criterion_counts_the_other_way_round(build_campaign):
     assert scores(built)["a"]["easl_alpha"] == pytest.approx(1 + 0.8 + 0.9)
 
 
-def test_without_a_scale_there_is_no_easl_and_a_reason(build_campaign):
-    built = build(build_campaign, [row("j1", "a", 3), row("j2", "a", 4)], tasks=[])
+def test_without_a_scale_there_is_no_easl_and_a_reason(stage_campaign):
+    built = build(stage_campaign, [row("j1", "a", 3), row("j2", "a", 4)], tasks=[])
     found = scores(built)["a"]
     assert found["easl_score"] is None
     assert found["reason"] == (
@@ -52,29 +52,29 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(build_campaign):
         ((1, 5), None), ((-1, 50), None), ((0, 101), None), ((0, 10), None),
     ],
 )  # fmt: skip
-def test_a_scale_is_assumed_where_scores_tell_it_and_that_is_said(given_, score, build_campaign):
+def test_a_scale_is_assumed_where_scores_tell_it_and_that_is_said(given_, score, stage_campaign):
     rows = [row(f"j{n}", "a", answer) for n, answer in enumerate(given_)]
-    built = build(build_campaign, rows, tasks=[])
+    built = build(stage_campaign, rows, tasks=[])
     found = scores(built)["a"]["easl_score"]
     assert found == (None if score is None else pytest.approx(score))
-    checks = {c["name"]: c for c in built.publication.release.manifest["checks"]}
-    assert checks["assumed_scales"]["level"] == ("pass" if score is None else "warn")
+    (gate,) = (g for g in built.runs["settle_judgments"].gates if g.name == "assumed_scales")
+    assert gate.level == ("pass" if score is None else "warn")
     scale = built.rows("tasks")[0]
     assert scale["scale_low"] is None, "nothing else assumes it"
 
 
-def test_systems_are_ranked_by_easl_where_there_is_a_scale(build_campaign):
+def test_systems_are_ranked_by_easl_where_there_is_a_scale(stage_campaign):
     rows = [
         row(f"j{n}", f"s{n}/{system}", score, segment=f"s{n}", system=system)
         for n in range(4)
         for system, score in (("A", 80), ("B", 40 + n))
     ]
     fields = ("segment", "system")
-    ranked = build(build_campaign, rows, fields=fields).rows("system_rankings")
+    ranked = build(stage_campaign, rows, fields=fields).rows("system_rankings")
     easl = {r["system"]: r for r in ranked if r["method"] == "easl"}
     assert easl["A"]["score"] == pytest.approx(0.8)
     assert easl["B"]["score"] == pytest.approx(0.415)
     assert [easl[s]["rank"] for s in "AB"] == [1, 2]
     rows = [answer | {"score": answer["score"] - 100} for answer in rows]
-    without = build(build_campaign, rows, fields=fields, tasks=[]).rows("system_rankings")
+    without = build(stage_campaign, rows, fields=fields, tasks=[]).rows("system_rankings")
     assert {r["method"] for r in without} == {"raw_mean", "filtered_mean", "z_mean"}

@@ -1,10 +1,8 @@
 """Simulated direct assessments: what its tests share."""
 
-import os
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from annot_pipeline.simulate.scores import (
     ORDINARY,
@@ -20,11 +18,6 @@ SMALL = ScoreSimulation(n_judges=12, n_hits=24)
 
 KNOWN = ScoreSimulation(location_sd=0, spread_sd=0, noise_sd=0, careless_share=0)
 """Everybody writes down what an output is worth."""
-
-
-needs_soak = pytest.mark.skipif(
-    os.environ.get("SOAK") != "1", reason="takes long and much memory; make soak runs it"
-)
 
 
 def pairs_of(rows: ScoreRows, kind: int) -> tuple[np.ndarray, np.ndarray]:

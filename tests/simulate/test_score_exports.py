@@ -29,7 +29,7 @@ from annot_pipeline.simulate.scores import (
     SimulatedScores,
     simulate_scores,
 )
-from tests.simulate.simulated_scores import EXAMPLE, SMALL, needs_soak
+from tests.simulate.simulated_scores import EXAMPLE, SMALL
 
 
 def read(written: WrittenScores) -> list[list[dict[str, str]]]:
@@ -242,7 +242,7 @@ def test_the_smallest_campaign() -> None:
     assert set(simulate_scores(replace(SMALL, nights=24)).hits.night.tolist()) == set(range(1, 25))
 
 
-@needs_soak
+@pytest.mark.slow
 def test_five_million_judgments(tmp_path: Path) -> None:
     simulated = simulate_scores(
         ScoreSimulation(

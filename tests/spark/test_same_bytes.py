@@ -113,7 +113,7 @@ def test_tasks_in_blocks_and_an_executor_killed_in_the_middle_of_em(large, large
         assert list(stages.glob(f"{stage}/*/{table}-*+.parquet")), "a task lies in one part"
 
 
-@pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")
+@pytest.mark.slow
 def test_a_worker_that_is_lost_in_the_middle_of_em_leaves_its_blocks_to_the_other(
     large, large_local, tmp_path
 ):
@@ -193,7 +193,7 @@ def test_ctrl_c_stops_a_build_and_the_next_one_is_whole(campaign, local):
     assert build(campaign, "stopped", *spark) == local
 
 
-@pytest.mark.skipif("SOAK" not in os.environ, reason="long: make soak")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["masc", "wmt15", "wmt22"])
 def test_real_campaigns(shared_campaigns, tmp_path, standalone, name):
     """Local mode, and a master with two workers."""

@@ -47,17 +47,30 @@ def test_results_stand_in_the_order_of_the_jobs(engine, tmp_path):
     assert not list(tmp_path.iterdir()), "no job is left behind"
 
 
+def wait_for(path):
+    until = time.monotonic() + 300
+    while not path.exists():
+        if time.monotonic() > until:
+            raise TimeoutError(f"{path}: nobody has written it")
+        time.sleep(0.02)
+
+
 def test_long_stages_tell_how_many_parts_are_done(tmp_path, monkeypatch):
-    """In the words of the other engine."""
-    monkeypatch.setattr("annot_pipeline.runtime.executors.spark_session.LOOK", 0.3)
+    """In the words of the other engine. Each job but the first waits for the message before it."""
+    monkeypatch.setattr("annot_pipeline.runtime.executors.spark_session.LOOK", 0.1)
+    messages = [f"settle judgments: {n} of 5 parts" for n in range(1, 5)]
+    files = [tmp_path / f"message {n}" for n in range(1, 5)]
     told = []
+
+    def on_progress(message):
+        told.append(message)
+        files[messages.index(message)].touch()
+
     asked = ("engine.kind=spark", f"engine.master={MASTER}")
-    context = context_of(write_campaign(tmp_path), told.append, *asked)
+    context = context_of(write_campaign(tmp_path), on_progress, *asked)
     context.store.prepare()
-    context.run([partial(time.sleep, 0.8)] * 5)
-    assert "settle judgments: 2 of 5 parts" in told
-    assert told == sorted(set(told))
-    assert "settle judgments: 5 of 5 parts" not in told
+    context.run([partial(divmod, 7, 2), *(partial(wait_for, file) for file in files)])
+    assert told == messages
 
 
 def test_jobs_are_for_one_user_and_run_as_they_were_handed_over(engine, tmp_path, monkeypatch):

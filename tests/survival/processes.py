@@ -27,8 +27,6 @@ LOADED = (
     "dagster._core.snap",
     "dagster._core.storage.event_log.in_memory",
     "dagster._core.workspace.context",
-    "great_expectations",
-    "great_expectations.expectations.core",
     "matplotlib.backends.backend_svg",
     "matplotlib.pyplot",
     "pandas",

@@ -124,6 +124,7 @@ def test_part_of_a_build_can_go_on_from_the_release_of_the_same_exports(tmp_path
     assert (publication.published, publication.release.version) == (True, "v0002")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [False, True], ids=["two stores", "one store"])
 def test_two_campaigns_at_once_share_nothing(shared: bool, tmp_path: Path) -> None:
     """Campaigns of one folder; of one store they share raw bytes and what is made of them."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -25,8 +24,8 @@ ODD = (
     "~", "~root", "-o", "--json", ".hidden", " lead and trail ", "tab\there", "new\nline",
     "s3:", "file:", "c:\\d", "%2e%2e", "${HOME}", "`id`", "a::b", "part-00000.parquet", "n" * 200,
 )  # fmt: skip
-"""With those of SHORT more than thirty; `make soak` builds in each."""
-SOAK = () if "SOAK" not in os.environ else ODD
+EACH_NAME = [*SHORT, *(pytest.param(name, marks=pytest.mark.slow) for name in ODD)]
+"""More than thirty; `make soak` builds in each."""
 COLUMNS = sorted(
     {*CANONICAL_FIELDS, *(column.name for table in GOLD.values() for column in table.columns)}
 )
@@ -203,7 +202,7 @@ _BATCHES: list[dict[str, object]] = []
 """What a folder with a plain name gives; made once."""
 
 
-@pytest.mark.parametrize("name", [*SHORT, *SOAK])
+@pytest.mark.parametrize("name", EACH_NAME)
 def test_rankings_and_batches_are_the_same_in_a_folder_of_any_name(
     batches_expected, name, tmp_path, capsys
 ):
@@ -214,7 +213,7 @@ def test_rankings_and_batches_are_the_same_in_a_folder_of_any_name(
         assert said[what] == answer, what
 
 
-@pytest.mark.parametrize("name", [*SHORT, *SOAK])
+@pytest.mark.parametrize("name", EACH_NAME)
 def test_a_folder_of_any_name_gives_the_same_tables_and_findings(
     plain, expected, name, tmp_path, capsys, monkeypatch
 ):

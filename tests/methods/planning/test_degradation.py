@@ -404,6 +404,7 @@ def test_duplicating_needs_no_donors():
     assert copy == duplicate_words("one two three four", rng(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("part", "lent"), [("a b ", "x "), ("我们喜欢，", "你")])
 def test_a_megabyte(part, lent):
     text = part * (1_000_000 // len(part)) + " c d"
@@ -411,6 +412,7 @@ def test_a_megabyte(part, lent):
     assert replace_span(text, lent * 500_000, rng(0)) != text
 
 
+@pytest.mark.slow
 def test_tries_are_bounded():
     with pytest.raises(CannotDegradeError, match=f"^{NO_PLACE}$"):
         duplicate_words("a " * 100_000, rng(0))

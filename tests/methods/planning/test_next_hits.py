@@ -321,7 +321,7 @@ def test_items_of_sizes_that_all_differ_take_work_in_proportion(monkeypatch):
     assert work[1] < 5 * work[0]  # all pairs: 16 times
 
 
-@pytest.mark.skipif(not os.environ.get("SOAK"), reason="takes long; make soak runs it")
+@pytest.mark.slow
 def test_a_million_items_need_memory_in_proportion():
     rng = np.random.default_rng(1)
     alpha, beta = after(rng.integers(1, 6, 10**6), rng.random(10**6))

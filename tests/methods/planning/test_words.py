@@ -146,6 +146,7 @@ def test_a_gap_lies_between_each_two_words(text):
             assert not any(unit.space for unit in units[left + 1 : right + 1])
 
 
+@pytest.mark.slow
 def test_all_characters():
     text = "".join(map(chr, range(sys.maxunicode + 1)))
     assert join(cut(text)) == text

@@ -50,9 +50,9 @@ def statistics(built: Built, task: str = "small") -> dict[str, float]:
     return {r["statistic"]: r["value"] for r in built.rows("agreement") if r["task"] == task}
 
 
-def test_scores_cut_into_categories(build_campaign):
+def test_scores_cut_into_categories(stage_campaign):
     rows = simulated()
-    found = statistics(build_campaign(export(rows), **SCALAR))
+    found = statistics(stage_campaign(export(rows), **SCALAR))
     first = {(r[0], r[3]): r[4] for r in rows if r[5] == "none"}
     again = {(r[0], r[3]): r[4] for r in rows if r[5] == "ask_again"}
     by_judge: dict[str, list[int]] = {}
@@ -89,9 +89,9 @@ def test_scores_cut_into_categories(build_campaign):
     assert found["intra_difference_sd"] == pytest.approx(np.std(within, ddof=1))
 
 
-def test_alphas_of_scores_are_those_of_the_peer(build_campaign):
+def test_alphas_of_scores_are_those_of_the_peer(stage_campaign):
     rows = simulated()
-    found = statistics(build_campaign(export(rows), **SCALAR))
+    found = statistics(stage_campaign(export(rows), **SCALAR))
     table = np.full((6, 30), np.nan)
     for judge, _, _, segment, score, control in rows:
         if control == "none":
@@ -101,12 +101,12 @@ def test_alphas_of_scores_are_those_of_the_peer(build_campaign):
         assert found[f"alpha_{metric}"] == pytest.approx(theirs, rel=1e-9)
 
 
-def test_ranks_of_judges_are_those_of_scipy(build_campaign):
+def test_ranks_of_judges_are_those_of_scipy(stage_campaign):
     """Of first showings; a pair of judges weighs its common items - 1."""
     rows = simulated(points=21)  # ties
     rows += [["j6", "h6", "s", f"g{n}", 7, "none"] for n in range(20)]  # one score
     rows += [["j7", "h7", "s", f"g{n}", n, "none"] for n in range(2)]  # too few
-    built = build_campaign(export(rows), **SCALAR)
+    built = stage_campaign(export(rows), **SCALAR)
     by_judge: dict[str, dict[str, int]] = {}
     for judge, _, _, segment, score, control in rows:
         if control == "none":
@@ -125,7 +125,7 @@ def test_ranks_of_judges_are_those_of_scipy(build_campaign):
     assert facts["judge_pairs_left_out"] == {"small": {"inter_spearman": 6 + 7}}
 
 
-def test_ranks_are_within_a_criterion(build_campaign):
+def test_ranks_are_within_a_criterion(stage_campaign):
     """Both judges find all items more fluent than fun; the ranks do not know."""
     fields = {n: n for n in ("judge", "item", "criterion", "score")}
     sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
@@ -139,18 +139,18 @@ def test_ranks_are_within_a_criterion(build_campaign):
         for judge, scores in judges.items()
         for n, score in enumerate(scores)
     )
-    built = build_campaign({"a.csv": text}, **SCALAR | {"sources": sources})
+    built = stage_campaign({"a.csv": text}, **SCALAR | {"sources": sources})
     (row,) = [r for r in built.rows("agreement") if r["statistic"] == "inter_spearman"]
     fluent, fun = 1 - 6 * 16 / (4 * 15), 1 - 6 * 2 / (4 * 15)
     assert row["value"] == pytest.approx((fluent + fun) / 2)
     assert (row["n_items"], row["n_judges"]) == (4, 2)
 
 
-def test_radio_buttons_are_not_cut(build_campaign):
+def test_radio_buttons_are_not_cut(stage_campaign):
     """A scale of five whole points has its five categories, and no coarser ones."""
     rows = simulated(points=5)
     settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar", "scale": [0, 4]}]}
-    found = statistics(build_campaign(export(rows), **settings))
+    found = statistics(stage_campaign(export(rows), **settings))
     assert {name for name in found if "kappa_raw" in name} == {
         "inter_kappa_raw_5", "intra_kappa_raw_5"
     }  # fmt: skip
@@ -159,22 +159,22 @@ def test_radio_buttons_are_not_cut(build_campaign):
     assert found["inter_percent_agreement_raw_5"] == pytest.approx(np.mean(same))
 
 
-def test_without_a_scale_raw_scores_are_not_cut(build_campaign):
+def test_without_a_scale_raw_scores_are_not_cut(stage_campaign):
     settings = SCALAR | {"tasks": [{"name": "*", "kind": "scalar"}]}
-    found = statistics(build_campaign(export(simulated()), **settings))
+    found = statistics(stage_campaign(export(simulated()), **settings))
     assert not [name for name in found if "_raw_" in name]
     assert found["inter_kappa_z_2"] is not None
 
 
-def test_what_is_undefined_is_null(build_campaign):
+def test_what_is_undefined_is_null(stage_campaign):
     """One judge, nothing repeated, all scores alike."""
     rows = [["j", "h", "s", f"g{n}", 50, "none"] for n in range(4)]
-    built = build_campaign(export(rows), **SCALAR)
+    built = stage_campaign(export(rows), **SCALAR)
     assert set(statistics(built).values()) == {None}
     assert {(r["n_items"], r["n_judges"]) for r in built.rows("agreement")} == {(0, 0)}
 
 
-def test_all_judges_stand_beside_those_who_count(build_campaign):
+def test_all_judges_stand_beside_those_who_count(stage_campaign):
     rows = simulated()
     rng = np.random.default_rng(1)
     for judge in range(6):  # degraded copies: the last judge does not see them
@@ -184,14 +184,14 @@ def test_all_judges_stand_beside_those_who_count(build_campaign):
             score = int(np.clip(row[4] - drop + 3 * sign, 0, 100))
             rows.append([*row[:4], score, "bad_reference"])
     settings = {k: v for k, v in SCALAR.items() if k != "quality"}
-    built = build_campaign(export(rows), **settings)
+    built = stage_campaign(export(rows), **settings)
     assert {r["judge"]: r["verdict"] for r in built.rows("judge_tests")}
     failed = [r for r in built.rows("judges") if r["verdict"] == "failed"]
     assert len(failed) == 1
     found = statistics(built)
     only = [r for r in rows if r[0] != "j5"]
-    without = statistics(build_campaign(export(only), **settings))
-    everyone = statistics(build_campaign(export(rows), **SCALAR))
+    without = statistics(stage_campaign(export(only), **settings))
+    everyone = statistics(stage_campaign(export(rows), **SCALAR))
     for name in without:
         assert found[name] == pytest.approx(without[name])
         assert found[f"{name}_unfiltered"] == pytest.approx(everyone[name])
@@ -204,10 +204,10 @@ LABELS = [
 ]  # fmt: skip
 
 
-def test_labels_of_two_judges_by_hand(build_campaign):
+def test_labels_of_two_judges_by_hand(stage_campaign):
     """a: 3 x, 2 y; b: 3 x, 2 y; 3 of 5 agree; chance .36 + .16 = .52, kappa .08 / .48."""
     text = "item,judge,label\n" + "".join(",".join(row) + "\n" for row in LABELS)
-    found = statistics(build_campaign({"a.csv": text}))
+    found = statistics(stage_campaign({"a.csv": text}))
     assert found["percent_agreement"] == found["pooled_percent_agreement"] == 0.6
     assert found["cohen_kappa"] == pytest.approx(0.08 / 0.48)
     assert found["fleiss_kappa"] == pytest.approx(0.08 / 0.48)  # the same pooled shares
@@ -215,7 +215,7 @@ def test_labels_of_two_judges_by_hand(build_campaign):
     assert found["alpha_nominal"] == pytest.approx(1 - 9 * 4 / (2 * 6 * 4))
     assert "alpha_ordinal" not in found
     ordinal = [{"name": "*", "kind": "categorical", "labels": ["x", "y"], "ordinal": True}]
-    found = statistics(build_campaign({"a.csv": text}, tasks=ordinal))
+    found = statistics(stage_campaign({"a.csv": text}, tasks=ordinal))
     assert found["alpha_ordinal"] == pytest.approx(found["alpha_nominal"])  # of two classes
 
 
