@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from annot_pipeline.storage import files, pointer_copies, store
 from annot_pipeline.storage.pins import pin, read_pins
 from annot_pipeline.storage.pointer import POINTER
 from annot_pipeline.storage.releases import Releases
-from tests.conftest import build_file
+from tests.conftest import KEY, build_file
 from tests.storage.test_releases import publish
 from tests.survival.nights import write_campaign
 
@@ -191,12 +192,38 @@ def test_what_was_lost_with_all_of_gold_is_remembered(tmp_path):
     assert publish(found, "again") == "v0004"
 
 
-def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(tmp_path, capsys):
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    build_file(folder)
-    older = (folder / "gold/latest.json").read_bytes()
-    build_file(folder, "seed=2")
-    (folder / "gold/latest.json").write_bytes(older)
+@dataclass(frozen=True)
+class TwoReleases:
+    """A campaign with two releases, and latest.json as it was after each; tests copy it."""
+
+    folder: Path
+    pointers: tuple[bytes, bytes]
+
+    def copy(self, folder: Path) -> Path:
+        shutil.copytree(self.folder, folder)
+        return folder
+
+    def copy_with_older_pointer(self, folder: Path) -> Path:
+        (self.copy(folder) / "gold/latest.json").write_bytes(self.pointers[0])
+        return folder
+
+
+@pytest.fixture(scope="module")
+def two_releases(tmp_path_factory) -> TwoReleases:
+    folder = write_campaign(tmp_path_factory.mktemp("two") / "campaign", days=1)
+    pointers = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("ANNOT_KEY", KEY)
+        for sets in ((), ("seed=2",)):
+            build_file(folder, *sets)
+            pointers.append((folder / "gold/latest.json").read_bytes())
+    return TwoReleases(folder, (pointers[0], pointers[1]))
+
+
+def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(
+    two_releases, tmp_path, capsys
+):
+    folder = two_releases.copy_with_older_pointer(tmp_path / "campaign")
     capsys.readouterr()
     for rest in ([], ["v0001"]):
         assert main(["verify", str(folder), *rest]) == 1
@@ -210,13 +237,8 @@ def test_verify_and_status_and_build_name_a_pointer_that_was_put_back(tmp_path, 
     assert sorted(path.name for path in (folder / "gold").glob("v*")) == ["v0001", "v0002"]
 
 
-def test_releases_and_diff_name_a_pointer_that_was_put_back(tmp_path, capsys):
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    build_file(folder)
-    older = (folder / "gold/latest.json").read_bytes()
-    build_file(folder, "seed=2")
-    newest = (folder / "gold/latest.json").read_bytes()
-    (folder / "gold/latest.json").write_bytes(older)
+def test_releases_and_diff_name_a_pointer_that_was_put_back(two_releases, tmp_path, capsys):
+    folder = two_releases.copy_with_older_pointer(tmp_path / "campaign")
     capsys.readouterr()
     says = "it is older than the store's copy: it names v0001 as the newest release"
     assert main(["releases", str(folder)]) == 1
@@ -236,16 +258,13 @@ def test_releases_and_diff_name_a_pointer_that_was_put_back(tmp_path, capsys):
         ("v0002", True),
     ]
     assert [Path(finding["file"]).name for finding in document["findings"]] == [POINTER]
-    (folder / "gold/latest.json").write_bytes(newest)
+    (folder / "gold/latest.json").write_bytes(two_releases.pointers[1])
     assert main(["releases", str(folder)]) == 0
 
 
-def test_load_gold_notices_what_can_be_noticed(tmp_path):
-    folder = write_campaign(tmp_path / "campaign", days=1)
-    pointers = []
-    for seed in (1, 2, 3):
-        build_file(folder, f"seed={seed}")
-        pointers.append((folder / "gold/latest.json").read_bytes())
+def test_load_gold_notices_what_can_be_noticed(two_releases, tmp_path):
+    folder, pointers = two_releases.copy(tmp_path / "campaign"), two_releases.pointers
+    build_file(folder, "seed=3")
     gold, pointer = folder / "gold", folder / "gold/latest.json"
     pointer.write_bytes(pointers[0])
     with pytest.raises(StoreError, match="was put back"):
@@ -268,14 +287,12 @@ def test_load_gold_notices_what_can_be_noticed(tmp_path):
     assert load_gold(gold, "labels").num_rows  # as the docstring says
 
 
-def rolled_back(folder: Path) -> None:
-    """Build two releases, then put the first latest.json back and delete the second release."""
-    write_campaign(folder, days=1)
-    build_file(folder)
-    older = (folder / "gold/latest.json").read_bytes()
-    build_file(folder, "seed=2")
-    (folder / "gold/latest.json").write_bytes(older)
+@pytest.fixture
+def rolled_back(two_releases, tmp_path) -> Path:
+    """Two releases, of which the second is deleted, with the first latest.json put back."""
+    folder = two_releases.copy_with_older_pointer(tmp_path / "campaign")
     shutil.rmtree(folder / "gold/v0002")
+    return folder
 
 
 def verified(folder: Path, capsys: pytest.CaptureFixture[str], *sets: str) -> tuple[int, str]:
@@ -292,9 +309,8 @@ MOVES = {
 
 
 @pytest.mark.parametrize("moves", MOVES.values(), ids=MOVES.keys())
-def test_a_rollback_is_noticed_after_store_or_gold_was_moved(tmp_path, capsys, moves):
-    folder = tmp_path / "campaign"
-    rolled_back(folder)
+def test_a_rollback_is_noticed_after_store_or_gold_was_moved(rolled_back, capsys, moves):
+    folder = rolled_back
     for name, place in moves.items():
         (folder / place).parent.mkdir(parents=True)
         (folder / name).rename(folder / place)
@@ -319,10 +335,9 @@ def leave_braces(path: Path) -> None:
 
 @pytest.mark.parametrize("damage", [flip_bit, leave_braces])
 @pytest.mark.parametrize("numbers", ["whole", "damaged", "deleted"])
-def test_a_damaged_copy_is_named_and_no_number_is_given_twice(tmp_path, capsys, damage, numbers):
+def test_a_damaged_copy_is_named_and_no_number_is_given_twice(rolled_back, capsys, damage, numbers):
     """Together with a rollback, which the copy would have told."""
-    folder = tmp_path / "campaign"
-    rolled_back(folder)
+    folder = rolled_back
     (copy,) = (folder / "store/pointers").glob("*.json")
     (numbers_file,) = (folder / "store/version_numbers").glob("*.json")
     damage(copy)
@@ -344,9 +359,8 @@ def test_a_damaged_copy_is_named_and_no_number_is_given_twice(tmp_path, capsys, 
     assert verified(folder, capsys)[0] == 0
 
 
-def test_a_deleted_copy_does_not_hide_a_number_that_was_given(tmp_path, capsys):
-    folder = tmp_path / "campaign"
-    rolled_back(folder)
+def test_a_deleted_copy_does_not_hide_a_number_that_was_given(rolled_back, capsys):
+    folder = rolled_back
     (copy,) = (folder / "store/pointers").glob("*.json")
     copy.unlink()
     code, said = verified(folder, capsys)

@@ -93,7 +93,9 @@ CHANGES: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change", ["more keys", pytest.param("a list", marks=pytest.mark.slow), "half"]
+)
 def test_a_store_of_another_version(change: str, tmp_path: Path) -> None:
     """What a build does not understand it makes again, and the tables are the same."""
     folder = write_campaign(tmp_path / "campaign", days=1)

@@ -68,8 +68,15 @@ def mend(disk: Path) -> None:
 
 
 @pytest.mark.parametrize("number", range(STEPS))
-@pytest.mark.parametrize("fails", FAILS)
-@pytest.mark.parametrize("place", ["store", "gold"])
+@pytest.mark.parametrize(
+    ("place", "fails"),
+    [
+        ("store", "full"),
+        ("gold", "read-only"),
+        pytest.param("store", "read-only", marks=pytest.mark.slow),
+        pytest.param("gold", "full", marks=pytest.mark.slow),
+    ],
+)
 def test_a_disk_that_fails_in_the_midst_of_a_build(
     place: str, fails: str, number: int, night: Night, tmp_path: Path
 ) -> None:

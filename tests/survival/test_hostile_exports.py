@@ -21,7 +21,7 @@ from tests.conftest import build_file
 from tests.survival import hostile
 from tests.survival.hostile import Export, exports
 
-EXAMPLES = 2000 if "SOAK" in os.environ else 60
+EXAMPLES = 2000 if "SOAK" in os.environ else 20
 ENDING = {"csv": "csv", "jsonl": "jsonl", "parquet": "parquet", "label_studio": "json"}
 ALL = {"rejected_share": {"error": 1.0}}
 """Gates that let a build of nothing but odd rows go on."""

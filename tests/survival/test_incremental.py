@@ -23,7 +23,7 @@ from annot_pipeline.stages.build import STAGES, Build
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import build_file
 
-SEQUENCES = 67 if "SOAK" in os.environ else 2
+SEQUENCES = 67 if "SOAK" in os.environ else 1
 """Of each kind of campaign."""
 LONGEST = 6 if "SOAK" in os.environ else 3
 

@@ -19,7 +19,7 @@ from tests.survival.nights import (
 )
 from tests.survival.processes import Blow, kill_oneself
 
-KILLS = 100 if "SOAK" in os.environ else 4
+KILLS = 100 if "SOAK" in os.environ else 2
 """Every second by the clock, the others at a step on files; spread over the whole build."""
 LAST_STEP = 0.98
 """Share of the steps up to which a kill surely comes before the end."""

@@ -17,7 +17,7 @@ from annot_pipeline.storage.tables import as_published
 from tests.conftest import build_file
 
 SEEDS = range(20) if "SOAK" in os.environ else range(1)
-NIGHTS = 5 if "SOAK" in os.environ else 3
+NIGHTS = 5 if "SOAK" in os.environ else 2
 TASKS = ["a", "b", "c'", "d%", "é", "日", "scal1", "scal2", "pair1", "rank1", "blank", ""]
 COLUMNS = {
     "task": "task", "item": "item", "judge": "judge", "label": "label", "score": "score",
@@ -144,9 +144,9 @@ def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, monkeypatch, 
 
     for night in range(NIGHTS):
         nights.write()
-        cut_by(15, 5, 2)
+        cut_by(40, 15, 2)
         found = build_file(nights.folder, "resources.threads=3")
-        assert len(found.runs["trace_lineage"].result.tables["lineage"].files) > 5
+        assert len(found.runs["trace_lineage"].result.tables["lineage"].files) > 2
         cut_by(10**6, 10**6, 1)
         apart = tmp_path / f"whole{night}"
         places = (f"store={apart}/store", f"gold={apart}/gold")

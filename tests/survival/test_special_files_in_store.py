@@ -18,29 +18,30 @@ from tests.full_campaign import ITEM, TASK, write_full_campaign
 
 LONGEST_S = 60.0
 """Seconds after which a command counts as waiting; each takes a few."""
+FEW = 4
 KINDS = (
+    "archive/*/*",
+    "judge.key",
+    "records/*.parquet",
+    "stages/settle_judgments/*/settled-*.parquet",
     ".annot-store",
     ".lock",
-    "archive/*/*",
     "catalog.duckdb",
     "digests/*.json",
     "export_digests.json",
     "gold.json",
-    "judge.key",
     "key.json",
     "last_build.json",
     "pointers/*.json",
     "records/*.json",
-    "records/*.parquet",
     "runs/*/read_records.json",
     "settings/*.json",
     "stages/archive_exports/*/exports.parquet",
     "stages/infer_labels/*/stage.json",
     "stages/read_records/*/record_files.parquet",
-    "stages/settle_judgments/*/settled-*.parquet",
     "version_numbers/*.json",
 )
-"""Kinds of files; `make soak` takes every file of the store."""
+"""Kinds of files, of which the first `FEW` are tried; `make soak` tries every file of the store."""
 COMMANDS: dict[str, Callable[[Path], object]] = {
     "status": lambda folder: main(["status", str(folder)]),
     "verify": lambda folder: main(["verify", str(folder)]),
@@ -91,7 +92,7 @@ def files_of_store(store: Path) -> list[str]:
         return sorted(path.relative_to(store).as_posix() for path in paths)
     found = {kind: sorted(store.glob(kind)) for kind in KINDS}
     assert all(found.values()), [kind for kind, paths in found.items() if not paths]
-    return [paths[0].relative_to(store).as_posix() for paths in found.values()]
+    return [found[kind][0].relative_to(store).as_posix() for kind in KINDS[:FEW]]
 
 
 def test_no_command_waits_for_a_pipe(built, tmp_path, capsys, monkeypatch):
