@@ -36,7 +36,8 @@ def test_corrections_over_judges(correction: str, passing: int, stage: Any) -> N
         for row in hit_of(name, [(50 + n, 50 + n - shift - d) for n, d in enumerate(noise)])
     ]
     rows += hit_of("few", CAREFUL[:1])
-    built = stage(rows, quality={"correction": correction}, tasks=[{"name": "*", "kind": "scalar"}])
+    quality = {"correction": correction, "min_power": 0}  # whoever does not pass fails
+    built = stage(rows, quality=quality, tasks=[{"name": "*", "kind": "scalar"}])
     judges = by(built.rows("judges"), "judge")
     assert judges["few"]["p_adjusted"] is None
     p = [

@@ -146,7 +146,7 @@ def test_a_campaign_of_labels_and_scores(stage: Any) -> None:
         for row in hit_of(judge, pairs)
     ]
     rows = scores + labels("ann", "yn") + labels("bob", "ny") + labels("eve", "yy")
-    rows += known("eve", "n" * 6, "y" * 6) + known("ann", "y" * 6, "y" * 6)
+    rows += known("eve", "n" * 14, "y" * 14) + known("ann", "y" * 14, "y" * 14)
     by_pairs = by(stage(rows, tasks=tasks).rows("judges"), "task", "judge")
     assert {key: row["verdict"] for key, row in by_pairs.items()} == {
         ("da", "ann"): "passed", ("da", "bob"): "failed", ("t", "ann"): "passed",
