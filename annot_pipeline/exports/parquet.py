@@ -22,7 +22,10 @@ from annot_pipeline.exports.raw_rows import (
 )
 
 DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
-"""What pyarrow raises where bytes are not what they should be; names that are no text, too."""
+"""What pyarrow raises where bytes are not what they should be; names that are no text, too.
+
+Lack of memory is an `pa.ArrowException` as well, and no damage: it is let pass before.
+"""
 
 
 def read_parquet(opening: Opening) -> Export:
@@ -33,6 +36,8 @@ def read_parquet(opening: Opening) -> Export:
             source = pa.BufferReader(opening.read_document())
         file = pq.ParquetFile(source)
         names = distinct(file.schema_arrow.names)
+    except MemoryError:
+        raise
     except DAMAGED as error:
         raise _broken(opening, error) from None
     opening.check_columns(len(names))
@@ -49,7 +54,7 @@ def parquet_pieces(opening: Opening) -> list[Piece]:
         with pq.ParquetFile(opening.path) as file:
             metadata = file.metadata
             sizes = [metadata.row_group(n).total_byte_size for n in range(file.num_row_groups)]
-    except DAMAGED:  # who reads it says so
+    except (*DAMAGED, MemoryError):  # who reads it says so
         return []
     ends, size = [0], 0
     for group, bytes_ in enumerate(sizes, start=1):
@@ -79,6 +84,8 @@ def _chunks(
                 batch = batch.rename_columns(names)
             columns = {name: _as_text(batch.column(name)) for name in wanted}
             yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))
+    except MemoryError:
+        raise
     except DAMAGED as error:
         raise _broken(opening, error) from None
 

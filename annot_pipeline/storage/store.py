@@ -426,6 +426,8 @@ def _named_files(record_files: Path) -> set[str]:
     """Keys of the parsed exports that a run used; none that is known, if nothing tells."""
     try:
         names = read_table(record_files, ["filename"])["filename"].to_pylist()
+    except MemoryError:  # also Arrow's
+        raise
     except (pa.ArrowException, OSError):  # no such stage, or harmed
         return set()
     return {name.partition(".")[0] for name in names}
