@@ -44,7 +44,7 @@ def find_exports(
     if any("**" in part and part != "**" for part in Path(pattern).parts):
         do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
         raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
-    fixed, paths = _glob(folder, pattern)
+    fixed, paths = glob_exports(folder, pattern)
     found = [
         checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own)
         for path in paths
@@ -60,7 +60,7 @@ def find_exports(
 
 def matching_folders(folder: Path, pattern: str) -> list[str]:
     """Folders that a glob matches, relative to the campaign: no exports, whatever their name."""
-    found = [path for path in _glob(folder, pattern)[1] if path.is_dir()]
+    found = [path for path in glob_exports(folder, pattern)[1] if path.is_dir()]
     names = (Path(os.path.relpath(path, folder)).as_posix() for path in found)
     return sorted(names, key=natural_key)
 
@@ -171,8 +171,8 @@ def archived(archive: Path, sha256: str) -> Path:
     return archive / sha256[:2] / sha256
 
 
-def _glob(folder: Path, pattern: str) -> tuple[Path, list[Path]]:
-    """The folder that a glob (which may start with ``..`` or ``/``) names, and its matches."""
+def glob_exports(folder: Path, pattern: str) -> tuple[Path, list[Path]]:
+    """Return the folder that a glob (which may start with ``..`` or ``/``) names, and matches."""
     parts = Path(pattern).parts
     fixed = 0
     while fixed < len(parts) and not any(c in parts[fixed] for c in MAGIC):

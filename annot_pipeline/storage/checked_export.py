@@ -68,7 +68,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
         raise _refused(relative, "its name is not UTF-8", DO)
     real, status = _regular_file(path, relative, "exports are regular files", DO)
     for name, folder in own.items():
-        if _is_written_by_builds(real, folder.resolve()) or _is_key(status, folder):
+        if is_written_by_builds(real, folder.resolve()) or _is_key(status, folder):
             what = f"it lies in the {name} folder of this campaign: nothing there is an export"
             raise _refused(relative, what, "remove the link or file, or mend the glob")
     if not real.is_relative_to(fixed.resolve()):
@@ -120,7 +120,7 @@ def _is_of_the_kernel(real: Path, status: os.stat_result) -> bool:
     return False
 
 
-def _is_written_by_builds(real: Path, folder: Path) -> bool:
+def is_written_by_builds(real: Path, folder: Path) -> bool:
     """Return whether a file is of a store or gold; exports may lie beside, as in ``store: .``"""
     if not real.is_relative_to(folder):
         return False
