@@ -41,10 +41,7 @@ def find_exports(
         What matches is no regular file, a link that leads out of its folder, in a folder of
         ``own``, or has a name that is not text.
     """
-    if any("**" in part and part != "**" for part in Path(pattern).parts):
-        do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
-        raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
-    fixed, paths = glob_exports(folder, pattern)
+    fixed, paths = glob_exports(folder, pattern, where)
     found = [
         checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own)
         for path in paths
@@ -56,6 +53,11 @@ def find_exports(
         raise ConfigError("an export is missing", [Problem(where, what, do=do)], may_pass=True)
     found.sort(key=lambda export: natural_key(export.relative))
     return found[-1:] if latest else found
+
+
+def is_glob(pattern: str) -> bool:
+    """Return whether a path stands for all files that it matches, in the folder it starts with."""
+    return any(c in pattern for c in MAGIC)
 
 
 def matching_folders(folder: Path, pattern: str) -> list[str]:
@@ -171,8 +173,17 @@ def archived(archive: Path, sha256: str) -> Path:
     return archive / sha256[:2] / sha256
 
 
-def glob_exports(folder: Path, pattern: str) -> tuple[Path, list[Path]]:
-    """Return the folder that a glob (which may start with ``..`` or ``/``) names, and matches."""
+def glob_exports(folder: Path, pattern: str, where: str = "") -> tuple[Path, list[Path]]:
+    """Return the folder that a glob (which may start with ``..`` or ``/``) names, and matches.
+
+    Raises
+    ------
+    ConfigError
+        It is no glob; ``where`` is the setting.
+    """
+    if any("**" in part and part != "**" for part in Path(pattern).parts):
+        do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
+        raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
     parts = Path(pattern).parts
     fixed = 0
     while fixed < len(parts) and not any(c in parts[fixed] for c in MAGIC):

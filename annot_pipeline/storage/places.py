@@ -5,12 +5,13 @@ A folder that lies in another would be deleted with it, or published with it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.storage.archive import glob_exports
+from annot_pipeline.storage.archive import glob_exports, is_glob
 from annot_pipeline.storage.checked_export import is_written_by_builds
 from annot_pipeline.storage.marked_folder import refuse_foreign
 from annot_pipeline.storage.spill import SPILL
@@ -56,18 +57,19 @@ def _exports_in_gold(campaign: LoadedCampaign, gold: Path) -> Iterator[Problem]:
     It may lie below the folder of the campaign, though a glob starts there.
     """
     settings = campaign.settings
-    patterns = {s.path for s in settings.sources} | {s.path for s in settings.items}
-    for pattern in sorted(patterns):
-        fixed, paths = glob_exports(campaign.folder, pattern)
+    patterns = {f"sources.{n}.path": source.path for n, source in enumerate(settings.sources)}
+    patterns |= {f"items.{n}.path": items.path for n, items in enumerate(settings.items)}
+    for where, pattern in patterns.items():
+        fixed, paths = glob_exports(campaign.folder, pattern, where)
         exports = fixed.resolve()
         if gold.is_relative_to(exports) and gold != exports:
-            if not campaign.folder.resolve().is_relative_to(exports):
+            if is_glob(pattern) and not campaign.folder.resolve().is_relative_to(exports):
                 what = f"lies in a folder of exports ({pattern}): nothing there is published"
                 yield _problem("gold", gold, what)
                 return
         elif not exports.is_relative_to(gold):
             continue
-        real = (path.resolve() for path in paths if not path.is_dir())
+        real = (Path(os.path.realpath(path)) for path in paths if not path.is_dir())
         if any(p.is_relative_to(gold) and not is_written_by_builds(p, gold) for p in real):
             what = f"holds exports ({pattern}): whoever reads gold would get raw exports"
             yield _problem("gold", gold, what)
