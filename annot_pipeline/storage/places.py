@@ -16,6 +16,7 @@ from annot_pipeline.storage.checked_export import is_written_by_builds
 from annot_pipeline.storage.marked_folder import refuse_foreign
 from annot_pipeline.storage.spill import SPILL
 from annot_pipeline.storage.store_layout import FOLDERS, STORE
+from annot_pipeline.storage.temporary import is_temporary
 
 
 def check_places(campaign: LoadedCampaign) -> None:
@@ -40,8 +41,9 @@ def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:
     if campaign.gold_url:
         return
     gold = campaign.gold.resolve()
-    is_around = campaign.folder.resolve().is_relative_to(store)  # as of ``store: .``
-    if _is_in_store(gold, store) or (gold.is_relative_to(store) and not is_around):
+    # a store in the folder of the campaign, as ``store: .``, or of a build that publishes nothing
+    may_hold_gold = campaign.folder.resolve().is_relative_to(store) or is_temporary(store)
+    if _is_in_store(gold, store) or (gold.is_relative_to(store) and not may_hold_gold):
         yield _problem("gold", gold, "is the store, or one of its folders: builds delete there")
     elif store.is_relative_to(gold):
         what = "lies in the gold folder: whoever reads gold would get the key and raw exports"
