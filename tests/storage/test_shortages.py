@@ -113,7 +113,11 @@ def test_memory_for_a_stage(build_campaign, monkeypatch, error):
     monkeypatch.setattr("annot_pipeline.stages.build.check_table", failing(error))
     with pytest.raises(StoreError, match="not enough memory for stage") as raised:
         build_campaign({"a.csv": EXPORT})
-    assert "resources.memory_limit" in str(raised.value)
+    do = raised.value.problems[0].do
+    assert "give the process more memory" in do
+    assert "resources.threads" in do
+    assert "the largest task becomes several" in do
+    assert "resources.memory_limit bounds SQL queries only" in do
     assert raised.value.may_pass
 
 
@@ -207,7 +211,46 @@ def test_room_on_the_disk_is_not_told_as_memory(tmp_path):
 def test_memory_of_duckdb_names_its_setting(queries):
     with pytest.raises(StoreError, match="not enough memory for a/query") as raised:
         queries("SELECT list(md5(range::varchar)) FROM range(6000000)").table("a/query", {})
-    assert "resources.memory_limit" in raised.value.problems[0].do
+    assert "raise resources.memory_limit" in raised.value.problems[0].do
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")],
+    ids=["Python", "DuckDB"],
+)
+def test_a_query_that_the_system_gives_no_memory_needs_a_lower_limit(tmp_path, error):
+    with (
+        pytest.raises(StoreError, match="not enough memory for a/query") as raised,
+        querying("a/query", tmp_path),
+    ):
+        raise error
+    do = raised.value.problems[0].do
+    assert "set resources.memory_limit (as 1GB) well below" in do
+    assert "raise resources.memory_limit" not in do
+
+
+ALLOCATE = """
+import resource, sys
+from pathlib import Path
+import pyarrow, duckdb
+from annot_pipeline.config import Resources
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage import queries
+queries.sql_text = lambda _: "SELECT list(md5(range::varchar)) FROM range(6000000)"
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)
+try:
+    queries.Queries(Resources(threads=1), Path(sys.argv[1])).table("a/query", {})
+except StoreError as error:
+    print(error.problems[0].do)
+"""
+
+
+def test_little_address_space_is_no_reason_to_raise_the_limit(tmp_path):
+    command = [sys.executable, "-c", ALLOCATE, str(tmp_path / "spill")]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert "set resources.memory_limit (as 1GB) well below" in ended.stdout, ended.stderr
 
 
 def test_memory_for_any_command(tmp_path, monkeypatch, capsys):
