@@ -18,9 +18,9 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No room on the disk, none left for this user, or a file larger than may be."""
 MORE_MEMORY = (
     "give the process more memory (a larger machine or container, or a higher ulimit -v); set "
-    "fewer resources.threads, as tasks are worked on side by side; or map task so that the largest task "
-    "becomes several. resources.memory_limit bounds SQL queries only: a higher one leaves less for "
-    "the rest"
+    "fewer resources.threads, as tasks are worked on side by side; or map task so that the largest "
+    "task becomes several. resources.memory_limit bounds SQL queries only: a higher one leaves "
+    "less for the rest"
 )
 LOWER_LIMIT = (
     "set resources.memory_limit (as 1GB) well below the memory that the process may take, so that "

@@ -217,6 +217,27 @@ def test_a_folder_beside_the_exports_is_advised(tmp_path):
         assert f"folder of its own, as {folder / advised} (in" in error.value.problems[0].do
 
 
+@pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
+@pytest.mark.parametrize("setting", ["store", "resources.spill"])
+def test_a_marker_is_a_regular_file(tmp_path, setting, kind):
+    folder, disk, other = campaign(tmp_path / "c"), tmp_path / "big", tmp_path / "other"
+    disk.mkdir()
+    marker = disk / f".annot-{setting.rpartition('.')[2]}"
+    if "link" in kind:
+        marker.symlink_to(other)
+    if kind == "link":
+        other.write_text("precious")
+    elif kind == "folder":
+        marker.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(marker)
+    with pytest.raises(ConfigError, match=rf"big: cannot be used as {setting}") as error:
+        build_file(folder, f"{setting}=../big")
+    assert repr(marker.name) in str(error.value)
+    assert [path.name for path in disk.iterdir()] == [marker.name]
+    assert not other.exists() or other.read_text() == "precious"
+
+
 def test_campaigns_share_a_spill_folder(tmp_path):
     for name in ("one", "other"):
         folder = campaign(tmp_path / name)
