@@ -359,16 +359,19 @@ class Store:
         finally:
             os.close(descriptor)
 
-    def clean(self, spill: Path) -> None:
+    def clean(self, spill: Path) -> list[Path]:
         """Delete what killed builds left and what no kept run uses; not while a stage runs.
 
-        Where the folder is not marked as a store, nothing is deleted.
+        Where the folder is not marked as a store, nothing is deleted. Returns folders of the spill
+        folder that stay, since they hold what no query put there.
         """
+        stay: list[Path] = []
         if not is_marked(self.root, STORE):
-            return
+            return stay
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
-            clear_spill(spill)
+            stay = clear_spill(spill)
             self._clean()
+        return stay
 
     def _clean(self) -> None:
         for folder in (
