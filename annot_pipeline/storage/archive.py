@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
-from annot_pipeline.storage.checked_export import FoundExport, checked_export
+from annot_pipeline.storage.checked_export import FoundExport, OwnFolders, checked_export
 from annot_pipeline.storage.files import file_sha256, open_regular, replacing
 
 MAGIC = "*?["
@@ -42,8 +42,9 @@ def find_exports(
         ``own``, or has a name that is not text.
     """
     fixed, paths = glob_exports(folder, pattern, where)
+    own_folders = OwnFolders(own)
     found = [
-        checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own)
+        checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own_folders)
         for path in paths
         if not path.is_dir()
     ]
