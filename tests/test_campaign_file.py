@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,26 @@ def test_aliases_that_stand_for_millions_of_values_are_refused(write):
 def test_an_alias_that_holds_itself_is_refused(write):
     found = problems(write(MINIMAL + "tasks: &t [*t]\n"))
     assert "an alias hold itself" in next(iter(found.values()))
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "device", "dangling link"])
+@pytest.mark.parametrize("by_folder", [True, False])
+def test_a_campaign_is_an_ordinary_file(tmp_path, kind, by_folder):
+    file = tmp_path / "campaign.yaml"
+    if kind == "pipe":
+        os.mkfifo(file)
+    elif kind == "link to a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        file.symlink_to("pipe")
+    elif kind == "device":
+        file.symlink_to("/dev/null")
+    else:
+        file.symlink_to("gone.yaml")
+    with pytest.raises(ConfigError, match="no campaign file") as error:
+        load_campaign(tmp_path if by_folder else file)
+    what = error.value.problems[0].what
+    assert ("no ordinary file" in what) == (kind != "dangling link")
+    assert ("a link to gone.yaml, which does not exist" in what) == (kind == "dangling link")
 
 
 def test_a_file_of_megabytes_is_no_campaign(write):

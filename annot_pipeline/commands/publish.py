@@ -110,7 +110,8 @@ def publish(build: Build) -> Publication:
             raise cannot_write(releases.gold.folder, cause, releases.gold.setting) from cause
     news = "published" if publication.published else "nothing new:"
     build.store.note_outcome(build.run, f"{news} {publication.release.version}")
-    build.store.clean(build.campaign.spill)
+    for folder in build.store.clean(build.campaign.spill):
+        build.progress(f"{folder}: not deleted, as it holds files that no query put there")
     return publication
 
 

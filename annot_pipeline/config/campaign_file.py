@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -65,10 +66,7 @@ def load_campaign(
     if file.is_dir():
         file = file / FILE_NAME
     if not file.is_file():
-        raise ConfigError(
-            f"{path}: no campaign file",
-            [Problem("", f"{file} does not exist", do="annot init EXPORT... writes one")],
-        )
+        raise ConfigError(f"{path}: no campaign file", [_no_file(file)])
     data = _parse(_text(file), str(file))
     if not isinstance(data, dict):
         what = "is empty" if data is None else "holds no settings"
@@ -124,6 +122,18 @@ def _refuse_many(data: Any, name: str) -> None:
             do = "write fewer; a long mapping of values can be a table that is joined before"
             raise ConfigError(f"{name}: too large", [Problem("", what, do=do)])
         pending += [(child, depth + 1) for child in inner if isinstance(child, dict | list)]
+
+
+def _no_file(file: Path) -> Problem:
+    """Return what is wrong with a path that leads to no ordinary file; opens nothing."""
+    do = "annot init EXPORT... writes one"
+    if file.exists():
+        what = f"{file} is no ordinary file, but a folder, named pipe, socket or device"
+        return Problem("", what, do=f"move it away, or name another file; {do}")
+    if file.is_symlink():
+        what = f"{file} is a link to {os.readlink(file)}, which does not exist"
+        return Problem("", what, do=f"mend the link; {do}")
+    return Problem("", f"{file} does not exist", do=do)
 
 
 def _text(file: Path) -> str:

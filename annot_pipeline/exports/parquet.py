@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import InputError
+from annot_pipeline.exports.parquet_batches import ParquetBatches
 from annot_pipeline.exports.raw_rows import (
     PIECE_BYTES,
     Export,
@@ -21,7 +22,10 @@ from annot_pipeline.exports.raw_rows import (
 )
 
 DAMAGED = (pa.ArrowException, OSError, ValueError, OverflowError)
-"""What pyarrow raises where bytes are not what they should be; names that are no text, too."""
+"""What pyarrow raises where bytes are not what they should be; names that are no text, too.
+
+Lack of memory is an `pa.ArrowException` as well, and no damage: it is let pass before.
+"""
 
 
 def read_parquet(opening: Opening) -> Export:
@@ -32,12 +36,14 @@ def read_parquet(opening: Opening) -> Export:
             source = pa.BufferReader(opening.read_document())
         file = pq.ParquetFile(source)
         names = distinct(file.schema_arrow.names)
+    except MemoryError:
+        raise
     except DAMAGED as error:
         raise _broken(opening, error) from None
     opening.check_columns(len(names))
     groups = range(*opening.piece or (0, file.num_row_groups))
     n_rows = sum(file.metadata.row_group(group).num_rows for group in groups)
-    return Export(_chunks(opening, file, names, groups), names, n_rows=n_rows)
+    return Export(_chunks(opening, source, file, names, groups), names, n_rows=n_rows)
 
 
 def parquet_pieces(opening: Opening) -> list[Piece]:
@@ -48,7 +54,7 @@ def parquet_pieces(opening: Opening) -> list[Piece]:
         with pq.ParquetFile(opening.path) as file:
             metadata = file.metadata
             sizes = [metadata.row_group(n).total_byte_size for n in range(file.num_row_groups)]
-    except DAMAGED:  # who reads it says so
+    except (*DAMAGED, MemoryError):  # who reads it says so
         return []
     ends, size = [0], 0
     for group, bytes_ in enumerate(sizes, start=1):
@@ -60,21 +66,26 @@ def parquet_pieces(opening: Opening) -> list[Piece]:
 
 
 def _chunks(
-    opening: Opening, file: pq.ParquetFile, names: list[str], groups: Iterable[int]
+    opening: Opening,
+    source: pa.NativeFile,
+    file: pq.ParquetFile,
+    names: list[str],
+    groups: Sequence[int],
 ) -> Iterator[RawRows]:
     wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
     are_distinct = names == file.schema_arrow.names  # equal names can only be told by place
     last = 0
     try:
-        for batch in file.iter_batches(
-            row_groups=[*groups], columns=wanted if are_distinct else None
-        ):
+        read = wanted if are_distinct else None
+        for batch in ParquetBatches(opening, source, file.metadata, groups, read):
             numbers = np.arange(last + 1, last + batch.num_rows + 1)
             last += batch.num_rows
             if not are_distinct:
                 batch = batch.rename_columns(names)
             columns = {name: _as_text(batch.column(name)) for name in wanted}
             yield RawRows(columns, numbers, pa.nulls(batch.num_rows, pa.string()))
+    except MemoryError:
+        raise
     except DAMAGED as error:
         raise _broken(opening, error) from None
 

@@ -212,6 +212,19 @@ class Opening:
         if n_columns > self.limits.columns:
             raise self.beyond("columns", "has more than", "columns")
 
+    def check_unpacked(self, n_bytes: int, packed_bytes: int) -> None:
+        """Refuse more unpacked bytes than are allowed, also for so many packed ones.
+
+        Raises
+        ------
+        InputError
+            They are beyond ``limits.unpacked_bytes`` or ``limits.unpacked_ratio``.
+        """
+        if n_bytes > self.limits.unpacked_bytes:
+            raise self.beyond("unpacked_bytes", "unpacks to more than", "bytes")
+        if n_bytes > RATIO_FROM and n_bytes > self.limits.unpacked_ratio * packed_bytes:
+            raise self.beyond("unpacked_ratio", "unpacks to more than", "times its size")
+
     def beyond(self, setting: str, what: str, unit: str) -> InputError:
         """Return the error of an export that is beyond a limit."""
         limit = f"{what} {getattr(self.limits, setting):,} {unit}"
@@ -262,11 +275,7 @@ class Bounded(io.RawIOBase):
             They are beyond the limits.
         """
         n = self.unpacked.readinto(buffer)  # type: ignore[attr-defined]
-        n_bytes, limits = self.unpacked.tell(), self.opening.limits
-        if n_bytes > limits.unpacked_bytes:
-            raise self.opening.beyond("unpacked_bytes", "unpacks to more than", "bytes")
-        if n_bytes > RATIO_FROM and n_bytes > limits.unpacked_ratio * self.packed_bytes:
-            raise self.opening.beyond("unpacked_ratio", "unpacks to more than", "times its size")
+        self.opening.check_unpacked(self.unpacked.tell(), self.packed_bytes)
         return int(n)
 
 

@@ -18,7 +18,7 @@ from annot_pipeline.guess.sniff import UnusableError, read_sample
 from annot_pipeline.guess.sources import SourceGuess, guess_sources
 from annot_pipeline.guess.task_names import name_tasks
 from annot_pipeline.storage.archive import natural_key
-from annot_pipeline.storage.checked_export import checked_export
+from annot_pipeline.storage.checked_export import OwnFolders, checked_export
 
 ENDINGS = (".csv", ".tsv", ".tab", ".jsonl", ".ndjson", ".json", ".parquet", ".xml")
 """Of the files that a folder is searched for, also with .gz."""
@@ -117,10 +117,11 @@ def _files(
         Builds would refuse a file that was given itself.
     """
     own = {name: root / name for name in ("store", "gold")}
+    own_folders = OwnFolders(own)
     for export in exports:
         if not export.is_dir():
             place = export.parent.resolve() / export.name
-            checked_export(place, str(export), place.parent, own)
+            checked_export(place, str(export), place.parent, own_folders)
             yield place
             continue
         place = export.resolve()
@@ -135,7 +136,7 @@ def _files(
             if not ending.endswith(ENDINGS) or is_own or hidden or not path.is_file():
                 continue
             try:
-                checked_export(path, path.name, place, own)
+                checked_export(path, path.name, place, own_folders)
             except InputError as error:
                 seen[path] = error.problems[0].what
             yield path

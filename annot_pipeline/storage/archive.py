@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
-from annot_pipeline.storage.checked_export import FoundExport, checked_export
+from annot_pipeline.storage.checked_export import FoundExport, OwnFolders, checked_export
 from annot_pipeline.storage.files import file_sha256, open_regular, replacing
 
 MAGIC = "*?["
@@ -41,12 +41,10 @@ def find_exports(
         What matches is no regular file, a link that leads out of its folder, in a folder of
         ``own``, or has a name that is not text.
     """
-    if any("**" in part and part != "**" for part in Path(pattern).parts):
-        do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
-        raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
-    fixed, paths = _glob(folder, pattern)
+    fixed, paths = glob_exports(folder, pattern, where)
+    own_folders = OwnFolders(own)
     found = [
-        checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own)
+        checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own_folders)
         for path in paths
         if not path.is_dir()
     ]
@@ -58,9 +56,14 @@ def find_exports(
     return found[-1:] if latest else found
 
 
+def is_glob(pattern: str) -> bool:
+    """Return whether a path stands for all files that it matches, in the folder it starts with."""
+    return any(c in pattern for c in MAGIC)
+
+
 def matching_folders(folder: Path, pattern: str) -> list[str]:
     """Folders that a glob matches, relative to the campaign: no exports, whatever their name."""
-    found = [path for path in _glob(folder, pattern)[1] if path.is_dir()]
+    found = [path for path in glob_exports(folder, pattern)[1] if path.is_dir()]
     names = (Path(os.path.relpath(path, folder)).as_posix() for path in found)
     return sorted(names, key=natural_key)
 
@@ -171,8 +174,17 @@ def archived(archive: Path, sha256: str) -> Path:
     return archive / sha256[:2] / sha256
 
 
-def _glob(folder: Path, pattern: str) -> tuple[Path, list[Path]]:
-    """The folder that a glob (which may start with ``..`` or ``/``) names, and its matches."""
+def glob_exports(folder: Path, pattern: str, where: str = "") -> tuple[Path, list[Path]]:
+    """Return the folder that a glob (which may start with ``..`` or ``/``) names, and matches.
+
+    Raises
+    ------
+    ConfigError
+        It is no glob; ``where`` is the setting.
+    """
+    if any("**" in part and part != "**" for part in Path(pattern).parts):
+        do = "write ** alone between slashes, as in exports/**/*.csv, or a single *"
+        raise ConfigError(f"{pattern} is no glob", [Problem(where, "** beside letters", do=do)])
     parts = Path(pattern).parts
     fixed = 0
     while fixed < len(parts) and not any(c in parts[fixed] for c in MAGIC):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from annot_pipeline.errors import InputError, Problem
@@ -49,7 +50,47 @@ class FoundExport:
     real: Path
 
 
-def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Path]) -> FoundExport:
+class OwnFolders:
+    """Folders of a campaign that builds write, by name, with the inodes of what they wrote there.
+
+    Inodes are looked at only where a file has several names; the folders are read once then.
+    """
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        self.folders = {name: folder.resolve() for name, folder in folders.items()}
+
+    def holder(self, real: Path, status: os.stat_result) -> str | None:
+        """Return the name of the folder that a file lies in, by this or another name."""
+        for name, folder in self.folders.items():
+            if is_written_by_builds(real, folder) or _is_key(status, folder):
+                return name
+        if status.st_nlink > 1:
+            return self._inodes.get((status.st_dev, status.st_ino))
+        return None
+
+    @cached_property
+    def _inodes(self) -> dict[tuple[int, int], str]:
+        return {
+            (status.st_dev, status.st_ino): name
+            for name, folder in self.folders.items()
+            for status in _statuses(folder)
+        }
+
+
+def _statuses(folder: Path) -> Iterator[os.stat_result]:
+    """Yield the status of each regular file in a folder that builds wrote."""
+    for root, names, files in os.walk(folder):
+        if Path(root) == folder:  # other folders and files may lie beside
+            names[:] = [n for n in names if is_written_by_builds(folder / n, folder)]
+            files = [n for n in files if is_written_by_builds(folder / n, folder)]
+        for file in files:
+            with suppress(OSError):  # builds delete
+                status = os.lstat(os.path.join(root, file))
+                if stat.S_ISREG(status.st_mode):
+                    yield status
+
+
+def checked_export(path: Path, relative: str, fixed: Path, own: OwnFolders) -> FoundExport:
     """Return a file that a glob matched, where it may be read as an export.
 
     Parameters
@@ -57,7 +98,7 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
     fixed
         The folder that the glob names: the file lies in it, also behind links.
     own
-        The campaign's own folders by name: the file lies in none of them.
+        The campaign's own folders: the file lies in none of them, nor is a hard link to one there.
 
     Raises
     ------
@@ -67,10 +108,11 @@ def checked_export(path: Path, relative: str, fixed: Path, own: Mapping[str, Pat
     if relative != os.fsencode(relative).decode(errors="replace"):
         raise _refused(relative, "its name is not UTF-8", DO)
     real, status = _regular_file(path, relative, "exports are regular files", DO)
-    for name, folder in own.items():
-        if _is_written_by_builds(real, folder.resolve()) or _is_key(status, folder):
-            what = f"it lies in the {name} folder of this campaign: nothing there is an export"
-            raise _refused(relative, what, "remove the link or file, or mend the glob")
+    if name := own.holder(real, status):
+        what = f"it lies in the {name} folder of this campaign: nothing there is an export"
+        if not is_written_by_builds(real, own.folders[name]):
+            what = f"a hard link to a file that {what.removeprefix('it ')}"
+        raise _refused(relative, what, "remove the link or file, or mend the glob")
     if not real.is_relative_to(fixed.resolve()):
         do = "put the file itself there, or name the folder that it is in as path of a source"
         what = f"a link that leads out of {fixed}: only files within it are exports"
@@ -120,7 +162,7 @@ def _is_of_the_kernel(real: Path, status: os.stat_result) -> bool:
     return False
 
 
-def _is_written_by_builds(real: Path, folder: Path) -> bool:
+def is_written_by_builds(real: Path, folder: Path) -> bool:
     """Return whether a file is of a store or gold; exports may lie beside, as in ``store: .``"""
     if not real.is_relative_to(folder):
         return False

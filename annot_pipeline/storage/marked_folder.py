@@ -7,6 +7,7 @@ nothing is deleted in it, and a build that would use it is refused.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,7 +49,10 @@ class FolderKind:
 
 def is_marked(folder: Path, kind: FolderKind) -> bool:
     """Return whether the folder holds the marker of this kind."""
-    return (folder / kind.marker).is_file()
+    try:  # a link is no marker: it may lead to any file
+        return stat.S_ISREG(os.lstat(folder / kind.marker).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def claim(folder: Path, kind: FolderKind) -> None:
@@ -66,7 +70,12 @@ def claim(folder: Path, kind: FolderKind) -> None:
         return
     refuse_foreign(folder, kind)
     text = f"{kind.purpose}\nannot-pipeline deletes files in folders with this marker.\n"
-    (folder / kind.marker).write_text(text, encoding="utf-8")
+    with open(folder / kind.marker, "w", encoding="utf-8", opener=_open_no_link) as marker:
+        marker.write(text)
+
+
+def _open_no_link(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def refuse_foreign(folder: Path, kind: FolderKind, campaign_folder: Path | None = None) -> None:
@@ -84,8 +93,11 @@ def refuse_foreign(folder: Path, kind: FolderKind, campaign_folder: Path | None 
     """
     if not folder.is_dir() or is_marked(folder, kind):
         return
+    # a marker of another kind, or what has this one's name and is no regular file
     others = [n for n in sorted(os.listdir(folder)) if n.startswith(MARKER_PREFIX)]
-    foreign = [n for n in others if n != kind.marker] or kind.foreign(folder)
+    if is_marked(folder, kind):  # another process came meanwhile
+        return
+    foreign = others or kind.foreign(folder)
     if not foreign:
         return
     name = kind.setting

@@ -1,18 +1,22 @@
-"""Store, gold and spill folders of a campaign, held against each other before anything is written.
+"""Store, gold, spill and exports of a campaign, held against each other before anything is written.
 
 A folder that lies in another would be deleted with it, or published with it.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.storage.archive import glob_exports, is_glob
+from annot_pipeline.storage.checked_export import is_written_by_builds
 from annot_pipeline.storage.marked_folder import refuse_foreign
 from annot_pipeline.storage.spill import SPILL
 from annot_pipeline.storage.store_layout import FOLDERS, STORE
+from annot_pipeline.storage.temporary import is_temporary
 
 
 def check_places(campaign: LoadedCampaign) -> None:
@@ -21,7 +25,7 @@ def check_places(campaign: LoadedCampaign) -> None:
     Raises
     ------
     ConfigError
-        Store, gold or spill lie within each other, or hold files that no build wrote.
+        Store, gold, spill or exports lie within each other, or hold files that no build wrote.
     """
     problems = [*_overlaps(campaign)]
     if problems:
@@ -37,13 +41,41 @@ def _overlaps(campaign: LoadedCampaign) -> Iterator[Problem]:
     if campaign.gold_url:
         return
     gold = campaign.gold.resolve()
-    if _is_in_store(gold, store):
+    # a store in the folder of the campaign, as ``store: .``, or of a build that publishes nothing
+    may_hold_gold = campaign.folder.resolve().is_relative_to(store) or is_temporary(store)
+    if _is_in_store(gold, store) or (gold.is_relative_to(store) and not may_hold_gold):
         yield _problem("gold", gold, "is the store, or one of its folders: builds delete there")
     elif store.is_relative_to(gold):
         what = "lies in the gold folder: whoever reads gold would get the key and raw exports"
         yield _problem("store", store, what)
     if spill.is_relative_to(gold) and campaign.settings.resources.spill:
         yield _problem("resources.spill", spill, "lies in the gold folder")
+    yield from _exports_in_gold(campaign, gold)
+
+
+def _exports_in_gold(campaign: LoadedCampaign, gold: Path) -> Iterator[Problem]:
+    """Yield what is wrong where gold is, holds or lies in a folder that exports are read from.
+
+    It may lie below the folder of the campaign, though a glob starts there.
+    """
+    settings = campaign.settings
+    patterns = {f"sources.{n}.path": source.path for n, source in enumerate(settings.sources)}
+    patterns |= {f"items.{n}.path": items.path for n, items in enumerate(settings.items)}
+    for where, pattern in patterns.items():
+        fixed, paths = glob_exports(campaign.folder, pattern, where)
+        exports = fixed.resolve()
+        if gold.is_relative_to(exports) and gold != exports:
+            if is_glob(pattern) and not campaign.folder.resolve().is_relative_to(exports):
+                what = f"lies in a folder of exports ({pattern}): nothing there is published"
+                yield _problem("gold", gold, what)
+                return
+        elif not exports.is_relative_to(gold):
+            continue
+        real = (Path(os.path.realpath(path)) for path in paths if not path.is_dir())
+        if any(p.is_relative_to(gold) and not is_written_by_builds(p, gold) for p in real):
+            what = f"holds exports ({pattern}): whoever reads gold would get raw exports"
+            yield _problem("gold", gold, what)
+            return
 
 
 def _is_in_store(folder: Path, store: Path) -> bool:

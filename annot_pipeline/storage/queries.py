@@ -247,10 +247,10 @@ def give_back_memory() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def clear_spill(spill: Path) -> None:
-    """Delete what queries put aside; none runs."""
+def clear_spill(spill: Path) -> list[Path]:
+    """Delete what queries put aside; none runs. Returns folders that hold something else."""
     _database.cache_clear()
-    clean_spill(spill)
+    return clean_spill(spill)
 
 
 def _files(source: Files) -> str:

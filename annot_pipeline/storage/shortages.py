@@ -17,8 +17,19 @@ from annot_pipeline.errors import InputError, Problem, StoreError
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """No room on the disk, none left for this user, or a file larger than may be."""
 MORE_MEMORY = (
-    "set resources.memory_limit (as 4GB) below what the machine has, so that queries use the disk, "
-    "or fewer resources.threads, or take a machine with more memory"
+    "give the process more memory (a larger machine or container, or a higher ulimit -v); set "
+    "fewer resources.threads, as tasks are worked on side by side; or map task so that the largest "
+    "task becomes several. resources.memory_limit bounds SQL queries only: a higher one leaves "
+    "less for the rest"
+)
+LOWER_LIMIT = (
+    "set resources.memory_limit (as 1GB) well below the memory that the process may take, so that "
+    "queries use the disk (resources.spill); set fewer resources.threads; or give the process more "
+    "memory"
+)
+HIGHER_LIMIT = (
+    "raise resources.memory_limit, if the process may take more memory; else set fewer "
+    "resources.threads, or give it more memory"
 )
 SMALLER_EXPORT = (
     "set fewer resources.threads, as exports are read side by side; deliver it in several files; "
@@ -76,8 +87,8 @@ def reading_export(name: str, store: Path) -> Iterator[None]:
 
 
 @contextmanager
-def running(task: str) -> Iterator[None]:
-    """Name the work that needs more memory than there is.
+def running(task: str, do: str = MORE_MEMORY) -> Iterator[None]:
+    """Name the work that needs more memory than there is, and say what to do.
 
     Raises
     ------
@@ -88,7 +99,7 @@ def running(task: str) -> Iterator[None]:
         yield
     except MemoryError as error:
         what = str(error).partition("\n")[0] or "the system gives no more"
-        problem = Problem("", what, do=MORE_MEMORY)
+        problem = Problem("", what, do=do)
         raise StoreError(f"not enough memory for {task}", [problem], may_pass=True) from None
 
 
@@ -102,15 +113,14 @@ def querying(name: str, spill: Path) -> Iterator[None]:
         With the setting to change.
     """
     try:
-        with running(name):
+        with running(name, LOWER_LIMIT):
             yield
     except duckdb.OutOfMemoryException as error:
         what = str(error).partition("\n")[0]
         if "offload" in what:  # the limit that DuckDB names is the room on the disk
             raise _spill_is_full(name, spill, what) from None
-        problem = Problem(
-            "", what, do="raise resources.memory_limit, or set fewer resources.threads"
-        )
+        is_own_limit = "used)" in what  # else the system gives no more
+        problem = Problem("", what, do=HIGHER_LIMIT if is_own_limit else LOWER_LIMIT)
         raise StoreError(f"not enough memory for {name}", [problem]) from None
     except duckdb.IOException as error:
         what = str(error).partition("\n")[0]

@@ -76,12 +76,21 @@ def temporary_spill() -> Path:
     return folder / "spill"
 
 
-def clean_spill(spill: Path) -> None:
-    """Delete the folder of this process, and those of dead processes of this host."""
-    if is_marked(spill, SPILL):
-        _close(own_spill(spill))
-        _remove_dead(spill)
-        _remove_if_empty(spill)
+def clean_spill(spill: Path) -> list[Path]:
+    """Delete the folder of this process, and those of dead processes of this host.
+
+    Returns
+    -------
+    list of Path
+        Those that stay, since they hold what no query put there.
+    """
+    if not is_marked(spill, SPILL):
+        return []
+    own = own_spill(spill)
+    stay = [own] if not _close(own) else []
+    stay += _remove_dead(spill)
+    _remove_if_empty(spill)
+    return stay
 
 
 def _made_locked(own: Path) -> int:
@@ -103,10 +112,30 @@ def _remove_if_empty(spill: Path) -> None:
             spill.rmdir()
 
 
-def _remove_dead(spill: Path) -> None:
-    for folder in entries_of(spill):
-        if _is_dead(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+def _remove_dead(spill: Path) -> list[Path]:
+    """Delete the folders of dead processes; return those that hold something else."""
+    return [f for f in entries_of(spill) if _is_dead(f) and not _remove_folder(f)]
+
+
+def _remove_folder(folder: Path) -> bool:
+    """Delete what queries put into a folder of a process, and it if that was all.
+
+    Returns whether nothing else was there; what else there is stays.
+    """
+    try:
+        entries = list(os.scandir(folder))
+    except OSError:  # gone, or of another user
+        return True
+    ours = [e for e in entries if DUCKDB_FILE.fullmatch(e.name) or e.name == LOCK]
+    ours = [e for e in ours if e.is_file(follow_symlinks=False)]
+    is_all = len(ours) == len(entries)
+    with suppress(OSError):  # another process cleans, too
+        for entry in sorted(ours, key=lambda e: e.name == LOCK):
+            if is_all or entry.name != LOCK:  # a folder that stays is still locked by its process
+                Path(entry).unlink(missing_ok=True)
+        if is_all:
+            folder.rmdir()
+    return is_all
 
 
 def _is_dead(folder: Path) -> bool:
@@ -166,11 +195,14 @@ def _started(process: int) -> int:
     return int(stat.rpartition(")")[2].split()[19])  # the name before may hold anything
 
 
-def _close(own: Path) -> None:
-    shutil.rmtree(own, ignore_errors=True)
+def _close(own: Path) -> bool:
+    """Delete the folder of this process; return whether it held nothing but what queries put."""
+    if not _remove_folder(own):
+        return False
     descriptor = _held.pop(own, None)
     if descriptor is not None:
         os.close(descriptor)
+    return True
 
 
 def _close_all() -> None:

@@ -359,16 +359,19 @@ class Store:
         finally:
             os.close(descriptor)
 
-    def clean(self, spill: Path) -> None:
+    def clean(self, spill: Path) -> list[Path]:
         """Delete what killed builds left and what no kept run uses; not while a stage runs.
 
-        Where the folder is not marked as a store, nothing is deleted.
+        Where the folder is not marked as a store, nothing is deleted. Returns folders of the spill
+        folder that stay, since they hold what no query put there.
         """
+        stay: list[Path] = []
         if not is_marked(self.root, STORE):
-            return
+            return stay
         with contextlib.suppress(BlockingIOError), self._lock(fcntl.LOCK_EX | fcntl.LOCK_NB):
-            clear_spill(spill)
+            stay = clear_spill(spill)
             self._clean()
+        return stay
 
     def _clean(self) -> None:
         for folder in (
@@ -426,6 +429,8 @@ def _named_files(record_files: Path) -> set[str]:
     """Keys of the parsed exports that a run used; none that is known, if nothing tells."""
     try:
         names = read_table(record_files, ["filename"])["filename"].to_pylist()
+    except MemoryError:  # also Arrow's
+        raise
     except (pa.ArrowException, OSError):  # no such stage, or harmed
         return set()
     return {name.partition(".")[0] for name in names}

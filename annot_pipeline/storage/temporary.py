@@ -15,6 +15,13 @@ from annot_pipeline.storage.marked_folder import claim
 from annot_pipeline.storage.store import Store
 from annot_pipeline.storage.store_layout import STORE
 
+PREFIX = f"{TEMPORARY}annot-"
+
+
+def is_temporary(store: Path) -> bool:
+    """Return whether a store is one of a build that publishes nothing."""
+    return store.name.startswith(PREFIX)
+
 
 @contextmanager
 def temporary_store(
@@ -47,7 +54,7 @@ def temporary_store(
                 claim(place, STORE)
                 held.enter_context(Store(place).in_use())  # else a build would clean it away
             temporary = tempfile.TemporaryDirectory(
-                prefix=f"{TEMPORARY}annot-", dir=place, ignore_cleanup_errors=True
+                prefix=PREFIX, dir=place, ignore_cleanup_errors=True
             )  # executors may write there yet, of what was given up
             folder = held.enter_context(temporary)
             claim(Path(folder), STORE)

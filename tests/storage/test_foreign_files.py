@@ -129,6 +129,11 @@ def test_in_a_store_only_what_has_the_names_of_results_is_deleted(tmp_path):
     [
         (["gold=store"], "is the store, or one of its folders"),
         (["gold=store/runs/gold"], "is the store, or one of its folders"),
+        (["gold=store/x"], "is the store, or one of its folders"),
+        (["gold=exports"], "holds exports"),
+        (["gold=exports/gold"], "lies in a folder of exports"),
+        (["gold=.", "store=../store"], "holds exports"),
+        (["gold=..", "store=../../store"], "holds exports"),
         (["store=gold/store"], "lies in the gold folder"),
         (["store=gold"], "is the store, or one of its folders"),
         (["resources.spill=store"], "is the store, or one of its folders"),
@@ -141,6 +146,29 @@ def test_folders_within_each_other_are_refused(tmp_path, sets, says):
     with pytest.raises(ConfigError, match=says):
         build_file(folder, *sets)
     assert files(folder) == {"campaign.yaml", "exports", "exports/a.csv"}
+
+
+def test_gold_that_a_link_leads_into_exports_is_refused(tmp_path):
+    folder = campaign(tmp_path / "c")
+    (folder / "gold").symlink_to("exports")
+    with pytest.raises(ConfigError, match="holds exports"):
+        build_file(folder)
+
+
+@pytest.mark.parametrize("path", ["*.csv", "**/*.csv", "en/*/*.csv", "../c/en/*/*.csv"])
+def test_gold_may_lie_below_the_folder_of_the_campaign(tmp_path, path):
+    folder = campaign(tmp_path / "c", "en/exports")
+    if path == "*.csv":
+        shutil.move(folder / "en" / "exports" / "a.csv", folder)
+    sets = (f"sources.0.path='{path}'", "gold=gold")
+    assert build_file(folder, *sets).publication.published
+    assert not build_file(folder, *sets).publication.published
+
+
+def test_gold_among_the_folders_that_a_glob_matches_is_refused(tmp_path):
+    folder = campaign(tmp_path / "c", "en/exports")
+    with pytest.raises(ConfigError, match="holds exports"):
+        build_file(folder, "sources.0.path='*/exports/*.csv'", "gold=en/exports")
 
 
 def test_a_disk_with_other_files_is_no_spill_folder(tmp_path):
@@ -187,6 +215,27 @@ def test_a_folder_beside_the_exports_is_advised(tmp_path):
         with pytest.raises(ConfigError, match="cannot be used as") as error:
             build_file(folder, f"{setting}=exports")
         assert f"folder of its own, as {folder / advised} (in" in error.value.problems[0].do
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling link", "folder", "pipe"])
+@pytest.mark.parametrize("setting", ["store", "resources.spill"])
+def test_a_marker_is_a_regular_file(tmp_path, setting, kind):
+    folder, disk, other = campaign(tmp_path / "c"), tmp_path / "big", tmp_path / "other"
+    disk.mkdir()
+    marker = disk / f".annot-{setting.rpartition('.')[2]}"
+    if "link" in kind:
+        marker.symlink_to(other)
+    if kind == "link":
+        other.write_text("precious")
+    elif kind == "folder":
+        marker.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(marker)
+    with pytest.raises(ConfigError, match=rf"big: cannot be used as {setting}") as error:
+        build_file(folder, f"{setting}=../big")
+    assert repr(marker.name) in str(error.value)
+    assert [path.name for path in disk.iterdir()] == [marker.name]
+    assert not other.exists() or other.read_text() == "precious"
 
 
 def test_campaigns_share_a_spill_folder(tmp_path):

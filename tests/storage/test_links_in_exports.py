@@ -92,6 +92,26 @@ def test_a_hard_link_to_the_key_is_refused(campaign, capsys):
     refused(campaign, "lies in the store folder", capsys)
 
 
+@pytest.mark.parametrize(
+    "pattern", ["store/archive/*/*", "store/stages/*/*/*", "gold/v0001/labels.parquet"]
+)
+@pytest.mark.parametrize("way", ["hard link", "link to a hard link"])
+def test_a_hard_link_to_a_file_of_store_or_gold_is_refused(campaign, pattern, way, capsys):
+    target = next(path for path in campaign.glob(pattern) if path.is_file())
+    exports = campaign / "exports"
+    os.link(target, exports / ("z.csv" if way == "hard link" else "hard"))
+    if way != "hard link":
+        (exports / "z.csv").symlink_to("hard")
+    where = pattern.partition("/")[0]
+    refused(campaign, f"a hard link to a file that lies in the {where} folder", capsys)
+
+
+def test_other_hard_links_are_read(campaign):
+    os.link(campaign / "exports" / "a.csv", campaign.parent / "kept.csv")
+    os.link(campaign / "exports" / "a.csv", campaign / "store" / "mine.csv")  # by no build
+    assert not build_file(campaign).publication.published
+
+
 def test_a_folder_that_is_a_link_is_followed_only_where_the_campaign_names_it(campaign, capsys):
     elsewhere = campaign.parent / "mounted"
     shutil.move(campaign / "exports", elsewhere)

@@ -11,16 +11,22 @@ import sys
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from annot_pipeline.audit.verify import rebuild as verify_rebuild
+from annot_pipeline.audit.verify import release as verify_release
 from annot_pipeline.cli import main
 from annot_pipeline.commands import publish as publishing
 from annot_pipeline.config import Resources
 from annot_pipeline.errors import InputError, StoreError
+from annot_pipeline.exports.parquet import parquet_pieces, read_parquet
 from annot_pipeline.exports.raw_rows import Opening
+from annot_pipeline.stages.gold import name_mask
 from annot_pipeline.storage import archive
+from annot_pipeline.storage import store as storage_of_runs
 from annot_pipeline.storage.queries import Queries, clear_spill
-from annot_pipeline.storage.shortages import cannot_write, querying
+from annot_pipeline.storage.shortages import cannot_write, querying, reading_export
 from tests.audit.two_releases import EXPORT
 
 MEMORY = [MemoryError(), pa.ArrowMemoryError("malloc of size 99 failed")]
@@ -47,6 +53,53 @@ def test_memory_for_an_export(build_campaign, monkeypatch, error, what):
     assert "resources.threads" in said
 
 
+@pytest.mark.parametrize("error", MEMORY, ids=["Python", "Arrow"])
+@pytest.mark.parametrize("what", ["__init__", "iter_batches"])
+def test_memory_for_a_parquet_export(tmp_path, monkeypatch, error, what):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": ["x"]}), path)
+    monkeypatch.setattr(pq.ParquetFile, what, failing(error))
+    with pytest.raises(InputError) as raised, reading_export("a.parquet", tmp_path):
+        [*read_parquet(Opening(path, "a.parquet")).chunks]
+    said = str(raised.value)
+    assert "not enough memory" in said
+    assert "fetch the export again" not in said
+    assert "resources.threads" in said
+    assert len(parquet_pieces(Opening(path, "a.parquet"))) < 2
+
+
+CLAIMS_OF_DAMAGE = {
+    "mask of records": ("pyarrow.parquet.read_schema", lambda path: name_mask._readable(path)),
+    "mask of names": (
+        "annot_pipeline.stages.gold.name_mask.raw_names",
+        lambda path: name_mask._names(path),
+    ),
+    "mask of labels": ("pyarrow.parquet.ParquetFile", lambda path: name_mask._mapped_in(path)),
+    "verified release": (
+        "pyarrow.parquet.read_metadata",
+        lambda path: verify_release._verify_table(path, {"rows": 1, "columns": []}, None),
+    ),
+    "verified rebuild": (
+        "annot_pipeline.audit.verify.rebuild.first_difference",
+        lambda path: verify_rebuild._compare([path], [path], {}),
+    ),
+    "store": (
+        "annot_pipeline.storage.store.read_table",
+        lambda path: storage_of_runs._named_files({path}),
+    ),
+}
+
+
+@pytest.mark.parametrize("place", CLAIMS_OF_DAMAGE)
+def test_lack_of_memory_is_not_told_as_damage(tmp_path, monkeypatch, place):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"label": ["x"]}), path)
+    patched, call = CLAIMS_OF_DAMAGE[place]
+    monkeypatch.setattr(patched, failing(pa.ArrowMemoryError("malloc of size 99 failed")))
+    with pytest.raises(MemoryError):
+        call(path)
+
+
 def test_memory_for_an_item_table(build_campaign, tmp_path, monkeypatch):
     (tmp_path / "campaign").mkdir()
     (tmp_path / "campaign" / "items.csv").write_text("item,text\ni0,x\n")
@@ -60,7 +113,11 @@ def test_memory_for_a_stage(build_campaign, monkeypatch, error):
     monkeypatch.setattr("annot_pipeline.stages.build.check_table", failing(error))
     with pytest.raises(StoreError, match="not enough memory for stage") as raised:
         build_campaign({"a.csv": EXPORT})
-    assert "resources.memory_limit" in str(raised.value)
+    do = raised.value.problems[0].do
+    assert "give the process more memory" in do
+    assert "resources.threads" in do
+    assert "the largest task becomes several" in do
+    assert "resources.memory_limit bounds SQL queries only" in do
     assert raised.value.may_pass
 
 
@@ -154,7 +211,46 @@ def test_room_on_the_disk_is_not_told_as_memory(tmp_path):
 def test_memory_of_duckdb_names_its_setting(queries):
     with pytest.raises(StoreError, match="not enough memory for a/query") as raised:
         queries("SELECT list(md5(range::varchar)) FROM range(6000000)").table("a/query", {})
-    assert "resources.memory_limit" in raised.value.problems[0].do
+    assert "raise resources.memory_limit" in raised.value.problems[0].do
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MemoryError(), duckdb.OutOfMemoryException("Out of Memory Error: Allocation failure")],
+    ids=["Python", "DuckDB"],
+)
+def test_a_query_that_the_system_gives_no_memory_needs_a_lower_limit(tmp_path, error):
+    with (
+        pytest.raises(StoreError, match="not enough memory for a/query") as raised,
+        querying("a/query", tmp_path),
+    ):
+        raise error
+    do = raised.value.problems[0].do
+    assert "set resources.memory_limit (as 1GB) well below" in do
+    assert "raise resources.memory_limit" not in do
+
+
+ALLOCATE = """
+import resource, sys
+from pathlib import Path
+import pyarrow, duckdb
+from annot_pipeline.config import Resources
+from annot_pipeline.errors import StoreError
+from annot_pipeline.storage import queries
+queries.sql_text = lambda _: "SELECT list(md5(range::varchar)) FROM range(6000000)"
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)
+try:
+    queries.Queries(Resources(threads=1), Path(sys.argv[1])).table("a/query", {})
+except StoreError as error:
+    print(error.problems[0].do)
+"""
+
+
+def test_little_address_space_is_no_reason_to_raise_the_limit(tmp_path):
+    command = [sys.executable, "-c", ALLOCATE, str(tmp_path / "spill")]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert "set resources.memory_limit (as 1GB) well below" in ended.stdout, ended.stderr
 
 
 def test_memory_for_any_command(tmp_path, monkeypatch, capsys):

@@ -17,6 +17,7 @@ from annot_pipeline.storage import spill as spilling
 from annot_pipeline.storage.queries import Queries, clear_spill
 from annot_pipeline.storage.spill import clean_spill, open_spill, own_spill
 from annot_pipeline.storage.store import Store
+from tests.conftest import build_file
 
 LONG_AGO = time.time() - 30 * 86_400
 
@@ -80,6 +81,46 @@ def test_a_folder_with_the_name_of_an_old_version_and_other_files_stays(tmp_path
     data.touch()
     clean_spill(tmp_path / "spill")
     assert data.exists()
+
+
+def test_a_folder_of_a_dead_process_with_other_files_stays_and_is_named(tmp_path):
+    spill = tmp_path / "spill"
+    open_spill(spill)
+    folder = spill / f"annot-spill-{spilling.HOST}-{dead_process()}-123"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "sub" / "precious.txt").touch()
+    (folder / "duckdb_temp_storage_DEFAULT-0.tmp").touch()
+    (folder / "duckdb_temp_folder").mkdir()
+    (folder / "duckdb_temp_link").symlink_to(tmp_path)
+    for _ in range(2):
+        assert clean_spill(spill) == [folder]
+        left = {"sub", "duckdb_temp_folder", "duckdb_temp_link"}
+        assert {path.name for path in folder.iterdir()} == left
+        assert (folder / "sub" / "precious.txt").exists()
+
+
+def test_files_of_others_in_the_folder_of_this_process_stay(tmp_path):
+    own = open_spill(tmp_path / "spill")
+    (own / "precious.txt").touch()
+    assert clean_spill(tmp_path / "spill") == [own]
+    assert open_spill(tmp_path / "spill") == own
+    (own / "precious.txt").unlink()
+    assert clean_spill(tmp_path / "spill") == []
+    assert not own.exists()
+
+
+def test_a_build_names_a_spill_folder_that_stays(build_campaign, tmp_path):
+    text = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
+    spill = tmp_path / "spill"
+    open_spill(spill)
+    folder = spill / f"annot-spill-{spilling.HOST}-{dead_process()}-123"
+    folder.mkdir()
+    (folder / "precious.txt").touch()
+    build_campaign({"a.csv": text}, f"resources.spill={spill}")
+    assert (folder / "precious.txt").exists()
+    said: list[str] = []
+    build_file(tmp_path / "campaign", f"resources.spill={spill}", progress=said.append)
+    assert [message for message in said if message.startswith(f"{folder}: not deleted")]
 
 
 def test_a_locked_folder_stays_where_process_numbers_mean_nothing(tmp_path, monkeypatch):

@@ -113,6 +113,8 @@ def _compare(
 ) -> Difference:
     try:
         return first_difference(released, rebuilt, table.get("key", ()))
+    except MemoryError:  # also Arrow's
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         return Difference(None, None, {}, f"cannot be read: {error}", "readable")
 

@@ -132,6 +132,8 @@ def _verify_table(path: Path, table: dict[str, Any], checked: Checked) -> None:
             (f.name, str(f.type), f.nullable, (f.metadata or {}).get(b"description", b"").decode())
             for f in metadata.schema.to_arrow_schema()
         ]
+    except MemoryError:  # also Arrow's
+        raise
     except (pa.ArrowException, OSError, ValueError) as error:
         checked.find(path, f"cannot be read as Parquet: {str(error).splitlines()[0]}", RESTORE)
         return

@@ -7,7 +7,6 @@ Texts leave the machine before a release is searched: Dagster keeps logs, metada
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -82,6 +81,8 @@ class NameMask:
         try:
             made = self.store.recorded(self.run, "read_records").tables["record_files"]
             files = _files(self.store.records, tuple(made.paths))
+        except MemoryError:  # also Arrow's: what holds names must not pass for what holds none
+            raise
         except (AnnotError, OSError, KeyError, pa.ArrowException):  # nothing was parsed yet
             return ()
         return tuple(of for path in files if (of := _readable(path)))
@@ -95,6 +96,8 @@ def _readable(path: Path) -> tuple[Path, int, int] | None:
     try:
         stat = path.stat()
         pq.read_schema(regular(path))
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException):
         return None
     return path, stat.st_mtime_ns, stat.st_size
@@ -115,6 +118,8 @@ def _judges(records: Records) -> NameSearch:
 def _names(path: Path) -> set[str]:
     try:
         return raw_names([path])
+    except MemoryError:
+        raise
     except (OSError, pa.ArrowException):  # damaged below its schema
         return set()
 
@@ -127,11 +132,16 @@ def _mapped(records: Records) -> frozenset[str]:
 
 def _mapped_in(path: Path) -> set[Any]:
     values: set[Any] = set()
-    with suppress(OSError, pa.ArrowException), pq.ParquetFile(regular(path)) as file:
-        names = file.schema_arrow.names
-        columns = [n for n in names if LABELS.fullmatch(n) or SYSTEMS.fullmatch(n)]
-        for group in range(file.num_row_groups if columns else 0):
-            rows = file.read_row_group(group, columns)
-            for column in columns:
-                values.update(rows[column].unique().to_pylist())
+    try:
+        with pq.ParquetFile(regular(path)) as file:
+            names = file.schema_arrow.names
+            columns = [n for n in names if LABELS.fullmatch(n) or SYSTEMS.fullmatch(n)]
+            for group in range(file.num_row_groups if columns else 0):
+                rows = file.read_row_group(group, columns)
+                for column in columns:
+                    values.update(rows[column].unique().to_pylist())
+    except MemoryError:
+        raise
+    except (OSError, pa.ArrowException):  # damaged below its schema
+        pass
     return values
