@@ -28,11 +28,12 @@ def ours(campaign: Path) -> Work:
     from annot_pipeline.stages.build import STAGES as ALL
     from annot_pipeline.stages.build import Build
 
-    store = Path(tempfile.mkdtemp(prefix="bench-"))
+    place = Path(tempfile.mkdtemp(prefix="bench-"))
     stages = [stage for stage in ALL if stage.name in STAGES]
 
     def work() -> Path:
-        build = Build(load_campaign(campaign, sets=[f"store={store}", f"gold={store / 'gold'}"]))
+        sets = [f"{folder}={place / folder}" for folder in ("store", "gold")]
+        build = Build(load_campaign(campaign, sets=sets))
         for stage in stages:
             build.run_stage(stage)
         return build.store.records

@@ -71,15 +71,15 @@ def retries_of(result, stage: str) -> int:
 def test_an_export_that_comes_late_is_waited_for(retried, monkeypatch):
     (retried / "exports" / "a.csv").rename(retried / "late")
     looked = []
-    find = archive._glob
+    find = archive.glob_exports
 
-    def late(folder, pattern):
+    def late(folder, pattern, where=""):
         looked.append(pattern)
         if len(looked) == 2:
             (retried / "late").rename(retried / "exports" / "a.csv")
-        return find(folder, pattern)
+        return find(folder, pattern, where)
 
-    monkeypatch.setattr(archive, "_glob", late)
+    monkeypatch.setattr(archive, "glob_exports", late)
     with dg.DagsterInstance.ephemeral() as instance:
         result = run(build_definitions(retried), instance)
     assert result.success
@@ -233,16 +233,16 @@ def test_what_a_retry_mended_is_not_told(retried, monkeypatch):
             raise RuntimeError("no words of ours")
         return metadata(build, stage_run, table, **how)
 
-    find = archive._glob
+    find = archive.glob_exports
 
-    def late(folder, pattern):
-        found = find(folder, pattern)
+    def late(folder, pattern, where=""):
+        found = find(folder, pattern, where)
         if (retried / "away").exists():
             (retried / "away").rename(retried / "exports")
         return found
 
     monkeypatch.setattr(stage_assets, "stage_metadata", broken)
-    monkeypatch.setattr(archive, "_glob", late)
+    monkeypatch.setattr(archive, "glob_exports", late)
     failures: list[FailedBuild] = []
     with dg.DagsterInstance.ephemeral() as instance:
         told(retried, failures.append, instance)

@@ -13,6 +13,7 @@ import pytest
 
 from annot_pipeline import load_gold
 from annot_pipeline.cli import main
+from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import StoreError
 from annot_pipeline.storage import tables
 from annot_pipeline.storage.releases import Releases
@@ -33,6 +34,7 @@ def build_both(folder):
     write_small_campaign(folder, EXPORTS)
     build_file(folder)
     (folder / "gold").rename(folder / "gold-of-whole")
+    Releases.of(load_campaign(folder / "campaign.yaml")).give_up()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tables, "FILE_ROWS", 50)
         build_file(folder)
