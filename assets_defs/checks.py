@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import dagster as dg
 
 from annot_pipeline.config import LoadedCampaign
@@ -13,12 +15,12 @@ OF_RELEASE = ("compare_releases", RELEASE)
 """Whose gates look at the release as a whole: their checks are on it, and run when it is made."""
 
 
-def release_gates() -> list[Gate]:
+def release_gates() -> list[Gate[Any]]:
     """Return the gates whose checks are on the release."""
     return [gate for gate in GATES if gate.stage in OF_RELEASE]
 
 
-def check_spec(campaign: LoadedCampaign, gate: Gate) -> dg.AssetCheckSpec:
+def check_spec(campaign: LoadedCampaign, gate: Gate[Any]) -> dg.AssetCheckSpec:
     """Return a gate as a check; one that can fail with an error blocks what is downstream."""
     levels = gate.levels(campaign.settings.gates.get(gate.name))
     question = gate.asks(levels)
@@ -30,7 +32,7 @@ def check_spec(campaign: LoadedCampaign, gate: Gate) -> dg.AssetCheckSpec:
     )
 
 
-def _checked_key(campaign: LoadedCampaign, gate: Gate | GateResult) -> dg.AssetKey:
+def _checked_key(campaign: LoadedCampaign, gate: Gate[Any] | GateResult) -> dg.AssetKey:
     if gate.stage in OF_RELEASE:
         return release_key(campaign)
     return work_key(campaign, gate.table)

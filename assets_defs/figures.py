@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ from annot_pipeline.report.release_figures import (
     score_figures,
 )
 from annot_pipeline.stages.build import MAKER, Build, StageRun
+from annot_pipeline.stages.comparisons.metrics import SegmentRankMetrics, SystemRankMetrics
+from annot_pipeline.stages.gold.metrics import JudgeMetrics
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import StoredTable, read_table
 
@@ -53,7 +55,7 @@ class Tables:
 def figures_of(build: Build, run: StageRun, table: str) -> dict[str, Any]:
     """The figures of one table of a stage, by title: Markdown with the image inside."""
     images = {}
-    for figure in FIGURES[table](Tables(build), run.result.facts) if table in FIGURES else ():
+    for figure in FIGURES[table](Tables(build), run) if table in FIGURES else ():
         image = base64.b64encode(figure.svg.encode()).decode()
         images[figure.title] = dg.MetadataValue.md(
             f"![{escape(figure.title)}](data:image/svg+xml;base64,{image})"
@@ -67,13 +69,13 @@ def _differences(read: Tables) -> list[Drawn]:
     return difference_figures(tests, pairs)
 
 
-FIGURES: dict[str, Callable[[Tables, Mapping[str, Any]], list[Drawn]]] = {
+FIGURES: dict[str, Callable[[Tables, StageRun], list[Drawn]]] = {
     "label_fits": lambda read, _: [
         Drawn("convergence", convergence_svg(fits))
         for fits in [read("label_fits").to_pylist()]
         if fits
     ],
-    "judges": lambda read, facts: judge_figures(read("judges"), facts["alpha"]),
+    "judges": lambda read, run: judge_figures(read("judges"), run.metrics(JudgeMetrics).alpha),
     "judge_tests": lambda read, _: _differences(read),
     "judge_confusion": lambda read, _: confusion_figures(
         read("judge_confusion"), read("judge_figures"), read("prevalence")
@@ -82,13 +84,13 @@ FIGURES: dict[str, Callable[[Tables, Mapping[str, Any]], list[Drawn]]] = {
     "scores": lambda read, _: score_figures(
         read.ask("drawn_scores", "scores", most_tasks=MOST_TASKS)
     ),
-    "segment_ranks": lambda _, facts: effort_figures(facts["adequacy"]),
+    "segment_ranks": lambda _, run: effort_figures(run.metrics(SegmentRankMetrics).adequacy),
     "comparison_times": lambda read, _: time_figures(read("comparison_times")),
     "system_rankings": lambda read, _: ranking_figures(read("system_rankings")),
-    "system_comparisons": lambda read, facts: comparison_figures(
+    "system_comparisons": lambda read, run: comparison_figures(
         read("system_comparisons"),
-        facts["alpha"],
+        run.metrics(SystemRankMetrics).alpha,
         read("system_rankings"),
     ),
 }
-"""What is drawn of a table, from its stage's facts and tables that are there then."""
+"""Figures of a table, from the run of its stage and from tables that exist by then."""

@@ -15,6 +15,9 @@ from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.report.markdown import escape
 from annot_pipeline.stages.build import Build, StageRun
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections
+from annot_pipeline.stages.judges.metrics import ControlMetrics
+from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.releases import Release
 from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
@@ -82,7 +85,7 @@ def gold_metadata(release: Release, table: Mapping[str, Any], *, published: bool
 
 def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
     """Metadata of one table of a stage; with figures, if Dagster keeps it to show it."""
-    made, facts = run.result.tables[table], run.result.facts
+    made = run.result.tables[table]
     metadata: dict[str, Any] = {
         "dagster/row_count": made.rows,
         "bytes": made.bytes,
@@ -93,13 +96,16 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
     if run.result.reused:
         metadata["skipped"] = f"inputs, settings and code are as run {run.result.run} had them"
     if table == "controlled":
-        metadata |= {f"fate {fate}": count for fate, count in facts["fates"].items()}
+        metadata |= {
+            f"fate {fate}": count for fate, count in run.metrics(ControlMetrics).fates.items()
+        }
     elif table == "settled":
-        metadata["rejected"] = dg.MetadataValue.md(build.masked(_rejections(facts["rejections"])))
+        rejections = _rejections(run.metrics(JudgmentMetrics).rejections)
+        metadata["rejected"] = dg.MetadataValue.md(build.masked(rejections))
     elif table == "labels" and made.rows:
         metadata["certain_share"] = _certain_share(made)
     elif table == "label_fits" and made.rows:
-        metadata["most_iterations"] = max(facts["iterations"].values(), default=0)
+        metadata["most_iterations"] = max(run.metrics(LabelMetrics).iterations.values(), default=0)
     if kept and table not in GOLD:  # figures of those are on the published table
         from assets_defs.figures import figures_of
 
@@ -132,7 +138,7 @@ def _column_schema(table: str) -> dg.TableSchema:
     )
 
 
-def _rejections(rows: list[dict[str, Any]]) -> str:
+def _rejections(rows: list[Rejections]) -> str:
     if not rows:
         return "none"
     lines = [f"| {r['records']:,} | {escape(r['reason'])} | {escape(r['example'])} |" for r in rows]

@@ -97,8 +97,8 @@ class Built:
         rows: list[dict[str, Any]] = self.table(name).to_pylist()
         return rows
 
-    def facts(self, stage: str) -> dict[str, Any]:
-        return dict(self.runs[stage].result.facts)
+    def metrics(self, stage: str) -> dict[str, Any]:
+        return dict(self.runs[stage].result.document)
 
     def hashes(self) -> dict[str, str]:
         """SHA-256 of each released table, by name."""
@@ -141,12 +141,12 @@ class Staged:
 
     def __init__(self, build: Build) -> None:
         self.runs = RunsOnDemand(build)
-        self.facts("settle_judgments")
+        self.metrics("settle_judgments")
 
     def run(self, *tables: str) -> Staged:
         """Make some tables now, before something changes on which they depend."""
         for name in tables:
-            self.facts(MAKER[name].name)
+            self.metrics(MAKER[name].name)
         return self
 
     def table(self, name: str) -> pa.Table:
@@ -156,8 +156,8 @@ class Staged:
         rows: list[dict[str, Any]] = self.table(name).to_pylist()
         return rows
 
-    def facts(self, stage: str) -> dict[str, Any]:
-        return dict(self.runs[stage].result.facts)
+    def metrics(self, stage: str) -> dict[str, Any]:
+        return dict(self.runs[stage].result.document)
 
 
 def stage_file(path: Path, *sets: str, progress: Progress = lambda _: None) -> Staged:

@@ -128,7 +128,7 @@ def test_without_hits_and_ids_a_row_is_an_assignment(costs, stage_campaign):
         "gates.rejected_share.error=.9",
         sources=[{**SOURCE, "fields": fields}],
     )
-    (again,) = repeated.facts("add_up_costs")["cost"]
+    (again,) = repeated.metrics("add_up_costs")["cost"]
     assert (again["n_assignments"], again["paid"]) == (3, 0.3)
 
 
@@ -139,7 +139,7 @@ def test_files_that_repeat_an_assignment_pay_it_once(stage_campaign):
             "gates.rejected_share.error=.9",
             sources=[SOURCE],
         )
-        (found,) = built.facts("add_up_costs")["cost"]
+        (found,) = built.metrics("add_up_costs")["cost"]
         return found["n_assignments"], found["n_paid_assignments"], found["paid"]
 
     early = assignment("ann", "h1", ["i1", ""], status="Submitted")
@@ -187,10 +187,10 @@ def test_a_bad_reward_rejects_no_judgment(build_campaign):
         {"a.csv": rows(*assignment("ann", "h1", ["i1"]), *assignment("bob", "h1", ["i1"], "much"))},
         sources=[SOURCE],
     )
-    assert built.facts("control_judges")["fates"]["used"] == 2
+    assert built.metrics("control_judges")["fates"]["used"] == 2
     (gate,) = (g for g in built.runs["add_up_costs"].gates if g.name == "unread_rewards")
     assert (gate.level, gate.value, gate.detail) == ("warn", 1, "'much'")
-    (found,) = built.facts("add_up_costs")["cost"]
+    (found,) = built.metrics("add_up_costs")["cost"]
     assert (found["n_assignments"], found["n_paid_assignments"], found["paid"]) == (2, 1, 0.1)
     assert built.publication.release.manifest["facts"]["cost"] == built.rows("costs") == [found]
 
@@ -229,7 +229,7 @@ def test_scores_and_the_order_of_rows(stage_campaign):
     found = []
     for given in (lines, lines[::-1]):
         built = stage_campaign({"a.csv": rows(*given)}, sources=[{**SOURCE, "fields": fields}])
-        found.append(json.dumps(built.facts("add_up_costs")["cost"]))
+        found.append(json.dumps(built.metrics("add_up_costs")["cost"]))
     assert found[0] == found[1]
     (row,) = json.loads(found[0])
     assert (row["paid"], row["n_gold"], row["n_used"]) == (0.28, 3, 12)
@@ -282,6 +282,6 @@ def test_gold_of_rankings_is_ranked_outputs(stage_campaign):
         {"a.csv": head + "".join(lines)},
         sources=[{**SOURCE, "fields": {name: name for name in names}}],
     )
-    (found,) = built.facts("add_up_costs")["cost"]
+    (found,) = built.metrics("add_up_costs")["cost"]
     assert len(built.rows("segment_ranks")) == found["n_gold"] == 6
     assert found["cost_per_gold"] == pytest.approx(0.4 / 6)

@@ -1,19 +1,20 @@
-"""Gates: levels, settings, and facts of other code."""
+"""Gates: levels, settings, and metrics of other code."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import fields, replace
 
 import pytest
 
 from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts.stage_metrics import MetricsError, TableMetrics
 from annot_pipeline.errors import ConfigError, GateError
 from annot_pipeline.exports import READERS, RawRows
 from annot_pipeline.gates import (
     GATES,
     RELEASE,
-    can_measure,
     check_gate_names,
     is_checked,
     run,
@@ -21,20 +22,19 @@ from annot_pipeline.gates import (
 )  # fmt: skip
 from annot_pipeline.stages.build import STAGES
 from annot_pipeline.stages.gold import trace_lineage
+from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.store import digest_of
 
 EXPORT = "item,judge,label\n" + "".join(f"i{i},w{j},a\n" for i in range(3) for j in range(3))
 
 
 def level(value: float, **thresholds: float | None) -> str:
-    facts = {
+    document = {name.name: {} for name in fields(LabelMetrics)} | {
         "converged": {"settled": True} | {f"t{n}": False for n in range(int(value))},
-        "misnamed_classes": {}, "not_fitted": {}, "calibrations": {}, "judges_below_chance": {},
-        "judges": {"settled": 1}, "items_by_judgments": {},
-        "decided_not_judged": {}, "decided_new_classes": {},
-        "contracts": {"labels": {"broken": [], "doubtful": []}},
+        "contracts": {"labels": {"broken": [], "doubtful": []}}, "rows_made": {},
     }  # fmt: skip
-    results = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(**thresholds)})
+    levels = {"convergence": Threshold(**thresholds)}
+    results = run_gates("infer_labels", ["labels"], document, levels)
     return next(r.level for r in results if r.name == "convergence")
 
 
@@ -53,17 +53,35 @@ def test_a_given_level_leaves_the_other_at_its_default():
 
 def test_a_measure_that_fails_is_told_and_fails_the_gate(monkeypatch):
     """A defect of the measuring is no verdict on the data, and no reason to publish."""
-    facts = {"converged": None}
-    gates = [gate for gate in GATES if gate.name == "convergence"]
-    monkeypatch.setattr(run, "GATES", gates)
-    (result,) = run_gates("infer_labels", ["labels"], facts, {"convergence": Threshold(error=9)})
+    document = {field.name: {} for field in fields(LabelMetrics)}
+    [gate] = [gate for gate in GATES if gate.name == "convergence"]
+    monkeypatch.setattr(run, "GATES", [replace(gate, measure=lambda metrics: metrics.nothing)])
+    levels = {"convergence": Threshold(error=9)}
+    (result,) = run_gates("infer_labels", ["labels"], document, levels)
     assert result.level == "error"
     assert result.unchecked.startswith("AttributeError: ")
     assert str(result).startswith("convergence: could not be checked: AttributeError")
-    assert can_measure("infer_labels", ["labels"], facts)
-    assert not is_checked("infer_labels", ["labels"], facts)
-    assert not can_measure("infer_labels", ["labels"], {})
-    assert is_checked("infer_labels", ["labels"], {"converged": {}})
+    assert not is_checked("infer_labels", ["labels"], document)
+    monkeypatch.setattr(run, "GATES", [gate])
+    assert is_checked("infer_labels", ["labels"], document)
+
+
+def test_metrics_of_other_code_are_not_complete():
+    document = {field.name: {} for field in fields(LabelMetrics)}
+    document |= {"contracts": {"labels": {"broken": [], "doubtful": []}}, "rows_made": {}}
+    assert is_checked("infer_labels", ["labels"], document)
+    assert not is_checked("infer_labels", ["labels"], document | {"converged": {"t": "none"}})
+    del document["converged"]
+    assert not is_checked("infer_labels", ["labels"], document)
+    with pytest.raises(MetricsError, match="converged"):
+        run_gates("infer_labels", ["labels"], document, {})
+
+
+def test_metrics_of_gates_are_those_of_stages():
+    """A gate reads the metrics that its stage is declared to report."""
+    for stage in STAGES:
+        kinds = {gate.metrics for gate in run.gates_of(stage.name, stage.outputs)}
+        assert len(kinds - {TableMetrics}) <= 1
 
 
 def test_every_gate_has_a_level_by_default():
@@ -73,9 +91,9 @@ def test_every_gate_has_a_level_by_default():
 def test_what_is_doubtful_warns_and_never_fails():
     def of(**levels):
         contract = {"broken": [], "doubtful": ["seconds are below 0"]}
-        facts = {"contracts": {"judgments": contract}, "rows_made": {}}
+        document = {"contracts": {"judgments": contract}, "rows_made": {}}
         given = {"contract_judgments": Threshold(**levels)}
-        results = run_gates("list_judgments", ["judgments"], facts, given)
+        results = run_gates("list_judgments", ["judgments"], document, given)
         (result,) = (r for r in results if r.name == "contract_judgments")
         return result.level, result.detail
 
@@ -137,14 +155,14 @@ def test_lineage_that_loses_a_record_is_not_published(build_campaign, monkeypatc
     assert "lineage_rows" in str(error.value)
 
 
-def test_facts_of_older_code_are_made_again(build_campaign):
+def test_results_of_older_code_are_made_again(build_campaign):
     """A gate that is new since the store was filled must not stop the build."""
     first = build_campaign({"a.csv": EXPORT})
     path = first.runs["infer_labels"].result.tables["labels"].paths[0].parent / "stage.json"
     document = json.loads(path.read_text())
     del document["facts"]["judges_below_chance"], document["sha256"]
     path.write_text(json.dumps(document | {"sha256": digest_of(document)}))
-    assert not can_measure("infer_labels", ["labels"], document["facts"])
+    assert not is_checked("infer_labels", ["labels"], document["facts"])
     second = build_campaign({"a.csv": EXPORT})
     assert not second.runs["infer_labels"].result.reused
     assert second.hashes() == first.hashes()

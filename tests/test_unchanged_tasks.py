@@ -102,7 +102,7 @@ def same_at_once(results, path, store, tables):
     """Whether a store that knows nothing gives the same tables and facts."""
     at_once = build_both(path, f"store={store}", tables=tables)
     for one, other in zip(results, at_once, strict=True):
-        assert one.facts == other.facts
+        assert one.document == other.document
         shas = [{n: t.sha256 for n, t in of.tables.items()} for of in (one, other)]
         assert shas[0] == shas[1]
     return True
@@ -125,7 +125,7 @@ def test_a_task_with_new_rows_is_measured_alone(campaign, measured, tmp_path):
     table, whole = (result.tables["agreement"] for result in (second, at_once))
     assert table.sha256 == whole.sha256
     assert read_table(table).num_rows > 100
-    assert second.facts == at_once.facts
+    assert second.document == at_once.document
 
 
 def add_comparison(path, task):
@@ -163,7 +163,7 @@ def test_a_task_with_new_rows_is_scored_alone(campaign, scored, tmp_path):
     add_score(campaign, "scores-02")
     second = build_both(campaign, tables=["scores"])
     assert scored == ["scores-02"]
-    assert second[0].facts["items_scored"]["scores-02"] > 30
+    assert second[0].document["items_scored"]["scores-02"] > 30
     assert same_at_once(second, campaign, tmp_path / "other", ["scores"])
 
 
@@ -258,7 +258,7 @@ def test_a_choice_of_the_same_labels_is_known(tmp_path, monkeypatch):
     add_comparison(path, "pairs-01")
     again = build_both(path, tables=["labels"])
     assert chosen == [3]
-    assert {of["chosen_by"] for of in again[0].facts["calibrations"].values()} == {"tasks"}
+    assert {of["chosen_by"] for of in again[0].document["calibrations"].values()} == {"tasks"}
     add_label(path, "labels-01", "judge-2")
     build_both(path, tables=["labels"])
     assert chosen == [3, 3]

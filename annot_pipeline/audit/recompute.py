@@ -17,9 +17,10 @@ from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.config.campaign_file import kept_settings
 from annot_pipeline.config.signature import settings_hash
 from annot_pipeline.errors import Problem, StoreError, first_of
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.stages.build import Build, Progress, Work, stages_for
 from annot_pipeline.stages.ingest.exports import EXPORTS
+from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256
 from annot_pipeline.storage.keys import (
@@ -191,10 +192,10 @@ def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTab
     return tables
 
 
-def _archived(exports: pa.Table) -> Callable[[StageContext], Made]:
+def _archived(exports: pa.Table) -> Callable[[StageContext], StageOutput[ExportMetrics]]:
     """The work of ``archive_exports`` where the exports are known: their bytes are there."""
 
-    def work(context: StageContext) -> Made:
+    def work(context: StageContext) -> StageOutput[ExportMetrics]:
         wrong: dict[str, list[str]] = {}
         for row in exports.to_pylist():
             kept = archived(context.store.archive, row["source_sha256"])
@@ -209,13 +210,14 @@ def _archived(exports: pa.Table) -> Callable[[StageContext], Made]:
                 for what, names in wrong.items()
             ]
             raise StoreError("the archive does not hold these exports", problems)
-        return Made(
+        return StageOutput(
             {"exports": exports},
-            {
-                "files": exports.num_rows,
-                "bytes": sum(exports["bytes"].to_pylist()),
-                "exposed_secrets": [],
-            },
+            ExportMetrics(
+                files=exports.num_rows,
+                bytes=sum(exports["bytes"].to_pylist()),
+                parent=None,
+                exposed_secrets=[],
+            ),
         )
 
     return work

@@ -34,6 +34,7 @@ from annot_pipeline.stages.build import (
     StageRun,
     check_one_build,
 )
+from annot_pipeline.stages.ingest.metrics import ExportMetrics
 from annot_pipeline.storage.catalog import is_catalog_of, write_catalog
 from annot_pipeline.storage.fed_gold import note_gold
 from annot_pipeline.storage.files import TEMPORARY, file_sha256, regular
@@ -178,7 +179,8 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         checks += check_names(build, None)
         return Publication(parent, published=False, checks=tuple(checks))
     look = runs["archive_exports"].result
-    refuse_overtaken(parent, look, build.published(look.key))
+    seen = runs["archive_exports"].metrics(ExportMetrics).parent
+    refuse_overtaken(parent, seen, build.published(look.key))
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)

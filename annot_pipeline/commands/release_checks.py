@@ -9,6 +9,7 @@ from annot_pipeline.gates import RELEASE, run_gates
 from annot_pipeline.stages.build import (
     Build,
 )
+from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.published_names import PublishedNames
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.tables import (
@@ -16,8 +17,8 @@ from annot_pipeline.storage.tables import (
     read_unharmed,
 )
 
-NO_NAMES = {"places": [], "names": 0, "unchecked": 0}
-"""What is found of names where nothing is published, or judges have no pseudonyms."""
+NO_NAMES = ReleaseMetrics(places=[], names=0, unchecked=0)
+"""Metrics where nothing is published, or judges have no pseudonyms."""
 PAGES = (".html", ".md", ".json")
 
 
@@ -43,11 +44,11 @@ def check_names(build: Build, names: PublishedNames | None) -> list[dict[str, An
     GateError
         The release would name judges who have pseudonyms.
     """
-    return _gates_of_release(build, names.document() if names else NO_NAMES)
+    return _gates_of_release(build, names.metrics() if names else NO_NAMES)
 
 
-def _gates_of_release(build: Build, names: Mapping[str, Any]) -> list[dict[str, Any]]:
-    gates = run_gates(RELEASE, (), {"published_names": names}, build.campaign.settings.gates)
+def _gates_of_release(build: Build, metrics: ReleaseMetrics) -> list[dict[str, Any]]:
+    gates = run_gates(RELEASE, (), metrics.document(), build.campaign.settings.gates)
     if cause := build.failed_gates(gates):
         raise cause
     return [gate.document() for gate in gates]

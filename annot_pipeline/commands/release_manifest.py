@@ -15,10 +15,20 @@ import pyarrow as pa
 from annot_pipeline.config.signature import digest, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
 from annot_pipeline.runtime.partitions import cut
+from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import (
     Build,
     StageRun,
 )
+from annot_pipeline.stages.comparisons.metrics import (
+    ComparisonMetrics,
+    SegmentRankMetrics,
+    SystemRankMetrics,
+)
+from annot_pipeline.stages.gold.metrics import CostMetrics
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
+from annot_pipeline.stages.judges.metrics import ControlMetrics
+from annot_pipeline.stages.labels.metrics import LabelMetrics
 from annot_pipeline.storage.keys import key_derivation, same_names
 from annot_pipeline.storage.manifest import stored_table
 from annot_pipeline.storage.manifest_changes import export_changes
@@ -40,9 +50,9 @@ def exports_with_fates(
     build: Build, made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
 ) -> list[dict[str, Any]]:
     """Return the exports of this build, with the fates of their records."""
-    facts = {
+    accounts = {
         (row["source_order"], row["file_order"]): row
-        for row in runs["control_judges"].result.facts["files"]
+        for row in runs["control_judges"].metrics(ControlMetrics).files
     }
     ignored = {
         (row["source_order"], row["file_order"]): json.loads(row["ignored"])
@@ -59,9 +69,9 @@ def exports_with_fates(
         }
         if export["kind"] == "judgments":
             place = (export["source_order"], export["file_order"])
-            found = facts[place]
-            row["rows"] = found["rows_read"]
-            row["records"] = {fate: found[fate] for fate in FATES}
+            account = accounts[place]
+            row["rows"] = account["rows_read"]
+            row["records"] = {fate: account[fate] for fate in FATES}
             row["ignored"] = ignored[place]
         rows.append(row)
     return rows
@@ -147,28 +157,34 @@ def release_manifest(
             }
             for run in runs.values()
         ],
-        "facts": {
-            key: runs[stage].result.facts[key]
-            for stage, key in (
-                ("settle_judgments", "records"),
-                ("control_judges", "fates"),
-                ("control_judges", "verdicts"),
-                ("settle_judgments", "rejections"),
-                ("settle_judgments", "kinds"),
-                ("settle_judgments", "guessed_tasks"),
-                ("break_into_comparisons", "comparisons"),
-                ("rank_segments", "segment_graphs"),
-                ("rank_segments", "adequacy"),
-                ("rank_systems", "systems_compared"),
-                ("measure_agreement", "preferences"),
-                ("infer_labels", "certain_share"),
-                ("infer_labels", "misnamed_classes"),
-                ("infer_labels", "judges_below_chance"),
-                ("infer_labels", "adjudications"),
-                ("infer_labels", "calibrations"),
-                ("add_up_costs", "cost"),
-            )
-        },
+        "facts": published_metrics(runs),
+    }
+
+
+def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
+    """Return the metrics of stages that manifests publish as ``facts``."""
+    settled = runs["settle_judgments"].metrics(JudgmentMetrics)
+    controlled = runs["control_judges"].metrics(ControlMetrics)
+    labels = runs["infer_labels"].metrics(LabelMetrics)
+    segments = runs["rank_segments"].metrics(SegmentRankMetrics)
+    return {
+        "records": settled.records,
+        "fates": controlled.fates,
+        "verdicts": controlled.verdicts,
+        "rejections": settled.rejections,
+        "kinds": settled.kinds,
+        "guessed_tasks": settled.guessed_tasks,
+        "comparisons": runs["break_into_comparisons"].metrics(ComparisonMetrics).comparisons,
+        "segment_graphs": segments.segment_graphs,
+        "adequacy": segments.adequacy,
+        "systems_compared": runs["rank_systems"].metrics(SystemRankMetrics).systems_compared,
+        "preferences": runs["measure_agreement"].metrics(AgreementMetrics).preferences,
+        "certain_share": labels.certain_share,
+        "misnamed_classes": labels.misnamed_classes,
+        "judges_below_chance": labels.judges_below_chance,
+        "adjudications": labels.adjudications,
+        "calibrations": labels.calibrations,
+        "cost": runs["add_up_costs"].metrics(CostMetrics).cost,
     }
 
 

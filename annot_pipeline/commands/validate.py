@@ -24,7 +24,9 @@ from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.present_exports import check_exports
+from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.stages.last_build import failed_build_advice
 from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.published_settings import SHORTEST_NAME
@@ -70,7 +72,8 @@ def _newest_release(campaign: LoadedCampaign) -> Release | None:
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
-    facts = {**runs["settle_judgments"].result.facts, **runs["control_judges"].result.facts}
+    settled = runs["settle_judgments"].metrics(JudgmentMetrics)
+    controlled = runs["control_judges"].metrics(ControlMetrics)
     files = read_table(runs["read_records"].result.tables["record_files"]).to_pylist()
     tasks = read_table(runs["settle_judgments"].result.tables["tasks"]).to_pylist()
     return {
@@ -95,10 +98,10 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
             | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
             for t in tasks
         ],
-        "records": facts["records"],
-        "fates": facts["fates"],
-        "rejections": facts["rejections"],
-        "look_alikes": facts["look_alikes"],
+        "records": settled.records,
+        "fates": controlled.fates,
+        "rejections": settled.rejections,
+        "look_alikes": settled.look_alikes,
         "gates": [gate.document() for run in runs.values() for gate in run.gates],
     }
 

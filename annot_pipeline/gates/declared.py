@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts.stage_metrics import TableMetrics
 from annot_pipeline.errors import first_of
-from annot_pipeline.gates.gate import RELEASE, Finding, Gate
+from annot_pipeline.gates.gate import Finding, Gate
 from annot_pipeline.gates.measures import (
     agreement_by_chance,
     contract_of,
@@ -35,313 +38,331 @@ from annot_pipeline.gates.since_release import (
     vanished_items,
     vanished_judgments,
 )
+from annot_pipeline.stages.agreement.metrics import AgreementMetrics
+from annot_pipeline.stages.comparisons.metrics import (
+    ComparisonMetrics,
+    ContradictionMetrics,
+    SegmentRankMetrics,
+    SystemRankMetrics,
+)
+from annot_pipeline.stages.gold.metrics import (
+    CostMetrics,
+    ItemMetrics,
+    LineageMetrics,
+    ReleaseChangeMetrics,
+    ReleaseMetrics,
+)
+from annot_pipeline.stages.ingest.metrics import ExportMetrics, JudgmentMetrics, RecordMetrics
+from annot_pipeline.stages.judges.metrics import ControlMetrics
+from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
+from annot_pipeline.stages.scores.metrics import ItemScoreMetrics, StandardizeMetrics
 
-GATES: tuple[Gate, ...] = (
+GATES: tuple[Gate[Any], ...] = (
     Gate(
-        "accounting", "control_judges", "controlled",
+        "accounting", ControlMetrics, "controlled",
         "number of files with rows or records unaccounted for",
         "this is a defect of the pipeline; please report it",
-        lambda f: named(f["unaccounted"]), error=0,
+        lambda m: named(m.unaccounted), error=0,
     ),
     Gate(
-        "lineage_rows", "trace_lineage", "lineage",
+        "lineage_rows", LineageMetrics, "lineage",
         "number of records that lineage lacks or has too many of",
         "this is a defect of the pipeline; please report it",
-        lambda f: Finding(abs(f["rows_made"]["lineage"] - f["records"])), error=0,
+        lambda m: Finding(abs(m.lineage_rows - m.records)), error=0,
     ),
     Gate(
-        "nothing_used", "control_judges", "controlled",
+        "nothing_used", ControlMetrics, "controlled",
         "number of campaigns (1: this one) without any judgment to use",
         "check the mapping with annot validate; if all judges failed, check quality",
-        lambda f: Finding(float(f["fates"]["used"] == 0)), error=0,
+        lambda m: Finding(float(m.fates["used"] == 0)), error=0,
     ),
     Gate(
-        "rejected_share", "settle_judgments", "settled",
+        "rejected_share", JudgmentMetrics, "settled",
         "share of records that were rejected",
         "mend the export or the mapping (annot validate shows examples), or raise "
         "gates.rejected_share.error",
         rejected, warn=0.01, error=0.1,
     ),
     Gate(
-        "rejected_share_by_export", "settle_judgments", "settled",
+        "rejected_share_by_export", JudgmentMetrics, "settled",
         "share of records that were rejected in the worst export",
         "annot validate shows examples; look whether a class or a column is missing in the mapping",
         rejected_in_worst, warn=0.05,
     ),
     Gate(
-        "empty_exports", "settle_judgments", "settled",
+        "empty_exports", JudgmentMetrics, "settled",
         "number of exports without any row",
         "check that the export had finished",
-        lambda f: named(f["empty_files"]), warn=0,
+        lambda m: named(m.empty_files), warn=0,
     ),
     Gate(
-        "guessed_kinds", "settle_judgments", "settled",
+        "guessed_kinds", JudgmentMetrics, "settled",
         "number of tasks whose kind was guessed between several",
         "name the kind under tasks",
-        lambda f: named(f["ambiguous_tasks"]), warn=0,
+        lambda m: named(m.ambiguous_tasks), warn=0,
     ),
     Gate(
-        "assumed_scales", "settle_judgments", "settled",
+        "assumed_scales", JudgmentMetrics, "settled",
         "number of scalar tasks that declare no scale, and whose EASL scores assume one",
         "write scale: [lowest, highest] under tasks",
-        lambda f: named(f["assumed_scales"]), warn=0,
+        lambda m: named(m.assumed_scales), warn=0,
     ),
     Gate(
-        "unused_task_settings", "settle_judgments", "settled",
+        "unused_task_settings", JudgmentMetrics, "settled",
         "number of entries under tasks that no task takes its settings from",
         "mend their names: a glob on the task's name; the first match wins",
-        lambda f: named(f["unused_task_settings"]), warn=0,
+        lambda m: named(m.unused_task_settings), warn=0,
     ),
     Gate(
-        "look_alikes", "settle_judgments", "settled",
+        "look_alikes", JudgmentMetrics, "settled",
         "number of names or labels that look alike but differ",
         "they are kept apart; map them to one spelling if they mean the same",
-        lambda f: named(f["look_alikes"]), warn=0,
+        lambda m: named(m.look_alikes), warn=0,
     ),
     Gate(
-        "superseded_by_order", "settle_judgments", "settled",
+        "superseded_by_order", JudgmentMetrics, "settled",
         "number of answers that gave way to others by the order of files alone",
         "map submitted_at, so that the later answer counts; or name corrections so that they sort "
         "last, or list them as a later source",
         superseded_by_order, warn=0,
     ),
     Gate(
-        "experts_disagree", "settle_judgments", "settled",
+        "experts_disagree", JudgmentMetrics, "settled",
         "number of items on which experts decided differently",
         "the latest decision counts; let the experts settle it and export one decision",
-        lambda f: named(f["experts_disagree"]), warn=0,
+        lambda m: named(m.experts_disagree), warn=0,
     ),
     Gate(
-        "decided_not_judged", "infer_labels", "labels",
+        "decided_not_judged", LabelMetrics, "labels",
         "number of items that experts decided and of which no judgment counts",
         "look whether their names are mistyped; withdraw what is, map item to one spelling",
-        lambda f: named_by_task(f["decided_not_judged"]), warn=0,
+        lambda m: named_by_task(m.decided_not_judged), warn=0,
     ),
     Gate(
-        "decided_new_classes", "infer_labels", "labels",
+        "decided_new_classes", LabelMetrics, "labels",
         "number of classes that experts decided for and no judge used",
         "look whether they are mistyped; declare labels under tasks, and others are rejected",
-        lambda f: named_by_task(f["decided_new_classes"]), warn=0,
+        lambda m: named_by_task(m.decided_new_classes), warn=0,
     ),
     Gate(
-        "unread_rewards", "add_up_costs", "costs",
+        "unread_rewards", CostMetrics, "costs",
         "number of different rewards that are no amount of money",
         "write them as 0.05, $0.05 or 0.05 USD; the judgments count all the same",
-        lambda f: named(f["unread_rewards"]), warn=0,
+        lambda m: named(m.unread_rewards), warn=0,
     ),
     Gate(
-        "unread_items", "read_records", "item_rows",
+        "unread_items", RecordMetrics, "item_rows",
         "number of rows of item tables that cannot be read",
         "mend the item table; the items are there all the same, without what these rows say",
-        lambda f: named(f["unread_items"]), warn=0,
+        lambda m: named(m.unread_items), warn=0,
     ),
     Gate(
-        "too_many_classes", "settle_judgments", "settled",
+        "too_many_classes", JudgmentMetrics, "settled",
         "largest number of classes of a task that declares none",
         "map label to a column of classes, not of free text; if these are classes, list them under "
         "tasks.labels (memory grows with judges times classes squared)",
         many_classes, warn=50, error=200,
     ),
     Gate(
-        "published_names", RELEASE, "release",
+        "published_names", ReleaseMetrics, "release",
         "number of judges whose raw names the release would publish",
         "take the names out of the exports' other columns, file names or settings; then delete "
         "store/stages and build again, or set privacy.pseudonymize to false",
         published_names, error=0,
     ),
     Gate(
-        "exposed_secrets", "archive_exports", "exports",
+        "exposed_secrets", ExportMetrics, "exports",
         "number of ways in which others can read or guess the key of the judges' names",
         "chmod 700 the store and 600 its judge.key; a secret of 32 random bytes gives judges "
         "other names, with --set privacy.new_key=true, once",
-        lambda f: named(f["exposed_secrets"]), warn=0,
+        lambda m: named(m.exposed_secrets), warn=0,
     ),
     Gate(
-        "judges_in_paths", "read_records", "record_files",
+        "judges_in_paths", RecordMetrics, "record_files",
         "number of sources whose paths tell who judged; paths are published",
         "name the files otherwise, or set privacy.pseudonymize to false if judges need no "
         "pseudonyms",
-        lambda f: named(f["judges_in_paths"]), warn=0,
+        lambda m: named(m.judges_in_paths), warn=0,
     ),
     Gate(
-        "repeated_items", "describe_items", "items",
+        "repeated_items", ItemMetrics, "items",
         "number of items that item tables list with different contents",
         "the first row counts; list each item once",
-        lambda f: named(f["repeated_items"]), warn=0,
+        lambda m: named(m.repeated_items), warn=0,
     ),
     Gate(
-        "judges_failed", "control_judges", "judge_tests",
+        "judges_failed", ControlMetrics, "judge_tests",
         "share of the judges in judge control who failed",
         "look at their rows in judges: p, effect, seconds; if most fail, the controls may be too "
         "hard to see, or the test too strict",
-        judges_failed, warn=0.5, error=0.9, minimum=10,
+        measure_from=judges_failed, warn=0.5, error=0.9, minimum=10,
     ),
     Gate(
-        "judges_undetermined", "control_judges", "judge_tests",
+        "judges_undetermined", ControlMetrics, "judge_tests",
         "share of the judges in judge control with too few controls for a verdict",
         "give every judge controls; until then quality.undetermined says what becomes of them",
-        lambda f: of_judges_in_control(f, f["verdicts"]["undetermined"]), warn=0.2,
+        lambda m: of_judges_in_control(m, m.verdicts["undetermined"]), warn=0.2,
     ),
     Gate(
-        "verdicts_without_power", "control_judges", "judge_tests",
+        "verdicts_without_power", ControlMetrics, "judge_tests",
         "number of judges whose test had too little power for a verdict",
         "give each judge as many controls as n_needed in judges says; until then "
         "quality.undetermined decides whether their judgments count",
         verdicts_without_power, warn=0,
     ),
     Gate(
-        "few_controls", "control_judges", "judge_tests",
+        "few_controls", ControlMetrics, "judge_tests",
         "share of the judges in judge control whose smaller sample is below 10",
         "a test of so few pairs lets careless judges pass and fails careful ones; give each judge "
         "at least 10",
-        lambda f: of_judges_in_control(f, f["judges_with_few_pairs"]), warn=0.5,
+        lambda m: of_judges_in_control(m, m.judges_with_few_pairs), warn=0.5,
     ),
     Gate(
-        "unpaired_controls", "control_judges", "judge_tests",
+        "unpaired_controls", ControlMetrics, "judge_tests",
         "share of the controls that the test pairs which lack their ordinary judgment",
         "look at set_aside; map system and segment, or control_of; do not map hit where a control "
         "and its output stand in different HITs",
         unpaired_controls, warn=0.05,
     ),
     Gate(
-        "unused_controls", "control_judges", "judge_tests",
+        "unused_controls", ControlMetrics, "judge_tests",
         "number of known answers or degraded copies that quality.test does not use",
         "name the test that fits them (known_answer for categorical tasks), or none if they are "
         "for information; see set_aside for known answers without a usable truth",
-        lambda f: Finding(f["unused_controls"]), warn=0,
+        lambda m: Finding(m.unused_controls), warn=0,
     ),
     Gate(
-        "rows_without_z", "standardize_scores", "judge_scores",
+        "rows_without_z", StandardizeMetrics, "judge_scores",
         "share of the scalar judgments of judges kept that have no z-score",
         "look at set_aside: judges with one score, or the same score always",
-        lambda f: Finding(
-            f["kept_without_z"] / max(f["kept_judgments"], 1),
-            first_of(f["judges_without_z"], between="; "),
+        lambda m: Finding(
+            m.kept_without_z / max(m.kept_judgments, 1),
+            first_of(m.judges_without_z, between="; "),
         ), warn=0.01,
     ),
     Gate(
-        "tasks_without_comparisons", "break_into_comparisons", "comparisons",
+        "tasks_without_comparisons", ComparisonMetrics, "comparisons",
         "number of tasks of kind pairwise or ranking without any comparison",
         "look at set_aside: rankings of one output; map ranking, or hit, and segment",
-        lambda f: named([task for task, so in f["without_comparisons"].items() if so]), warn=0,
+        lambda m: named([task for task, so in m.without_comparisons.items() if so]), warn=0,
     ),
     Gate(
-        "not_compared", "break_into_comparisons", "comparisons",
+        "not_compared", ComparisonMetrics, "comparisons",
         "share of the ranked outputs that are in no comparison",
         "look at set_aside; map what was ranked at once: ranking, or hit, and segment",
-        lambda f: Finding(total(f["left_out"]) / max(total(f["ranked"]), 1)), warn=0.05,
+        lambda m: Finding(total(m.left_out) / max(total(m.ranked), 1)), warn=0.05,
     ),
     Gate(
-        "unplaced_comparisons", "break_into_comparisons", "comparisons",
+        "unplaced_comparisons", ComparisonMetrics, "comparisons",
         "share of the comparing judgments without a segment or a system, where others have one",
         "they are left out of segment_ranks or system_rankings, see set_aside; map segment and "
         "system, or list all items",
-        lambda f: Finding(total(f["unplaced"]) / max(total(f["compared"]), 1)), warn=0.01,
+        lambda m: Finding(total(m.unplaced) / max(total(m.compared), 1)), warn=0.01,
     ),
     Gate(
-        "repeated_outputs", "break_into_comparisons", "comparisons",
+        "repeated_outputs", ComparisonMetrics, "comparisons",
         "number of outputs that stand twice in a ranking with different ranks",
         "their mean counts; map ranking, so that two rankings of one segment stay apart",
-        lambda f: named_by_task(f["repeated_outputs"]), warn=0,
+        lambda m: named_by_task(m.repeated_outputs), warn=0,
     ),
     Gate(
-        "contradictions", "describe_comparisons", "judge_contradictions",
+        "contradictions", ContradictionMetrics, "judge_contradictions",
         "share of outputs in contradictions of single judges, in the worst task",
         "judges who contradict themselves do not look, or the task is too hard: see consistency "
         "in judges",
-        lambda f: worst_task(f["in_contradiction"]), warn=0.25,
+        lambda m: worst_task(m.in_contradiction), warn=0.25,
     ),
     Gate(
-        "segments_in_parts", "rank_segments", "segment_ranks",
+        "segments_in_parts", SegmentRankMetrics, "segment_ranks",
         "share of segments whose outputs no chain of comparisons connects, in the worst task",
         "parts are ranked apart; annot hits with next_hits.design: tournament asks what connects "
         "them",
         segments_in_parts, warn=0.1,
     ),
     Gate(
-        "adequacy_without_labels", "rank_segments", "segment_ranks",
+        "adequacy_without_labels", SegmentRankMetrics, "segment_ranks",
         "number of tasks whose adequacy names a task without labels",
         "mend tasks.adequacy.task; or ask: annot hits with next_hits.design: adequacy",
-        lambda f: named([f"{task}: {of}" for task, of in f["adequacy_without_labels"].items()]),
+        lambda m: named([f"{task}: {of}" for task, of in m.adequacy_without_labels.items()]),
         warn=0,
     ),
     Gate(
-        "disconnected_systems", "rank_systems", "system_rankings",
+        "disconnected_systems", SystemRankMetrics, "system_rankings",
         "number of tasks whose systems no chain of comparisons connects",
         "they are ranked in parts, see component; compare systems of different parts",
-        lambda f: named([t for t, of in f["systems_compared"].items() if of["parts"] > 1]), warn=0,
+        lambda m: named([t for t, of in m.systems_compared.items() if of["parts"] > 1]), warn=0,
     ),
     Gate(
-        "no_finite_scores", "rank_systems", "system_rankings",
+        "no_finite_scores", SystemRankMetrics, "system_rankings",
         "number of tasks in which Bradley-Terry has no finite scores",
         "some systems never lose to others, see reason; compare more, or set ranking.regularize",
-        lambda f: named([t for t, is_so in f["not_strongly_connected"].items() if is_so]), warn=0,
+        lambda m: named([t for t, is_so in m.not_strongly_connected.items() if is_so]), warn=0,
     ),
     Gate(
-        "thin_systems", "rank_systems", "system_rankings",
+        "thin_systems", SystemRankMetrics, "system_rankings",
         "number of systems that are ranked by fewer than {minimum} judgments",
         "their ranks are hardly more than chance, see rank_low and rank_high; ask for more "
         "judgments of them, or list them in no ranking",
-        thin_systems, warn=0, minimum=10,
+        measure_from=thin_systems, warn=0, minimum=10,
     ),
     Gate(
-        "agreement_by_chance", "measure_agreement", "agreement",
+        "agreement_by_chance", AgreementMetrics, "agreement",
         "number of tasks of {minimum} items or more whose judges agree no more than by chance",
         "look at the question and the guidelines, and at judges who answer at random: labels and "
         "scores of such a task rest on nothing that judges share",
-        agreement_by_chance, warn=0, minimum=20,
+        measure_from=agreement_by_chance, warn=0, minimum=20,
     ),
     Gate(
-        "agreement_fall", "compare_releases", "agreement_changes",
+        "agreement_fall", ReleaseChangeMetrics, "agreement_changes",
         "largest fall of a kappa, alpha or Spearman of {minimum} items or more since the newest "
         "release, of those that their intervals do not explain",
         "look at the judges and exports that are new; if guidelines changed, this may be right",
-        since_release(lambda f, least: largest_change(f["agreement_falls"], least)),
+        measure_from=since_release(lambda m, least: largest_change(m.agreement_falls, least)),
         warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
-        "prevalence_drift", "compare_releases", "prevalence_changes",
+        "prevalence_drift", ReleaseChangeMetrics, "prevalence_changes",
         "share of the items by which a class grew or shrank most since the newest release, in "
         "tasks of {minimum} items or more, of those changes that their intervals do not explain",
         "annot diff shows the items; look whether other items came in, a label is mapped anew, or "
         "new judges use the classes otherwise",
-        since_release(lambda f, least: largest_change(f["prevalence_shifts"], least)),
+        measure_from=since_release(lambda m, least: largest_change(m.prevalence_shifts, least)),
         warn=0.1, error=0.5, minimum=20,
     ),
     Gate(
-        "label_flips", "compare_releases", "label_changes",
+        "label_flips", ReleaseChangeMetrics, "label_changes",
         "share of the items labelled before whose label is not that of the newest release, in the "
         "worst task of {minimum} or more",
         "annot diff names the cause of each; look at corrected exports, settings and new judges",
-        since_release(label_flips), warn=0.05, error=0.5, minimum=20,
+        measure_from=since_release(label_flips), warn=0.05, error=0.5, minimum=20,
     ),
     Gate(
-        "unseen_judges", "compare_releases", "judge_changes",
+        "unseen_judges", ReleaseChangeMetrics, "judge_changes",
         "share of the judgments that are by judges whom the newest release does not have, in the "
         "worst task of {minimum} or more",
         "look at their verdicts in judges before you trust what changed; if judges are mapped "
         "from another column now, mend the mapping",
-        since_release(unseen_judges), warn=0.5, minimum=20,
+        measure_from=since_release(unseen_judges), warn=0.5, minimum=20,
     ),
     Gate(
-        "vanished_judgments", "compare_releases", "vanished_judgments",
+        "vanished_judgments", ReleaseChangeMetrics, "vanished_judgments",
         "share of the newest release's judgments that no export holds any more, in the worst task "
         "of {minimum} or more",
         "look whether an export is cut short, replaced or not matched by path any more; if they "
         "were withdrawn, raise gates.vanished_judgments.error for this build",
-        since_release(vanished_judgments), warn=0.05, error=0.5, minimum=20,
+        measure_from=since_release(vanished_judgments), warn=0.05, error=0.5, minimum=20,
     ),
     Gate(
-        "vanished_items", "compare_releases", "vanished_judgments",
+        "vanished_items", ReleaseChangeMetrics, "vanished_judgments",
         "share of the newest release's items that no export judges any more, in the worst task of "
         "{minimum} or more",
         "look whether an export is cut short, replaced or not matched by path any more, or item or "
         "task is mapped anew; if they were withdrawn, raise gates.vanished_items.error for this "
         "build",
-        since_release(vanished_items), warn=0.05, error=0.5, minimum=20,
+        measure_from=since_release(vanished_items), warn=0.05, error=0.5, minimum=20,
     ),
     Gate(
-        "tasks_without_model", "infer_labels", "labels",
+        "tasks_without_model", LabelMetrics, "labels",
         "number of tasks with too many classes and judges for Dawid-Skene: majority votes are "
         "published, without probabilities",
         "map label to a column of classes, merge classes, or raise dawid_skene.max_parameters "
@@ -349,69 +370,69 @@ GATES: tuple[Gate, ...] = (
         tasks_without_model, warn=0,
     ),
     Gate(
-        "convergence", "infer_labels", "labels",
+        "convergence", LabelMetrics, "labels",
         "number of tasks whose model did not converge",
         "raise dawid_skene.max_iterations",
-        lambda f: named([t for t, settled in f["converged"].items() if not settled]), warn=0,
+        lambda m: named([t for t, settled in m.converged.items() if not settled]), warn=0,
     ),
     Gate(
-        "class_identity", "infer_labels", "prevalence",
+        "class_identity", LabelMetrics, "prevalence",
         "number of classes that no longer mean their name",
         "look at their rows in prevalence and judge_confusion; ask more judges, or merge rare "
         "classes; the votes start is the more prone to it",
-        lambda f: named_by_task(f["misnamed_classes"]), warn=0,
+        lambda m: named_by_task(m.misnamed_classes), warn=0,
     ),
     Gate(
-        "overconfident_labels", "infer_labels", "labels",
+        "overconfident_labels", LabelMetrics, "labels",
         "number of tasks whose held-out labels show that calibrated probabilities are too sure",
         "judges err together: set dawid_skene.pooling and dawid_skene.temper to held_out; if they "
         "are, ask more judges or an expert, and mind certainty (docs/calibration.md)",
-        lambda f: named([t for t, of in f["calibrations"].items() if of["is_left_overconfident"]]),
+        lambda m: named([t for t, of in m.calibrations.items() if of["is_left_overconfident"]]),
         warn=0,
     ),
     Gate(
-        "worse_calibrated_labels", "infer_labels", "labels",
+        "worse_calibrated_labels", LabelMetrics, "labels",
         "number of tasks whose held-out labels calibration predicts worse than Dawid-Skene alone",
         "numbers that were given, or are usual where labels are too few to tell, do not do here: "
         "set dawid_skene.pooling and dawid_skene.temper to held_out, or ask for more labels",
-        lambda f: named([t for t, of in f["calibrations"].items() if of["is_worse"]]), warn=0,
+        lambda m: named([t for t, of in m.calibrations.items() if of["is_worse"]]), warn=0,
     ),
     Gate(
-        "wrong_certain_labels", "check_calibration", "label_calibration",
+        "wrong_certain_labels", CalibrationMetrics, "label_calibration",
         "number of tasks of whose certain labels more than 1% are wrong by the items' truth, "
         "beyond chance (the 95% interval)",
         "look at those items: truths may be wrong; else judges take one class for another all "
         "together: ask an expert, and do not train on certainty alone",
-        lambda f: named(f["wrong_certain_labels"]), warn=0,
+        lambda m: named(m.wrong_certain_labels), warn=0,
     ),
     Gate(
-        "truths_of_no_class", "check_calibration", "label_calibration",
+        "truths_of_no_class", CalibrationMetrics, "label_calibration",
         "number of truths of items that are no class of their task",
         "look whether truth is spelt as labels are; a label of such an item counts as wrong",
-        lambda f: named_by_task(f["truths_of_no_class"]), warn=0,
+        lambda m: named_by_task(m.truths_of_no_class), warn=0,
     ),
     Gate(
-        "judges_below_chance", "infer_labels", "labels",
+        "judges_below_chance", LabelMetrics, "labels",
         "share of judges who do worse than answering without looking, beyond chance (the 95% "
         "interval)",
         "look at their rows in judges and judge_confusion; they may have misread the classes",
-        judges_below_chance, warn=0.05, error=0.5, minimum=10,
+        measure_from=judges_below_chance, warn=0.05, error=0.5, minimum=10,
     ),
     Gate(
-        "single_judgment_items", "infer_labels", "labels",
+        "single_judgment_items", LabelMetrics, "labels",
         "share of the items judged that have fewer than {minimum} judgments",
         "ask more judges: one label says nothing of its own certainty",
-        few_judgments, warn=0.5, minimum=2,
+        measure_from=few_judgments, warn=0.5, minimum=2,
     ),
     Gate(
-        "single_judgment_scores", "score_items", "scores",
+        "single_judgment_scores", ItemScoreMetrics, "scores",
         "share of the items of no system whose score rests on fewer than {minimum} judgments",
         "ask more judges: such a score is what one judge says; annot hits asks where it helps most",
-        few_judgments, warn=0.5, minimum=2,
+        measure_from=few_judgments, warn=0.5, minimum=2,
     ),
     *(
         Gate(
-            f"contract_{table}", "", table,
+            f"contract_{table}", TableMetrics, table,
             f"number of ways in which {table} breaks its contract, or is doubtful",
             "what is doubtful stands so in the exports: mend them; all else is a defect of the "
             "pipeline: please report it",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from annot_pipeline.config import Threshold
 from annot_pipeline.contracts import share_text
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.errors import printable
 
 LINE = 100
 RELEASE = "release"
 """In the place of a stage: the gate looks at what is about to be published."""
-Facts = Mapping[str, Any]
+M = TypeVar("M", bound=StageMetrics)
 Level = Literal["pass", "warn", "error"]
 
 
@@ -47,21 +49,23 @@ class Levels(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Gate:
+class Gate(Generic[M]):
     """One gate.
 
     Parameters
     ----------
     name
         As in ``gates`` of campaign.yaml.
-    stage, table
-        Stage whose facts it looks at; table that the check is shown on.
+    metrics, table
+        Metrics of the stage that it looks at; table that the check is shown on.
     question
         What the figure is; ``{minimum}`` stands for the minimum.
     do
         What to do when it fails.
     measure
-        The figure, from the stage's facts, and from the minimum if the gate has one.
+        Returns the figure.
+    measure_from
+        The same for a gate that has a minimum.
     warn, error
         Default levels; None: never.
     minimum
@@ -69,11 +73,12 @@ class Gate:
     """
 
     name: str
-    stage: str
+    metrics: type[M]
     table: str
     question: str
     do: str
-    measure: Callable[..., Finding]
+    measure: Callable[[M], Finding] | None = None
+    measure_from: Callable[[M, int], Finding] | None = None
     warn: float | None = None
     error: float | None = None
     minimum: int | None = None
@@ -91,9 +96,21 @@ class Gate:
         """What the figure is, with the minimum that it takes."""
         return self.question.replace("{minimum}", f"{levels.minimum}")
 
-    def find(self, facts: Facts, levels: Levels) -> Finding:
-        """The figure."""
-        return self.measure(facts, *([] if levels.minimum is None else [levels.minimum]))
+    @property
+    def stage(self) -> str:
+        """Name of the stage; empty if any stage that makes the table."""
+        return self.metrics.stage
+
+    def find(self, metrics: M, levels: Levels) -> Finding:
+        """Return the figure; where the gate itself fails, that it could not be checked."""
+        try:
+            if self.measure_from is not None and levels.minimum is not None:
+                return self.measure_from(metrics, levels.minimum)
+            if self.measure is None:
+                raise TypeError(f"{self.name} measures nothing")
+            return self.measure(metrics)
+        except Exception as error:
+            return Finding(0.0, unchecked=f"{type(error).__name__}: {printable(error)}")
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,20 @@
-"""What gates measure: figures from the facts of stages, with what stands behind them."""
+"""What gates measure: figures from the metrics of stages, with their details."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from annot_pipeline.contracts.stage_metrics import TableMetrics
 from annot_pipeline.errors import counted, first_of
-from annot_pipeline.gates.gate import Facts, Finding
+from annot_pipeline.gates.gate import Finding
+from annot_pipeline.stages.agreement.metrics import AgreementMetrics
+from annot_pipeline.stages.comparisons.metrics import SegmentRankMetrics, SystemRankMetrics
+from annot_pipeline.stages.gold.metrics import ReleaseMetrics
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
+from annot_pipeline.stages.judges.metrics import ControlMetrics
+from annot_pipeline.stages.labels.metrics import LabelMetrics
+from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 
 
 def named(names: Sequence[str]) -> Finding:
@@ -24,30 +32,29 @@ def total(counts: Mapping[str, int]) -> int:
     return sum(counts.values())
 
 
-def published_names(facts: Facts) -> Finding:
+def published_names(metrics: ReleaseMetrics) -> Finding:
     """Return how many judges a release names, where, and how many names were not looked for."""
-    published = facts["published_names"]
-    unchecked = published["unchecked"]
+    unchecked = metrics.unchecked
     details = [
-        first_of(published["places"]),
+        first_of(metrics.places),
         f"{unchecked:,} names not checked: short, numbers, or common words" * bool(unchecked),
     ]
-    return Finding(published["names"], "; ".join(filter(None, details)))
+    return Finding(metrics.names, "; ".join(filter(None, details)))
 
 
-def many_classes(facts: Facts) -> Finding:
+def many_classes(metrics: JudgmentMetrics) -> Finding:
     """Return the most classes of a task that declares none, and the tasks with most."""
-    counts = facts["undeclared_classes"]
+    counts = metrics.undeclared_classes
     in_order = sorted(counts, key=lambda task: (-counts[task], task))
     details = [f"{task}: {counts[task]:,}" for task in in_order]
     return Finding(max(counts.values(), default=0), first_of(details, between="; "))
 
 
-def tasks_without_model(facts: Facts) -> Finding:
+def tasks_without_model(metrics: LabelMetrics) -> Finding:
     """Return the number of tasks that Dawid-Skene was not fitted to, and their sizes."""
     details = [
         f"{task}: {classes:,} classes, {judges:,} judges"
-        for task, (judges, classes) in sorted(facts["not_fitted"].items())
+        for task, (judges, classes) in sorted(metrics.not_fitted.items())
     ]
     return Finding(len(details), first_of(details, between="; "))
 
@@ -56,47 +63,47 @@ REJECTED_ASSIGNMENT = "assignment was rejected"
 """Rows that whoever paid for them rejected are no defect of an export or a mapping."""
 
 
-def rejected(facts: Facts) -> Finding:
+def rejected(metrics: JudgmentMetrics) -> Finding:
     """Share of the records rejected, other than by who paid for them, with the reasons."""
-    rows = [r for r in facts["rejections"] if r["kind"] != REJECTED_ASSIGNMENT]
-    share = sum(r["records"] for r in rows) / max(facts["records"], 1)
+    rows = [r for r in metrics.rejections if r["kind"] != REJECTED_ASSIGNMENT]
+    share = sum(r["records"] for r in rows) / max(metrics.records, 1)
     reasons = "; ".join(f"{r['records']:,} x {r['kind']} (as {r['example']})" for r in rows)
     return Finding(share, reasons)
 
 
-def rejected_in_worst(facts: Facts) -> Finding:
+def rejected_in_worst(metrics: JudgmentMetrics) -> Finding:
     """The same share in the worst export, and its name."""
     shares = [
         ((f["rejected"] - f["rejected_assignments"]) / max(f["records"], 1), f["source_file"])
-        for f in facts["files"]
+        for f in metrics.files
     ]
     worst, name = max(shares, default=(0.0, ""))
     return Finding(worst, name if worst else "")
 
 
-def superseded_by_order(facts: Facts) -> Finding:
+def superseded_by_order(metrics: JudgmentMetrics) -> Finding:
     """Answers that gave way by the order of files alone, by file."""
-    rows = facts["superseded_by_order"]
+    rows = metrics.superseded_by_order
     files = [f"{r['records']:,} x {r['file']} over {r['over']}" for r in rows]
     return Finding(sum(r["records"] for r in rows), first_of(files, between="; "))
 
 
-def judges_below_chance(facts: Facts, minimum: int) -> Finding:
+def judges_below_chance(metrics: LabelMetrics, minimum: int) -> Finding:
     """Share of the judges who do worse than chance, and their names; of few it is not serious."""
-    found, judges = named_by_task(facts["judges_below_chance"]), sum(facts["judges"].values())
+    found, judges = named_by_task(metrics.judges_below_chance), sum(metrics.judges.values())
     finding = Finding(found.value / max(judges, 1), found.detail)
     return finding if judges >= minimum else replace(finding, serious=0.0)
 
 
-def judges_failed(facts: Facts, minimum: int) -> Finding:
+def judges_failed(metrics: ControlMetrics, minimum: int) -> Finding:
     """Share of the judges in control who failed; of few it is not serious."""
-    finding = of_judges_in_control(facts, facts["verdicts"]["failed"])
-    return finding if facts["judges_in_control"] >= minimum else replace(finding, serious=0.0)
+    finding = of_judges_in_control(metrics, metrics.verdicts["failed"])
+    return finding if metrics.judges_in_control >= minimum else replace(finding, serious=0.0)
 
 
-def verdicts_without_power(facts: Facts) -> Finding:
+def verdicts_without_power(metrics: ControlMetrics) -> Finding:
     """Count the judges whose test had too little power, with the controls that they would need."""
-    rows = facts["verdicts_without_power"]
+    rows = metrics.verdicts_without_power
     texts = []
     for row in rows:
         needed = f"{row['needed']:,}" if row["needed"] else "too many to name"
@@ -105,32 +112,32 @@ def verdicts_without_power(facts: Facts) -> Finding:
     return Finding(sum(row["judges"] for row in rows), first_of(texts, between="; "))
 
 
-def of_judges_in_control(facts: Facts, n: int) -> Finding:
+def of_judges_in_control(metrics: ControlMetrics, n: int) -> Finding:
     """Share that ``n`` judges are of those in judge control, and all verdicts."""
-    verdicts = ", ".join(f"{n:,} {name}" for name, n in facts["verdicts"].items() if n)
-    return Finding(n / max(facts["judges_in_control"], 1), verdicts)
+    verdicts = ", ".join(f"{n:,} {name}" for name, n in metrics.verdicts.items() if n)
+    return Finding(n / max(metrics.judges_in_control, 1), verdicts)
 
 
-def unpaired_controls(facts: Facts) -> Finding:
+def unpaired_controls(metrics: ControlMetrics) -> Finding:
     """Share of the controls without their ordinary judgment, with the reasons."""
-    reasons = "; ".join(f"{n:,} x {reason}" for reason, n in facts["unpaired_reasons"].items())
-    return Finding(facts["unpaired_controls"] / max(facts["paired_controls"], 1), reasons)
+    reasons = "; ".join(f"{n:,} x {reason}" for reason, n in metrics.unpaired_reasons.items())
+    return Finding(metrics.unpaired_controls / max(metrics.paired_controls, 1), reasons)
 
 
-def agreement_by_chance(facts: Facts, minimum: int) -> Finding:
+def agreement_by_chance(metrics: AgreementMetrics, minimum: int) -> Finding:
     """Count the tasks of enough items whose agreement is not above chance."""
     names = []
-    for task, row in sorted(facts["agreement_by_chance"].items()):
+    for task, row in sorted(metrics.agreement_by_chance.items()):
         if row["n_items"] >= minimum:
             names.append(f"{task} {row['statistic']} {row['value']:.2f}")
     return named(names)
 
 
-def contract_of(table: str) -> Callable[[Facts], Finding]:
+def contract_of(table: str) -> Callable[[TableMetrics], Finding]:
     """Measures in how many ways a table breaks its contract or is doubtful."""
 
-    def measure(facts: Facts) -> Finding:
-        checked = facts["contracts"][table]
+    def measure(metrics: TableMetrics) -> Finding:
+        checked = metrics.contracts[table]
         broken, doubtful = checked["broken"], checked["doubtful"]
         detail = first_of([*broken, *(f"doubtful: {text}" for text in doubtful)], between="; ")
         return Finding(len(broken) + len(doubtful), detail, serious=len(broken))
@@ -145,20 +152,20 @@ def worst_task(shares: Mapping[str, float]) -> Finding:
     return Finding(shares[order[0]] if order else 0.0, named)
 
 
-def segments_in_parts(facts: Facts) -> Finding:
+def segments_in_parts(metrics: SegmentRankMetrics) -> Finding:
     """Share of segments in several parts, in the worst task."""
-    graphs = facts["segment_graphs"].items()
+    graphs = metrics.segment_graphs.items()
     return worst_task({t: g["segments_in_parts"] / max(g["segments"], 1) for t, g in graphs})
 
 
-def thin_systems(facts: Facts, minimum: int) -> Finding:
+def thin_systems(metrics: SystemRankMetrics, minimum: int) -> Finding:
     """Systems that no method ranks by enough judgments."""
-    systems = facts["judgments_of_systems"].items()
+    systems = metrics.judgments_of_systems.items()
     return named([f"{task} {s}" for task, of in systems for s, n in of.items() if n < minimum])
 
 
-def few_judgments(facts: Facts, minimum: int) -> Finding:
+def few_judgments(metrics: LabelMetrics | ItemScoreMetrics, minimum: int) -> Finding:
     """Share of the items judged that have too few judgments."""
-    items = [counts for task in facts["items_by_judgments"].values() for counts in task]
+    items = [counts for task in metrics.items_by_judgments.values() for counts in task]
     few = sum(n_items for n_judgments, n_items in items if n_judgments < minimum)
     return Finding(few / max(sum(n_items for _, n_items in items), 1))

@@ -73,7 +73,7 @@ class Checked:
     doubtful: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """As the facts of a stage hold it."""
+        """Return it as it is stored with the result of a stage."""
         return {name: list(texts) for name, texts in asdict(self).items()}
 
 

@@ -1,46 +1,51 @@
-"""Holds what stages found against the levels of a campaign."""
+"""Compares metrics of stages with the levels of a campaign."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from annot_pipeline.config import Threshold
-from annot_pipeline.errors import ConfigError, Problem, printable
+from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics
+from annot_pipeline.errors import ConfigError, Problem
 from annot_pipeline.gates.declared import GATES
-from annot_pipeline.gates.gate import Facts, Finding, Gate, GateResult, Level, Levels
+from annot_pipeline.gates.gate import Finding, Gate, GateResult, Level, Levels
 
 
-def gates_of(stage: str, tables: Sequence[str]) -> list[Gate]:
-    """Gates that look at a stage which makes these tables."""
+def gates_of(stage: str, tables: Sequence[str]) -> list[Gate[Any]]:
+    """Return the gates that look at a stage which makes these tables."""
     return [g for g in GATES if g.stage == stage or (not g.stage and g.table in tables)]
 
 
-def can_measure(stage: str, tables: Sequence[str], facts: Facts) -> bool:
-    """Whether the facts are there; those of older code may lack what a new gate looks at."""
+def is_checked(stage: str, tables: Sequence[str], document: Mapping[str, Any]) -> bool:
+    """Return whether stored metrics are complete, and every gate could look at them."""
     try:
-        for gate in gates_of(stage, tables):
-            _measured(gate, facts, gate.levels(None))
-    except KeyError:
+        return not any(
+            gate.find(metrics, gate.levels(None)).unchecked
+            for gate, metrics in _with_metrics(stage, tables, document)
+        )
+    except MetricsError:
         return False
-    return True
-
-
-def is_checked(stage: str, tables: Sequence[str], facts: Facts) -> bool:
-    """Whether nothing is left that could not be checked; another time it may be."""
-    return can_measure(stage, tables, facts) and not any(
-        _measured(gate, facts, gate.levels(None)).unchecked for gate in gates_of(stage, tables)
-    )
 
 
 def run_gates(
-    stage: str, tables: Sequence[str], facts: Facts, thresholds: Mapping[str, Threshold]
+    stage: str,
+    tables: Sequence[str],
+    document: Mapping[str, Any],
+    thresholds: Mapping[str, Threshold],
 ) -> list[GateResult]:
-    """Hold a stage's facts against the levels of the campaign."""
+    """Return the results of a stage's gates, by its stored metrics and the campaign's levels.
+
+    Raises
+    ------
+    MetricsError
+        Older code made the metrics, without what a gate needs.
+    """
     results = []
-    for gate in gates_of(stage, tables):
+    for gate, metrics in _with_metrics(stage, tables, document):
         levels = gate.levels(thresholds.get(gate.name))
-        finding = _measured(gate, facts, levels)
+        finding = gate.find(metrics, levels)
         level = _level(finding, levels)
         results.append(
             GateResult(
@@ -60,14 +65,13 @@ def run_gates(
     return results
 
 
-def _measured(gate: Gate, facts: Facts, levels: Levels) -> Finding:
-    """What a gate finds; where it fails itself, that it could not be checked."""
-    try:
-        return gate.find(facts, levels)
-    except KeyError:
-        raise  # a fact that is missing: the stage has to run again
-    except Exception as error:
-        return Finding(0.0, unchecked=f"{type(error).__name__}: {printable(error)}")
+def _with_metrics(
+    stage: str, tables: Sequence[str], document: Mapping[str, Any]
+) -> list[tuple[Gate[Any], StageMetrics]]:
+    """Return the gates of a stage, each with its metrics, which are read once per type."""
+    gates = gates_of(stage, tables)
+    metrics = {kind: kind.read(document) for kind in {gate.metrics for gate in gates}}
+    return [(gate, metrics[gate.metrics]) for gate in gates]
 
 
 def _level(finding: Finding, levels: Levels) -> Level:
@@ -77,7 +81,7 @@ def _level(finding: Finding, levels: Levels) -> Level:
     return "warn" if levels.warn is not None and finding.value > levels.warn else "pass"
 
 
-def _do(gate: Gate, finding: Finding, level: Level) -> str:
+def _do(gate: Gate[Any], finding: Finding, level: Level) -> str:
     if finding.unchecked:
         return "build again; if it stays so, this is a defect of the pipeline: please report it"
     return "" if level == "pass" else gate.do

@@ -6,24 +6,26 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from annot_pipeline.errors import counted, first_of
-from annot_pipeline.gates.gate import Facts, Finding
+from annot_pipeline.gates.gate import Finding
+from annot_pipeline.stages.gold.metrics import Change, ReleaseChangeMetrics
 
 NO_RELEASE = "no release to compare with"
 OTHER_NAMES = "judges have other names than in the newest release: not compared"
 Row = Mapping[str, Any]
+Measure = Callable[[ReleaseChangeMetrics, int], Finding]
 
 
-def since_release(measure: Callable[[Facts, int], Finding]) -> Callable[[Facts, int], Finding]:
+def since_release(measure: Measure) -> Measure:
     """A figure of what changed since the newest release; without one there is nothing to find."""
 
-    def measured(facts: Facts, minimum: int) -> Finding:
-        finding = measure(facts, minimum)
-        return Finding(0.0, NO_RELEASE) if facts["released_version"] is None else finding
+    def measured(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
+        finding = measure(metrics, minimum)
+        return Finding(0.0, NO_RELEASE) if metrics.released_version is None else finding
 
     return measured
 
 
-def largest_change(changes: Sequence[Row], minimum: int) -> Finding:
+def largest_change(changes: Sequence[Change], minimum: int) -> Finding:
     """The largest of some changes of enough items, and each with its interval."""
     changes = [change for change in changes if change["items"] >= minimum]
     told = [
@@ -32,22 +34,22 @@ def largest_change(changes: Sequence[Row], minimum: int) -> Finding:
     return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(told, between="; "))
 
 
-def label_flips(facts: Facts, minimum: int) -> Finding:
+def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Share of the items of both releases that changed their label."""
     return _in_worst_task(
-        facts["label_changes"], "changed", "items", minimum,
+        metrics.label_changes, "changed", "items", minimum,
         lambda row: (
             f"{row['changed']:,} of {row['items']:,}: {', '.join(row['first_changed'])}"
         ),
     )  # fmt: skip
 
 
-def unseen_judges(facts: Facts, minimum: int) -> Finding:
+def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Share of the judgments by judges who are new."""
-    if facts["judges_have_other_names"]:
+    if metrics.judges_have_other_names:
         return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
-        facts["judge_changes"], "unseen_judgments", "judgments", minimum,
+        metrics.judge_changes, "unseen_judgments", "judgments", minimum,
         lambda row: (
             f"{counted(row['unseen_judges'], 'judge')}, "
             f"{row['unseen_judgments']:,} of {row['judgments']:,} judgments"
@@ -55,20 +57,20 @@ def unseen_judges(facts: Facts, minimum: int) -> Finding:
     )  # fmt: skip
 
 
-def vanished_judgments(facts: Facts, minimum: int) -> Finding:
+def vanished_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Share of the newest release's judgments that no export holds any more."""
-    if facts["judges_have_other_names"]:  # and with them judgments
+    if metrics.judges_have_other_names:  # and with them judgments
         return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
-        facts["vanished_judgments"], "vanished", "judgments", minimum,
+        metrics.vanished_judgments, "vanished", "judgments", minimum,
         lambda row: f"{row['vanished']:,} of {row['judgments']:,}",
     )  # fmt: skip
 
 
-def vanished_items(facts: Facts, minimum: int) -> Finding:
+def vanished_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
     """Share of the newest release's items that no export judges any more."""
     return _in_worst_task(
-        facts["vanished_judgments"], "vanished_items", "items", minimum,
+        metrics.vanished_judgments, "vanished_items", "items", minimum,
         lambda row: (
             f"{row['vanished_items']:,} of {row['items']:,}: {', '.join(row['first_vanished'])}"
         ),

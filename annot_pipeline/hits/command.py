@@ -90,21 +90,21 @@ def next_batch(
     design = settings.next_hits.design
     tasks, items, votes, known = _tables(campaign, progress)
     questions, _ = questions_of(tasks, items, votes, settings)
-    plan, facts = plan_hits(
+    plan, metrics = plan_hits(
         known.get("scores"), tasks, items,
         settings=settings, comparisons=known.get("comparisons"), votes=votes,
     )  # fmt: skip
-    if not questions and facts["homeless"]:
-        raise _homeless(facts["homeless"], design)
-    plan, unplanned = _selected(plan, facts["unplanned"], questions, only, design)
+    if not questions and metrics.homeless:
+        raise _homeless(metrics.homeless, design)
+    plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
     others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
     more = {
         "unplanned": unplanned,
-        "notes": [note for note in facts["notes"] if not note.startswith(others)],
+        "notes": [note for note in metrics.notes if not note.startswith(others)],
     }
     if not plan.num_rows:
-        if not unplanned or unplanned.keys() - {*facts["done"]}:
+        if not unplanned or unplanned.keys() - {*metrics.done}:
             raise _nothing(unplanned, design, tasks)
         return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:

@@ -1,18 +1,19 @@
-"""What a stage is given and what it gives back."""
+"""What a stage may use (`StageContext`), and what it returns (`StageOutput`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.executors import Engine, engine_of
 from annot_pipeline.storage.keys import derive
 from annot_pipeline.storage.queries import Queries, give_back_memory
@@ -20,8 +21,13 @@ from annot_pipeline.storage.store import StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, write_table
 
 T = TypeVar("T")
+M = TypeVar("M", bound=StageMetrics, covariant=True)
+Document: TypeAlias = dict[str, Any]
 Rows: TypeAlias = pa.Table | pa.RecordBatchReader
 Opened: TypeAlias = Callable[[], AbstractContextManager[Rows]]
+
+PARTITIONS = "parts"
+"""Key under which stored results hold the documents of partitions."""
 
 
 class Read(Protocol):
@@ -93,20 +99,37 @@ class StageContext:
         return Queries(resources, self.campaign.spill)
 
 
-@dataclass
-class Made:
-    """What a stage made: tables (or queries that will give them, or files), and facts."""
+@dataclass(frozen=True)
+class StageOutput(Generic[M]):
+    """The result of a stage.
+
+    Parameters
+    ----------
+    tables
+        By name: rows, or what opens them, or files that are written already.
+    metrics
+        Figures for gates and reports.
+    partitions
+        Of a stage that works in partitions: a JSON document of each, by its key, from which a
+        later run of the stage continues.
+    """
 
     tables: Mapping[str, Rows | Opened | StoredTable]
-    facts: dict[str, Any] = field(default_factory=dict)
+    metrics: M
+    partitions: Mapping[str, Document] | None = None
 
     def write(self, name: str, path: Path) -> StoredTable:
         """Write a table, if it is not written yet."""
-        made = self.tables[name]
-        if isinstance(made, StoredTable):
-            return made
-        opened = made if callable(made) else lambda: nullcontext(made)
+        rows = self.tables[name]
+        if isinstance(rows, StoredTable):
+            return rows
+        opened = rows if callable(rows) else lambda: nullcontext(rows)
         return StoredTable((write_declared(path, name, opened),))
+
+    def document(self) -> Document:
+        """Return metrics and documents of partitions, as they are stored beside the tables."""
+        partitions = {} if self.partitions is None else {PARTITIONS: dict(self.partitions)}
+        return self.metrics.document() | partitions
 
 
 def _then_free(job: Callable[[], T]) -> T:

@@ -9,7 +9,6 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.keys import follow_derivation, refuse_other_key
 from annot_pipeline.storage.releases import Release, Releases
 from annot_pipeline.storage.shortages import cannot_write
-from annot_pipeline.storage.store import StageResult
 
 
 def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str | None:
@@ -47,7 +46,7 @@ def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str |
     return release.version
 
 
-def refuse_overtaken(newest: Release | None, look: StageResult, published_key: str) -> None:
+def refuse_overtaken(newest: Release | None, parent: str | None, published_key: str) -> None:
     """Publish only on the release that was the newest when this build looked at its exports.
 
     Else a slow build would put older exports on top of newer ones, and its gates would have held
@@ -57,21 +56,21 @@ def refuse_overtaken(newest: Release | None, look: StageResult, published_key: s
     ----------
     newest
         The newest release.
-    look
-        The result of ``archive_exports``.
+    parent
+        Version of the newest release when this build looked at its exports, if there was one.
     published_key
-        The key of that result, as manifests publish it.
+        The key of the result of ``archive_exports``, as manifests publish it.
 
     Raises
     ------
     StoreError
         Another build published meanwhile.
     """
-    if newest is None or newest.version == look.facts["parent"]:
+    if newest is None or newest.version == parent:
         return
     if published_key in {run["key"] for run in newest.manifest["runs"]}:
         return
     what = f"another build published {newest.version} while this one ran: nothing was published"
-    began = look.facts["parent"] or "no release"
+    began = parent or "no release"
     problem = Problem("", f"this one began when there was {began}", do="build again")
     raise StoreError(what, [problem])

@@ -22,7 +22,12 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from annot_pipeline.config.signature import digest
-from annot_pipeline.runtime.context import StageContext, write_declared
+from annot_pipeline.runtime.context import (
+    PARTITIONS,
+    Document,
+    StageContext,
+    write_declared,
+)
 from annot_pipeline.storage.files import regular, remove_unfinished
 from annot_pipeline.storage.store import StageResult
 from annot_pipeline.storage.tables import (
@@ -44,11 +49,7 @@ ENDS = 4
 GOES_ON = "+"
 """Ends the name of a part that goes on with the task of the one before."""
 
-PARTS = "parts"
-"""The fact that holds the facts of each part, by its key."""
-
-Facts: TypeAlias = dict[str, Any]
-Make: TypeAlias = Callable[[Path, str], tuple[Mapping[str, TableFile], Facts]]
+Make: TypeAlias = Callable[[Path, str], tuple[Mapping[str, TableFile], Document]]
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class Part:
     Parameters
     ----------
     made_of
-        All that its rows and facts follow from, but code and settings.
+        All that its rows and document follow from, but code and settings.
     make
         Given a folder and the part's key, writes the files of `part_path`; returns them by table,
-        and facts that can be told in JSON. Takes nothing of the process that it was made in.
+        and a JSON document. Takes nothing of the process that it was made in.
     goes_on
         Whether it is of the same task as the part before.
     """
@@ -259,11 +260,11 @@ def _copied(file: TableFile, path: Path) -> TableFile:
 
 @dataclass(frozen=True)
 class KnownPart:
-    """A part that a result of the stage has: its files by table, and its facts."""
+    """A part that a result of the stage has: its files by table, and its document."""
 
     key: str
     files: Mapping[str, TableFile]
-    facts: Facts
+    document: Document
 
 
 def known_parts(result: StageResult | None) -> list[KnownPart]:
@@ -272,8 +273,10 @@ def known_parts(result: StageResult | None) -> list[KnownPart]:
     for table, stored in result.tables.items() if result else ():
         for file in stored.files:
             files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
-    facts = result.facts.get(PARTS, {}) if result else {}
-    return [KnownPart(key, files[key], of) for key, of in facts.items() if key in files]
+    documents = result.document.get(PARTITIONS, {}) if result else {}
+    return [
+        KnownPart(key, files[key], document) for key, document in documents.items() if key in files
+    ]
 
 
 def is_known(context: StageContext, made_of: Any, *, goes_on: bool = False) -> bool:
@@ -283,15 +286,15 @@ def is_known(context: StageContext, made_of: Any, *, goes_on: bool = False) -> b
     }
 
 
-def made_before(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Facts]:
+def made_before(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Document]:
     """Stands for the work on a part that is known, which is not asked for."""
     raise LookupError(f"{key} is known, so it is not made in {folder}")
 
 
 def in_parts(
     context: StageContext, parts: Sequence[Part], *, at_once: int | None = None
-) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
-    """The tables of a stage that consist of parts; facts by part, which are the fact `PARTS`.
+) -> tuple[dict[str, StoredTable], dict[str, Document]]:
+    """Return the tables of a stage that consist of parts, and the documents of parts by key.
 
     Parameters
     ----------
@@ -310,10 +313,10 @@ def in_parts(
         linked = {
             table: link_part(context.folder, table, key, file) for table, file in part.files.items()
         }
-        done[key] = linked, part.facts
+        done[key] = linked, part.document
     in_order = {part.key: done[part.key] for part in parts}
     tables = {
         table: StoredTable(tuple(found[table] for found, _ in in_order.values()))
         for table in in_order[parts[0].key][0]
     }
-    return tables, {key: facts for key, (_, facts) in in_order.items()}
+    return tables, {key: document for key, (_, document) in in_order.items()}

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.runtime.context import StageContext, StageOutput
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,6 @@ class Stage:
     outputs: tuple[str, ...]
     settings: tuple[str, ...]
     code_version: str
-    work: Callable[[StageContext], Made]
+    work: Callable[[StageContext], StageOutput[StageMetrics]]
     remembered: bool = True
     kinds: frozenset[str] = frozenset({"parquet"})

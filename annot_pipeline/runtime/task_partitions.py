@@ -1,10 +1,10 @@
 """Stages that work task by task do so part by part, and anew only for tasks that have changed.
 
 A part is some whole tasks (runtime.partitions). One whose tables are all as they were is linked; of
-one that is made, facts hold a hash of each task's rows in all inputs, and of what the stage found
-for it. Where that is the same as in the latest result, by the same code with the same settings, so
-is what comes of the task: its rows and facts are taken. A rebuild for `annot verify` has no latest
-result, so it makes everything.
+one that is made, the document holds a hash of each task's rows in all inputs, and its metrics.
+Where the hash is the same as in the latest result, by the same code with the same settings, the
+task's rows and metrics are copied. A rebuild for `annot verify` has no latest result, so it makes
+everything.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import Document, M, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.large_tasks import BLOCKS
 from annot_pipeline.runtime.partitions import (
-    PARTS,
-    Facts,
     InputPart,
     KnownPart,
     Part,
@@ -43,9 +42,9 @@ from annot_pipeline.storage.tables import (
 )
 
 MADE_OF = "tasks_made_of"
-"""The fact of a part that holds the hashes, by task."""
+"""Key of a part's document that holds the hashes, by task."""
 OF_TASKS = "of_tasks"
-"""The fact of a part that holds what the work found, by task."""
+"""Key of a part's document that holds metrics, by task."""
 
 Progress: TypeAlias = Callable[[str], None]
 Given: TypeAlias = Mapping[str, Any]
@@ -107,7 +106,30 @@ class TaskRows:
         return self.tables[name]
 
 
-TaskWork: TypeAlias = Callable[[TaskRows], tuple[Mapping[str, pa.Table], Facts]]
+TaskWork: TypeAlias = Callable[[TaskRows], tuple[Mapping[str, pa.Table], TaskMetrics]]
+
+
+@dataclass(frozen=True)
+class TaskOutput:
+    """The result of a stage that works task by task.
+
+    Parameters
+    ----------
+    tables
+        By name.
+    metrics
+        By name and task, in the order of tasks.
+    partitions
+        Documents of parts, by key.
+    """
+
+    tables: Mapping[str, StoredTable]
+    metrics: TaskMetrics
+    partitions: Mapping[str, Document]
+
+    def output(self, metrics: type[M], **others: Any) -> StageOutput[M]:
+        """Return it with typed metrics; ``others`` are metrics of the whole stage."""
+        return StageOutput(self.tables, metrics.read(self.metrics | others), self.partitions)
 
 
 @dataclass(frozen=True)
@@ -174,13 +196,13 @@ def of_tasks(
     apart: Collection[str] = (),
     given: Given | None = None,
     large: Large = lambda _: (),
-) -> Made:
-    """Tables and facts of a stage that works task by task, in the order of tasks.
+) -> TaskOutput:
+    """Return tables and metrics of a stage that works task by task, in the order of tasks.
 
     Parameters
     ----------
     work
-        Makes tables, sorted by task, and facts by task; of a module, for machines to find it.
+        Makes tables, sorted by task, and metrics by task; of a module, for machines to find it.
     names
         Inputs that lie in parts, which were made of each other's; of others, rows are handed over.
     kinds
@@ -210,7 +232,7 @@ def of_tasks(
         progress=Told(context.progress),
     )
     latest = {
-        task: known for known in known_parts(context.latest()) for task in known.facts[MADE_OF]
+        task: known for known in known_parts(context.latest()) for task in known.document[MADE_OF]
     }
     parts: list[Part] = []
     for of in in_files:
@@ -234,18 +256,18 @@ def of_tasks(
         parts.extend(cut or [Part(made_of, partial(_make, asked, part))])
     tables, by_part = in_parts(context, parts)
     if latest:
-        hashes = {task: of for facts in by_part.values() for task, of in facts[MADE_OF].items()}
+        hashes = {task: of for part in by_part.values() for task, of in part[MADE_OF].items()}
         same = [task for task in hashes if task in latest
-                and latest[task].facts[MADE_OF][task] == hashes[task]]  # fmt: skip
+                and latest[task].document[MADE_OF][task] == hashes[task]]  # fmt: skip
         if 0 < len(same) < len(hashes):
             n = len(hashes)
             context.progress(f"{n - len(same)} of {n} tasks are not as they were")
-    return Made(tables, _joined([facts[OF_TASKS] for facts in by_part.values()]) | {PARTS: by_part})
+    return TaskOutput(tables, _joined([part[OF_TASKS] for part in by_part.values()]), by_part)
 
 
 def _make(
     asked: _Asked, part: _TaskPart, folder: Path, key: str
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Make a part: what is new in it, and what the latest result knows."""
     inputs = {
         name: _read(table, asked.columns[name], part.wanted[name])
@@ -259,10 +281,10 @@ def _make(
         ])
         for task in part.tasks
     }  # fmt: skip
-    found: list[tuple[Mapping[str, pa.Table], Facts]] = []
+    found: list[tuple[Mapping[str, pa.Table], TaskMetrics]] = []
     known: set[str] = set()
     for latest in part.latest:
-        same = [task for task, of in latest.facts[MADE_OF].items() if hashes.get(task) == of]
+        same = [task for task, of in latest.document[MADE_OF].items() if hashes.get(task) == of]
         if same:
             found.append(_known(latest, same))
             known.update(same)
@@ -277,7 +299,7 @@ def _make(
     files = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
     }
-    return files, {MADE_OF: hashes, OF_TASKS: _joined([facts for _, facts in found])}
+    return files, {MADE_OF: hashes, OF_TASKS: _joined([metrics for _, metrics in found])}
 
 
 def _read(table: StoredTable, columns: Sequence[str], tasks: Sequence[str]) -> ByTask:
@@ -286,16 +308,16 @@ def _read(table: StoredTable, columns: Sequence[str], tasks: Sequence[str]) -> B
     return ByTask(read.only(tasks))
 
 
-def _known(latest: KnownPart, tasks: Sequence[str]) -> tuple[dict[str, pa.Table], Facts]:
-    """What the latest result made of some tasks."""
+def _known(latest: KnownPart, tasks: Sequence[str]) -> tuple[dict[str, pa.Table], TaskMetrics]:
+    """Return rows and metrics of some tasks from the latest result."""
     tables = {
         name: ByTask(read_as_written(file)).only(tasks) for name, file in latest.files.items()
     }
-    facts = {
-        name: {task: of[task] for task in tasks if task in of}
-        for name, of in latest.facts[OF_TASKS].items()
+    metrics = {
+        name: {task: by_task[task] for task in tasks if task in by_task}
+        for name, by_task in latest.document[OF_TASKS].items()
     }
-    return tables, facts
+    return tables, metrics
 
 
 def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
@@ -311,15 +333,15 @@ def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
     return by_task.only(by_task.names)
 
 
-def _joined(facts: Sequence[Facts]) -> Facts:
-    """Facts by task, in the order of tasks; what several parts say of one is added up."""
-    found: Facts = {}
-    for of in facts:
-        for name, by_task in of.items():
-            known = found.setdefault(name, {})
-            for task, told in by_task.items():
-                known[task] = _added(known[task], told) if task in known else told
-    return {name: dict(sorted(by_task.items())) for name, by_task in found.items()}
+def _joined(metrics_of_parts: Sequence[TaskMetrics]) -> TaskMetrics:
+    """Return metrics in the order of tasks; those of a task in several parts are added up."""
+    joined: TaskMetrics = {}
+    for metrics in metrics_of_parts:
+        for name, by_task in metrics.items():
+            values = joined.setdefault(name, {})
+            for task, value in by_task.items():
+                values[task] = _added(values[task], value) if task in values else value
+    return {name: dict(sorted(by_task.items())) for name, by_task in joined.items()}
 
 
 def _added(first: Any, second: Any) -> Any:

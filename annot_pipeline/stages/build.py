@@ -13,14 +13,15 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.signature import digest, settings_document
 from annot_pipeline.contracts import GOLD
+from annot_pipeline.contracts.stage_metrics import MetricsError, StageMetrics, TableMetrics
 from annot_pipeline.errors import AnnotError, GateError, Problem, StoreError
-from annot_pipeline.gates import GateResult, can_measure, check_gate_names, is_checked, run_gates
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.gates import GateResult, check_gate_names, is_checked, run_gates
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.executors import engine_of
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.build_state import build_state
@@ -56,7 +57,7 @@ __all__ = [
 ]
 
 Progress = Callable[[str], None]
-Work = Callable[[StageContext], Made]
+Work = Callable[[StageContext], StageOutput[StageMetrics]]
 Planned: TypeAlias = Sequence[tuple[Path, Callable[[], TableFile]]]
 """The files of a table, and what gives each (`tables.as_published`)."""
 
@@ -65,12 +66,19 @@ MANY_ROWS = 100_000
 """Made by a stage: beyond, to start DuckDB anew costs little beside the memory that it keeps."""
 
 
+M = TypeVar("M", bound=StageMetrics)
+
+
 @dataclass(frozen=True)
 class StageRun:
-    """A stage's result in one build, and how its gates went."""
+    """A stage's result in one build, and the results of its gates."""
 
     result: StageResult
     gates: tuple[GateResult, ...]
+
+    def metrics(self, of_stage: type[M]) -> M:
+        """Return the metrics of the stage."""
+        return of_stage.read(self.result.document)
 
 
 @dataclass
@@ -209,7 +217,7 @@ class Build:
         key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
         result = self.store.result(stage.name, key) if remembered else None
         if result and not (
-            result.is_unharmed and is_checked(stage.name, stage.outputs, result.facts)
+            result.is_unharmed and is_checked(stage.name, stage.outputs, result.document)
         ):
             self.store.discard(result)
             result = None
@@ -235,14 +243,16 @@ class Build:
         Raises
         ------
         StoreError
-            Other code made the result, without a fact that a gate looks at.
+            Other code made the result, without a metric that a gate needs.
         """
-        if not can_measure(stage.name, stage.outputs, result.facts):
+        levels = self.campaign.settings.gates
+        try:
+            gates = run_gates(stage.name, stage.outputs, result.document, levels)
+        except MetricsError:
             raise StoreError(
                 f"{stage.name} was made by other code",
                 [Problem("", "a gate finds nothing to look at", do="annot build makes it again")],
-            )
-        gates = run_gates(stage.name, stage.outputs, result.facts, self.campaign.settings.gates)
+            ) from None
         return [
             replace(gate, detail=self.masked(gate.detail), unchecked=self.masked(gate.unchecked))
             for gate in gates
@@ -278,17 +288,16 @@ class Build:
                 ),
                 latest=cache(lambda: self._latest(stage, basis)),
             )
-            made = self.instead.get(stage.name, stage.work)(context)
+            output = self.instead.get(stage.name, stage.work)(context)
             tables: dict[str, StoredTable] = {}
             contracts: dict[str, dict[str, Any]] = {}
             for name in stage.outputs:
-                tables[name] = made.write(name, folder / f"{name}.parquet")
+                tables[name] = output.write(name, folder / f"{name}.parquet")
                 if name in GOLD:
                     checked = check_table(GOLD[name], tables[name])
                     contracts[name] = checked.document()
-            facts = made.facts | {"rows_made": {name: t.rows for name, t in tables.items()}}
-            facts |= {"contracts": contracts} if contracts else {}
-            return tables, facts
+            rows = {name: table.rows for name, table in tables.items()}
+            return tables, output.document() | TableMetrics(rows, contracts).document()
 
         result = self.store.make(stage.name, key, basis, self.run, work)
         if sum(table.rows for table in result.tables.values()) > MANY_ROWS:

@@ -60,13 +60,13 @@ class StageBasis:
 
 @dataclass(frozen=True)
 class StageResult:
-    """What a stage made: its tables, the facts it found, the run that made it, and how long."""
+    """A stage's tables, the document of its metrics, the run that made it, and how long it took."""
 
     stage: str
     key: str
     basis: StageBasis
     tables: Mapping[str, StoredTable]
-    facts: Mapping[str, Any]
+    document: Mapping[str, Any]
     run: str
     seconds: float
     reused: bool = False
@@ -76,8 +76,8 @@ class StageResult:
         """Whether the bytes of all tables are those that were written."""
         return all(is_unharmed(file) for table in self.tables.values() for file in table.files)
 
-    def document(self) -> dict[str, Any]:
-        """As it is kept beside the tables."""
+    def stored(self) -> dict[str, Any]:
+        """Return it as it is stored beside the tables."""
         told = {
             "stage": self.stage,
             "key": self.key,
@@ -89,7 +89,7 @@ class StageResult:
                 ]
                 for name, table in self.tables.items()
             },
-            "facts": dict(self.facts),
+            "facts": dict(self.document),
             "run": self.run,
             "seconds": self.seconds,
         }
@@ -205,10 +205,10 @@ class Store:
         folder = self._stage_folder(stage, key)
         self._remove(folder, lambda: self.result(stage, key) is None)  # damaged
         with appearing(folder) as temporary:
-            tables, facts = work(temporary)
+            tables, document = work(temporary)
             seconds = round(time.monotonic() - started, 3)
-            made = StageResult(stage, key, basis, tables, facts, run, seconds)
-            write_json(temporary / "stage.json", made.document())
+            made = StageResult(stage, key, basis, tables, document, run, seconds)
+            write_json(temporary / "stage.json", made.stored())
         return _result(read_json(folder / "stage.json"), folder)
 
     def discard(self, result: StageResult) -> None:

@@ -42,8 +42,8 @@ def test_nothing_but_labels_and_lists_moves(build):
     old, new = plain.hashes(), decided.hashes()
     moved = {name for name in old if old[name] != new[name]}
     assert moved == {"labels", "judgments", "lineage"}
-    assert plain.facts("infer_labels")["adjudications"] == {}
-    assert decided.facts("infer_labels")["adjudications"] == {
+    assert plain.metrics("infer_labels")["adjudications"] == {}
+    assert decided.metrics("infer_labels")["adjudications"] == {
         "small": {"decided": 3, "overridden": 3, "superseded": 0}
     }
     assert {row["judge"] for row in decided.rows("judges")} == {
@@ -64,7 +64,7 @@ def test_an_item_that_only_an_expert_decided_has_a_row(stage):
     assert "new" in {r["item"] for r in built.rows("items")}
     assert not [r for r in built.rows("label_distributions") if r["item"] == "new"]
     # it is no item with one judgment, and none that the model labelled
-    facts = built.facts("infer_labels")
+    facts = built.metrics("infer_labels")
     assert list(facts["items"].values()) == [8]
     [counts] = facts["items_by_judgments"].values()
     assert counts[0][0] > 1
@@ -122,7 +122,7 @@ def test_the_latest_decision_counts(stage, exports, label, who):
     assert turned.table("labels").equals(built.table("labels"))
     found = Counter(fate for name in exports for fate, _ in fates(built, name))
     assert found == {"adjudication": 1, "superseded": 1}
-    facts = built.facts("infer_labels")["adjudications"]["small"]
+    facts = built.metrics("infer_labels")["adjudications"]["small"]
     assert (facts["decided"], facts["superseded"]) == (1, 1)
 
 

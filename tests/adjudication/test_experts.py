@@ -101,8 +101,8 @@ def test_a_decision_needs_a_categorical_task(stage_campaign):
         ("rejected", "an adjudication needs a label: the task is scalar")
     ]
     # what experts say does not make a task categorical, nor ambiguous
-    assert built.facts("settle_judgments")["kinds"] == {"small": "scalar"}
-    assert built.facts("settle_judgments")["ambiguous_tasks"] == []
+    assert built.metrics("settle_judgments")["kinds"] == {"small": "scalar"}
+    assert built.metrics("settle_judgments")["ambiguous_tasks"] == []
     assert built.rows("labels") == []
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from annot_pipeline.audit.diff.cells import CAUSES, CODE, column_of
 from annot_pipeline.audit.diff.releases import Diff
-from annot_pipeline.runtime.context import Made
+from annot_pipeline.runtime.context import StageOutput
 from annot_pipeline.stages.build import MAKER
 from annot_pipeline.storage.tables import read_table
 
@@ -210,13 +211,13 @@ def other_code():
         for name, value in values.items():
             object.__setattr__(stage, name, value)
 
-    def work(context) -> Made:
+    def work(context) -> StageOutput:
         made = was["work"](context)
         labels = read_table(made.tables["labels"])
         at = labels.schema.get_field_index("probability")
         halved = [p / 2 for p in labels["probability"].to_pylist()]
         halved = labels.set_column(at, labels.schema.field(at), [halved])
-        return Made({**made.tables, "labels": halved}, made.facts)
+        return replace(made, tables={**made.tables, "labels": halved})
 
     yield lambda: set_(code_version="another", work=work), lambda: set_(**was)
     set_(**was)

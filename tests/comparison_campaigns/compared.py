@@ -51,5 +51,5 @@ def ranks(built, name="rank") -> dict[str, Any]:
 
 
 def rejected(built) -> dict[str, int]:
-    rows = built.facts("settle_judgments")["rejections"]
+    rows = built.metrics("settle_judgments")["rejections"]
     return {row["reason"]: row["records"] for row in rows}

@@ -48,7 +48,7 @@ def test_adequacy_spreads_from_answers_and_references(stage_campaign):
     # the reference goes first: its own rank was 2
     place = {row["system"]: row["harmonized_rank"] for row in built.rows("segment_ranks")}
     assert place == {"Reference": 1, "LW": 1, "Google": 2, "Systran": 2, "Moses": 3, "Bing": 4}
-    effort = built.facts("rank_segments")["adequacy"]["pref"]
+    effort = built.metrics("rank_segments")["adequacy"]["pref"]
     assert {k: effort[k] for k in ("n_outputs", "n_vertices", "n_by_reference", "n_by_spread",
                                    "n_asked", "n_differ")} == {
         "n_outputs": 6, "n_vertices": 5, "n_by_reference": 1, "n_by_spread": 3, "n_asked": 1,
@@ -67,7 +67,7 @@ def test_adequacy_of_what_is_not_asked_yet_is_unknown(stage_campaign):
 def test_an_adequacy_task_without_labels_is_said(stage_campaign):
     tasks = [ADEQUACY[0] | {"adequacy": {"task": "goood", "adequate": ["yes"]}, "name": "small"}]
     built = preferences(stage_campaign, FIGURE_1, tasks=tasks)
-    assert built.facts("rank_segments")["adequacy_without_labels"] == {"small": "goood"}
+    assert built.metrics("rank_segments")["adequacy_without_labels"] == {"small": "goood"}
 
 
 def test_an_answer_counts_as_it_is_and_a_draw_is_none(stage_campaign):

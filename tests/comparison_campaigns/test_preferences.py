@@ -88,7 +88,7 @@ def test_what_lacks_a_system_is_set_aside_not_lost(stage_campaign, tmp_path):
         ("x | q", "system_rankings", "no system is named"),
         ("x | q", "segment_ranks", "no segment is named"),
     }  # fmt: skip
-    assert built.facts("break_into_comparisons")["unplaced"] == {"small": 3}
+    assert built.metrics("break_into_comparisons")["unplaced"] == {"small": 3}
 
 
 def test_neither_rows_nor_files_nor_threads_have_an_order(build_campaign):

@@ -121,7 +121,7 @@ def test_a_ranking_of_one_output_is_set_aside(stage_campaign):
 def test_a_ranking_of_which_one_rank_is_left_is_set_aside(stage_campaign):
     built = rankings(stage_campaign, ["w,s,x,1,1,", "w,s,y,1,-1,", "w,s,z,1,-1,"], LENIENT)
     assert [row["item"] for row in built.rows("set_aside")] == ["s/x"]
-    assert built.facts("break_into_comparisons")["without_comparisons"] == {"small": True}
+    assert built.metrics("break_into_comparisons")["without_comparisons"] == {"small": True}
 
 
 def test_without_ranking_and_hit_a_judge_ranks_a_segment_once(stage_campaign):
@@ -137,7 +137,7 @@ def test_an_output_that_stands_twice_in_a_ranking_counts_with_its_mean(stage_cam
     rows = ["w,s,x,1,1,", "w,s,x,1,4,", "w,s,y,1,2,"]
     built = rankings(stage_campaign, rows)
     assert decisions(built) == [("s/x", "s/y", -1)]  # 2.5 against 2
-    assert built.facts("break_into_comparisons")["repeated_outputs"] == {"small": ["s/x"]}
+    assert built.metrics("break_into_comparisons")["repeated_outputs"] == {"small": ["s/x"]}
 
 
 def test_rankings_are_numbered_in_the_order_of_submission(stage_campaign):

@@ -58,7 +58,7 @@ def test_a_cycle_is_one_vertex(stage_campaign):
     built = preferences(stage_campaign, text)
     assert ranks(built) == {"s/x": 1, "s/y": 1, "s/z": 1, "s/u": 2}
     assert ranks(built, "dominance") == {"s/x": 1, "s/y": 1, "s/z": 1, "s/u": -3}
-    graphs = built.facts("rank_segments")["segment_graphs"]["small"]
+    graphs = built.metrics("rank_segments")["segment_graphs"]["small"]
     assert graphs["outputs_in_contradiction"] == 3
 
 
@@ -98,7 +98,7 @@ def test_what_is_not_connected_is_ranked_apart(stage_campaign):
     assert ranks(built) == {"s/x": 1, "s/y": 2, "s/v": 1, "s/u": 2, "t/x": 1, "t/y": 2}
     part = ranks(built, "part")
     assert part["s/x"] == part["s/y"] != part["s/u"] == part["s/v"]
-    assert built.facts("rank_segments")["segment_graphs"]["small"]["segments_in_parts"] == 1
+    assert built.metrics("rank_segments")["segment_graphs"]["small"]["segments_in_parts"] == 1
 
 
 def test_without_segments_the_task_is_one(stage_campaign):

@@ -451,4 +451,4 @@ def test_an_item_table_can_be_read_too(tmp_path):
         "items": [items],
     }
     (tmp_path / "campaign.yaml").write_text(json.dumps(campaign))
-    assert build_file(tmp_path).facts("read_records")["unread_items"] == []
+    assert build_file(tmp_path).metrics("read_records")["unread_items"] == []

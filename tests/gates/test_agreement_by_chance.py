@@ -63,7 +63,7 @@ def test_judges_without_power_are_told_with_what_they_need():
         {"n": 3, "needed": 5, "judges": 2},
         {"n": 40, "needed": None, "judges": 1},
     ]
-    found = verdicts_without_power({"verdicts_without_power": rows})
+    found = verdicts_without_power(SimpleNamespace(verdicts_without_power=rows))
     assert found.value == 3
     assert found.detail == (
         "2 judges with 3 controls: 5 are needed; 1 judge with 40 controls: too many to name are "

@@ -33,5 +33,5 @@ def test_few_labels_name_nobody(n_labels, named, build_campaign):
     built = build_campaign({"a.csv": export(n_labels)}, **campaign())
     (row,) = (r for r in built.rows("judges") if r["accuracy"] is not None and r["below_chance"])
     assert row["n_judgments"] == n_labels
-    below = built.facts("infer_labels")["judges_below_chance"]
+    below = built.metrics("infer_labels")["judges_below_chance"]
     assert sum(map(len, below.values())) == named

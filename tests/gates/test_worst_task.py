@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from annot_pipeline.config import Threshold
@@ -10,12 +12,12 @@ from annot_pipeline.gates import GATES, check_gate_names
 from annot_pipeline.gates.since_release import largest_change
 
 
-def found(name, facts, **given):
+def found(name, metrics, **given):
     """Level, figure and detail of one gate."""
     (gate,) = (gate for gate in GATES if gate.name == name)
     levels = gate.levels(Threshold(**given))
-    finding = gate.find({"released_version": "v0001", "judges_have_other_names": False} | facts,
-                        levels)  # fmt: skip
+    compared = {"released_version": "v0001", "judges_have_other_names": False}
+    finding = gate.find(SimpleNamespace(**compared | metrics), levels)
     serious = finding.value if finding.serious is None else finding.serious
     failed = levels.error is not None and serious > levels.error
     return "error" if failed else "warn" if finding.value > levels.warn else "pass", finding
@@ -69,8 +71,8 @@ def test_changes_of_few_items_are_left_aside():
 
 @pytest.mark.parametrize(("judges", "level"), [(9, "warn"), (10, "error")])
 def test_of_few_judges_who_fail_it_only_warns(judges, level):
-    facts = {"judges_in_control": judges, "verdicts": {"failed": judges}}
-    assert found("judges_failed", facts)[0] == level
+    metrics = {"judges_in_control": judges, "verdicts": {"failed": judges}}
+    assert found("judges_failed", metrics)[0] == level
     names = ["j"] * (judges - 2)
     below = {"judges": {"t": judges - 1, "u": 1}, "judges_below_chance": {"t": names, "u": ["j"]}}
     assert found("judges_below_chance", below)[0] == level
@@ -78,10 +80,10 @@ def test_of_few_judges_who_fail_it_only_warns(judges, level):
 
 def test_the_minimum_of_items_and_systems_is_a_setting():
     """Of 10 items 2 have one judgment and 5 have two."""
-    facts = {"items_by_judgments": {"t": [[1, 1], [2, 5]], "u": [[1, 1], [3, 3]]}}
+    metrics = {"items_by_judgments": {"t": [[1, 1], [2, 5]], "u": [[1, 1], [3, 3]]}}
     for name in ("single_judgment_items", "single_judgment_scores"):
-        assert found(name, facts)[1].value == 0.2
-        assert found(name, facts, minimum=3)[1].value == 0.7
+        assert found(name, metrics)[1].value == 0.2
+        assert found(name, metrics, minimum=3)[1].value == 0.7
     systems = {"judgments_of_systems": {"t": {"a": 9, "b": 10, "c": 40}}}
     assert found("thin_systems", systems)[1].detail == "t a"
     assert found("thin_systems", systems, minimum=40)[1].detail == "t a, t b"

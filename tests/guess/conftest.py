@@ -66,7 +66,7 @@ def guess(tmp_path: Path) -> Callable[..., Guess]:
         campaign = load_campaign(folder)
         build = Build(campaign)
         runs = [build.run_stage(stage) for stage in STAGES[:FIRST_STAGES]]
-        facts = dict(runs[-1].result.facts)
+        facts = dict(runs[-1].result.document)
         assert facts["fates"]["rejected"] == rejected, facts["rejections"]
         for file in facts["files"]:
             assert file["adds_up"], file

@@ -146,7 +146,8 @@ def test_saved_by_a_spreadsheet_and_gzipped(tmp_path: Path) -> None:
     packed.write_bytes(gzip.compress(("\ufeff" + saved.getvalue()).encode()))
     guessed(tmp_path, packed)
     assert load_campaign(tmp_path).settings.sources[0].options.delimiter == ";"
-    assert build_file(tmp_path, "gates.rejected_share.error=1").facts("settle_judgments")["records"]
+    built = build_file(tmp_path, "gates.rejected_share.error=1")
+    assert built.metrics("settle_judgments")["records"]
 
 
 def test_an_item_table_is_matched(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_the_loop_closes(folder, capsys):
     assert not {frozenset((row["item"], row["item_b"])) for row in more} & asked
     built = build_file(folder)
     assert built.rows("next_hits") == []
-    (why,) = built.facts("plan_hits")["unplanned"].values()
+    (why,) = built.metrics("plan_hits")["unplanned"].values()
     assert why == f"all {N_SEGMENTS} segments are connected: nothing is left to ask"
     folders = sorted((folder / "hits").iterdir())
     assert hits(capsys, folder) == {

@@ -13,7 +13,7 @@ def export(rows, head=HEAD):
 
 
 def fates(built):
-    return {fate: n for fate, n in built.facts("settle_judgments")["fates"].items() if n}
+    return {fate: n for fate, n in built.metrics("settle_judgments")["fates"].items() if n}
 
 
 def but_lineage(built):

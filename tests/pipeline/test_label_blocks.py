@@ -105,7 +105,7 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
     whole = stage_file(folder, *FEW, f"store={tmp_path}/store2")
     for name in GOLD_OF_LABELS:
         assert_alike(blocks.table(name), whole.table(name))
-    found, expected = (dict(built.facts("infer_labels")) for built in (blocks, whole))
+    found, expected = (dict(built.metrics("infer_labels")) for built in (blocks, whole))
     for name in ("classes", "converged", "items", "items_by_judgments", "certain_share", "judges",
                  "judges_below_chance", "misnamed_classes", "adjudications", "calibrations",
                  "decided_not_judged", "decided_new_classes"):  # fmt: skip
@@ -135,7 +135,7 @@ def test_a_copy_of_an_export_and_rejected_rows_change_no_byte(tmp_path):
     blank = "".join(f"large,item {n:03},w1,,\n" for n in range(0, N_ITEMS, 2))
     (tmp_path / "c.csv").write_text(text.splitlines()[0] + "\n" + blank)
     after = stage_file(folder, *FEW)
-    assert after.facts("control_judges")["fates"]["rejected"] == N_ITEMS // 2
+    assert after.metrics("control_judges")["fates"]["rejected"] == N_ITEMS // 2
     for name in GOLD_OF_LABELS:
         if name != "judges":  # which tells how many of a judge's records were rejected
             assert after.table(name).equals(before.table(name)), name
@@ -257,7 +257,7 @@ def test_blocks_without_news_are_not_fitted_again(tmp_path, monkeypatch):
         for built in (before, after)
     )
     assert large == now
-    assert after.facts("infer_labels")["items"] == {"large": N_ITEMS, "other": 13}
+    assert after.metrics("infer_labels")["items"] == {"large": N_ITEMS, "other": 13}
 
 
 def test_a_large_task_no_label_of_which_counts(tmp_path):

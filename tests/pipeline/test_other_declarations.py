@@ -59,5 +59,5 @@ def test_calibration_is_chosen_for_the_tasks_as_they_are(tmp_path, monkeypatch, 
     whole = stage_file(tmp_path, f"store={tmp_path}/store2")
     for name in TABLES:
         assert found.table(name).equals(whole.table(name)), name
-    chosen = {of["chosen_by"] for of in found.facts("infer_labels")["calibrations"].values()}
+    chosen = {of["chosen_by"] for of in found.metrics("infer_labels")["calibrations"].values()}
     assert chosen == {"tasks"}

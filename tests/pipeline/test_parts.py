@@ -16,8 +16,9 @@ from annot_pipeline.cli import main
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.runtime import partitions as parts
+from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.runtime.executors.local import LocalEngine
-from annot_pipeline.runtime.partitions import PARTS, cut
+from annot_pipeline.runtime.partitions import cut
 from annot_pipeline.stages import build as pipeline
 from annot_pipeline.stages.build import Build, stages_for
 from annot_pipeline.stages.gold import trace_lineage
@@ -126,7 +127,7 @@ def test_a_build_in_parts_gives_the_same_bytes(
     command = ["verify", str(tmp_path / "campaign"), "--rebuild"]
     assert main([*command, *(word for place in places for word in ("--set", place))]) == 0
     assert "lineage" in engine_writes
-    fates = whole.facts("control_judges")["fates"]
+    fates = whole.metrics("control_judges")["fates"]
     assert fates["rejected"] == 2
     assert fates["duplicate"] > 0
     assert fates["used"] > 50
@@ -165,7 +166,7 @@ def made_in_parts(path, *sets):
     runs = [built.run_stage(stage) for stage in stages_for(MADE_IN_PARTS)]
     results = {run.result.stage: run.result for run in runs}
     tables = {n: t for of in results.values() for n, t in of.tables.items() if n in MADE_IN_PARTS}
-    return tables, {name: of.facts for name, of in results.items()}
+    return tables, {name: of.document for name, of in results.items()}
 
 
 def inodes(table):
@@ -186,16 +187,16 @@ LATE = "task,item,judge,label,truth,at\nlabels-02,late,judge-1,class-1,,2026-01-
 def test_parts_without_news_are_linked(campaign, tmp_path, name):
     before, _ = made_in_parts(campaign)
     add(campaign, name, LATE)
-    after, facts = made_in_parts(campaign)
+    after, documents = made_in_parts(campaign)
     for table in MADE_IN_PARTS:
         fresh = inodes(after[table]) - inodes(before[table])
         assert len(after[table].files) == 9
         assert len(fresh) == 1, table
-    at_once, facts_at_once = made_in_parts(campaign, f"store={tmp_path}/other")
+    at_once, documents_at_once = made_in_parts(campaign, f"store={tmp_path}/other")
     assert {n: t.sha256 for n, t in after.items()} == {n: t.sha256 for n, t in at_once.items()}
     for stage in ("settle_judgments", "control_judges", "standardize_scores"):
-        assert facts[stage] == facts_at_once[stage], stage
-    assert len(facts["standardize_scores"][PARTS]) == len(after["standardized"].files)
+        assert documents[stage] == documents_at_once[stage], stage
+    assert len(documents["standardize_scores"][PARTITIONS]) == len(after["standardized"].files)
 
 
 def test_a_correction_reaches_the_parts_of_its_task_alone(campaign, tmp_path):

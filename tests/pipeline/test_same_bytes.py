@@ -72,8 +72,8 @@ def test_an_incremental_build_equals_a_full_one(build_campaign, tmp_path):
         {"1.csv": export(ROWS[:50]), "2.csv": export(ROWS[30:])},
         f"store={tmp_path}/fresh", f"gold={tmp_path}/fresh-gold",
     )  # fmt: skip
-    assert grown.facts("read_records")["parsed"] == 1
-    assert full.facts("read_records")["parsed"] == 2
+    assert grown.metrics("read_records")["parsed"] == 1
+    assert full.metrics("read_records")["parsed"] == 2
     assert grown.hashes() == full.hashes()
 
 
@@ -83,7 +83,7 @@ def test_nothing_new_publishes_nothing_and_runs_nothing(build_campaign):
     assert first.publication.published
     assert not second.publication.published
     assert second.publication.release.version == "v0001"
-    assert second.facts("read_records")["parsed"] == 0
+    assert second.metrics("read_records")["parsed"] == 0
     looked = ("archive_exports", "read_records", "compare_releases")
     assert all(run.result.reused for name, run in second.runs.items() if name not in looked)
 

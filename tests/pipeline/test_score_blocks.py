@@ -134,7 +134,7 @@ def assert_all_alike(blocks, whole):
         assert_alike(blocks.table(name), whole.table(name), name)
     for stage in STAGES:
         found, expected = (
-            {name: fact for name, fact in built.facts(stage).items() if name != "parts"}
+            {name: fact for name, fact in built.metrics(stage).items() if name != "parts"}
             for built in (blocks, whole)
         )
         assert found == expected, stage
@@ -288,7 +288,7 @@ def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
         for name, of in again.runs[stage].result.tables.items():
             other = fresh.runs[stage].result.tables[name]
             assert [f.sha256 for f in of.files] == [f.sha256 for f in other.files], (stage, name)
-        assert dict(again.facts(stage)) == dict(fresh.facts(stage)), stage
+        assert dict(again.metrics(stage)) == dict(fresh.metrics(stage)), stage
     for name in (*GOLD_OF_SCORES, "agreement"):
         assert again.table(name).equals(fresh.table(name)), name
     assert not [path for path in (tmp_path / "store").rglob("*") if path.name == "blocks"]

@@ -100,7 +100,7 @@ def test_a_task_in_blocks_gives_the_same_rows(tmp_path, monkeypatch):
             r for r in rows[1] if r["task"] == "texts"
         ], name
     for built in (blocks, whole):
-        facts = built.facts("infer_labels")
+        facts = built.metrics("infer_labels")
         assert facts["not_fitted"] == {"texts": [3, 5]}
         assert facts["items"] == {"small": 6, "texts": 3}
 

@@ -66,10 +66,10 @@ def wmt15(shared_data, tmp_path_factory) -> Built:
 
 def test_every_ranking_of_wmt15_has_a_fate(wmt15: Built):
     """757 of 29,017 rankings are empty; of one, 7 outputs have no rank."""
-    facts = wmt15.facts("settle_judgments")
+    facts = wmt15.metrics("settle_judgments")
     assert facts["fates"]["rejected"] == 757 + 7
     assert facts["files"][0]["rows_read"] == 29_017
-    assert wmt15.facts("break_into_comparisons")["comparisons"] == WMT15_PAIRS
+    assert wmt15.metrics("break_into_comparisons")["comparisons"] == WMT15_PAIRS
 
 
 @pytest.mark.parametrize("method", ["trueskill", "trueskill_permuted", "bradley_terry"])

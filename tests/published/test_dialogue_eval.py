@@ -46,12 +46,12 @@ def test_all_248_verdicts(built, verdicts):
 
 
 def test_the_broken_assignment_is_rejected_with_a_reason(built):
-    facts = built.facts("settle_judgments")
+    facts = built.metrics("settle_judgments")
     [rejection] = facts["rejections"]
     assert rejection["source_file"].endswith("Combined_Batches_305hits.csv")
     assert rejection["kind"] == "score has no match"
     assert (rejection["records"], rejection["line"]) == (42, 64)
-    assert built.facts("control_judges")["fates"]["rejected"] == 42
+    assert built.metrics("control_judges")["fates"]["rejected"] == 42
 
 
 def test_system_z(built):

@@ -91,4 +91,4 @@ def test_rejected_assignments_can_be_dropped(shared_campaigns, shared_data, tmp_
     gates = {g.name: g for g in dropped.runs["settle_judgments"].gates}
     assert gates["rejected_share"].value < 0.07
     kept = build_file(path, "quality.rejected_assignments=keep")
-    assert kept.facts("control_judges")["fates"]["rejected"] == 200
+    assert kept.metrics("control_judges")["fates"]["rejected"] == 200

@@ -18,5 +18,5 @@ def test_degraded_twins_are_paired(shared_campaigns, tmp_path):
         same = ("judge", "system", "segment", "task")
         assert [twin[name] for name in same] == [output[name] for name in same]
         assert (twin["control"], output["control"]) == ("bad_reference", "none")
-    facts = built.facts("control_judges")
+    facts = built.metrics("control_judges")
     assert facts["verdicts"] == {"passed": 37, "failed": 0, "undetermined": 0, "untested": 0}

@@ -31,7 +31,7 @@ def test_builds_as_it_stands(shared_campaigns: Path, tmp_path: Path, name: str):
     built = build_file(
         shared_campaigns / f"{name}.yaml", f"store={tmp_path}/store", f"gold={tmp_path}/gold"
     )
-    facts = built.facts("control_judges")
+    facts = built.metrics("control_judges")
     assert facts["records"] == RECORDS[name] == built.table("lineage").num_rows
     assert facts["unaccounted"] == []
     assert built.publication.release.version == "v0001"
@@ -45,7 +45,7 @@ def test_graham_holds_100_records_an_assignment(shared_campaigns, tmp_path):
         build_file(path, *places, "gates.rejected_share.error=0.05")
     assert "6.45%" in str(error.value)
     built = build_file(path, *places)
-    facts = built.facts("settle_judgments")
+    facts = built.metrics("settle_judgments")
     assert facts["fates"] == {
         "rejected": 200, "duplicate": 0, "superseded": 0, "judge_failed": 0, "control": 580,
         "adjudication": 0, "used": 2320,

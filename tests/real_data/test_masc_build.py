@@ -23,8 +23,8 @@ def masc(shared_campaigns: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 def test_every_row_is_accounted_for(masc):
     built, _ = masc
-    facts = built.facts("settle_judgments") | {
-        "unaccounted": built.facts("control_judges")["unaccounted"]
+    facts = built.metrics("settle_judgments") | {
+        "unaccounted": built.metrics("control_judges")["unaccounted"]
     }
     assert facts["records"] == built.table("lineage").num_rows == 1_084_551
     assert sum(facts["fates"].values()) == 1_084_551
@@ -49,7 +49,7 @@ def test_a_second_build_publishes_nothing(masc, shared_campaigns):
         shared_campaigns / "masc.yaml", f"store={folder}/store", f"gold={folder}/gold"
     )
     assert not again.publication.published
-    assert again.facts("read_records")["parsed"] == 0
+    assert again.metrics("read_records")["parsed"] == 0
     looked = ("archive_exports", "read_records", "compare_releases")
     assert all(r.result.reused for n, r in again.runs.items() if n not in looked)
 

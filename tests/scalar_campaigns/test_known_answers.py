@@ -101,7 +101,7 @@ def test_truth_of_the_record_or_of_the_item_table(stage: Any) -> None:
     assert [(row["item"], row["left_out_of"], row["reason"]) for row in aside] == [
         (f"k{n}", "judge_control", "no truth is given for this question") for n in (3, 4, 5)
     ]
-    assert built.facts("control_judges")["known_answers_without_truth"] == 3
+    assert built.metrics("control_judges")["known_answers_without_truth"] == 3
 
 
 def test_known_answers_without_any_truth(stage: Any) -> None:

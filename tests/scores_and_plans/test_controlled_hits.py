@@ -95,7 +95,7 @@ def test_controlled_hits_show_controls_at_their_distance(way, stage_campaign, tm
 )
 def test_controlled_hits_that_cannot_be(given_, says, stage_campaign, tmp_path):
     built = controlled(stage_campaign, tmp_path, **given_)
-    assert built.facts("plan_hits")["unplanned"] == {"small": says}
+    assert built.metrics("plan_hits")["unplanned"] == {"small": says}
 
 
 def test_references_are_found_however_few_items_have_one(stage_campaign, tmp_path):
@@ -143,7 +143,7 @@ def test_spans_come_from_other_segments_and_copies_hang_on_the_seed(stage_campai
 
 def test_texts_that_cannot_be_degraded_are_counted_with_the_reason(stage_campaign, tmp_path):
     built = controlled(stage_campaign, tmp_path, text="too short")
-    (note,) = built.facts("plan_hits")["notes"]
+    (note,) = built.metrics("plan_hits")["notes"]
     assert note.startswith("small: 90 texts cannot be degraded: 2 words")
 
 

@@ -40,7 +40,7 @@ def test_without_a_scale_there_is_no_easl_and_a_reason(stage_campaign):
         "no EASL score: the task declares no scale, and its scores tell none; "
         "no comparison: neither HIT nor ranking is mapped"
     )
-    assert built.facts("plan_hits")["unplanned"] == {
+    assert built.metrics("plan_hits")["unplanned"] == {
         "small": "it declares no scale; write scale: [lowest, highest] under tasks"
     }
 

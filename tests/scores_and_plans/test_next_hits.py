@@ -58,7 +58,7 @@ def test_listed_items_of_several_tasks(stage_campaign, tmp_path):
     found = plan(built)
     assert sorted(r["item"] for r in found if r["role"] == "cover") == [f"x{n}" for n in range(5)]
     assert {r["task"] for r in found if r["role"] == "cover"} == {"t1"}
-    assert built.facts("plan_hits")["notes"][0] == (
+    assert built.metrics("plan_hits")["notes"][0] == (
         "listed items left out, for there are several tasks and their table does not map task: 1"
     )
 
@@ -84,7 +84,7 @@ def test_items_without_a_text_are_left_out_where_others_have_one(stage_campaign,
     rows = [row("j1", f"i{n}", n) for n in range(10)]  # i9 is not listed
     built = build(stage_campaign, rows, "easl.hits=2", items=items)
     assert not {r["item"] for r in plan(built)} & {"i3", "i9"}
-    assert built.facts("plan_hits")["notes"][0] == (
+    assert built.metrics("plan_hits")["notes"][0] == (
         "small: 2 items without a text are left out; list them, with text, under items"
     )
 
@@ -92,7 +92,7 @@ def test_items_without_a_text_are_left_out_where_others_have_one(stage_campaign,
 def test_names_are_shown_where_no_item_has_a_text_and_that_is_said(stage_campaign):
     rows = [row("j1", f"i{n}", n, system="x", segment=f"s{n}") for n in range(9)]
     built = build(stage_campaign, rows, "next_hits.within=task", fields=("system", "segment"))
-    assert built.facts("plan_hits")["notes"][0] == (
+    assert built.metrics("plan_hits")["notes"][0] == (
         "small: no item has a text: judges see its name, which may tell the system; map text under "
         "items"
     )
@@ -111,7 +111,7 @@ def test_hit_ids_hang_on_what_is_shown(stage_campaign, tmp_path):
 
 def test_an_assumed_scale_is_not_asked_on(stage_campaign):
     built = build(stage_campaign, [row("j", f"i{n}", 20 + n) for n in range(9)], tasks=[])
-    assert built.facts("plan_hits")["unplanned"] == {
+    assert built.metrics("plan_hits")["unplanned"] == {
         "small": "it declares no scale; write scale: [lowest, highest] under tasks"
     }
 
@@ -130,7 +130,7 @@ def test_hits_of_a_segment_and_segments_that_are_too_small(stage_campaign):
     assert "s5" not in set.union(*by_hit.values())
     assert (
         "small: 1 of 6 segments are left out: fewer than 5 outputs (easl.hit_size)"
-        in (built.facts("plan_hits")["notes"])
+        in (built.metrics("plan_hits")["notes"])
     )
     mixed = build(stage_campaign, rows, "next_hits.within=task", fields=("segment", "system"))
     assert any(r["segment"] == "s5" for r in plan(mixed))
@@ -154,5 +154,5 @@ def test_what_cannot_be_planned_is_said_and_stops_no_build(n_items, segments, sa
     ]
     fields = ("segment", "system") if segments else ()
     built = build(stage_campaign, rows, fields=fields)
-    assert built.facts("plan_hits")["unplanned"] == {"small": says}
+    assert built.metrics("plan_hits")["unplanned"] == {"small": says}
     assert plan(built) == []

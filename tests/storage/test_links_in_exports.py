@@ -119,7 +119,7 @@ def test_a_folder_that_is_a_link_is_followed_only_where_the_campaign_names_it(ca
     assert not build_file(campaign).publication.published
     (elsewhere / "more").symlink_to(campaign / "store" / "archive")
     write(campaign, "exports/**/*.csv")
-    assert build_file(campaign).facts("archive_exports")["files"] == 2  # with the item table
+    assert build_file(campaign).metrics("archive_exports")["files"] == 2  # with the item table
     (elsewhere / "out").symlink_to(other_file(campaign).parent)
     write(campaign, "exports/*/*.csv")
     refused(campaign, "leads out of", capsys)

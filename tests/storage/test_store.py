@@ -29,7 +29,7 @@ def test_a_result_is_found_by_its_key(tmp_path):
     made = make(store, "k")
     found = store.result("stage", "k")
     assert found.tables["t"].sha256 == made.tables["t"].sha256
-    assert found.facts == {"n": 2}
+    assert found.document == {"n": 2}
     assert found.tables["t"].paths[0].exists()
 
 

@@ -52,7 +52,7 @@ def test_a_clock_that_jumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             assert release.version == f"v{number:04d}"
             same = build_file(folder)
         assert not same.publication.published
-        assert same.facts("read_records")["parsed"] == 0
+        assert same.metrics("read_records")["parsed"] == 0
         assert same.runs["infer_labels"].result.reused
         for run in (folder / "store/runs").iterdir():  # files have that time too
             moment = time.time() + 365 * 86_400 * years

@@ -215,17 +215,17 @@ def test_what_did_not_change_is_not_done_again(tmp_path: Path) -> None:
 
     same = build_file(nights.folder)
     assert {n for n, run in same.runs.items() if not run.result.reused} == always
-    assert same.facts("read_records")["parsed"] == 0
+    assert same.metrics("read_records")["parsed"] == 0
 
     nights.add_export(1)
     more = build_file(nights.folder)
-    assert more.facts("read_records")["parsed"] == 1
+    assert more.metrics("read_records")["parsed"] == 1
     assert not more.runs["settle_judgments"].result.reused
 
     nights.settings["margin"] = CHANGES["margin"]
     nights.write()
     other = build_file(nights.folder)
-    assert other.facts("read_records")["parsed"] == 0
+    assert other.metrics("read_records")["parsed"] == 0
     again = {name for name, run in other.runs.items() if not run.result.reused}
     assert {"score_items", "break_into_comparisons"} < again
     assert again.isdisjoint({"settle_judgments", "control_judges", "standardize_scores"})

@@ -12,7 +12,7 @@ import pytest
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.gates.declared import GATES
 from annot_pipeline.runtime import partitions as parts
-from annot_pipeline.stages.ingest.judgments import SLICES
+from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.storage.tables import as_published
 from tests.conftest import build_file
 
@@ -161,10 +161,10 @@ def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, monkeypatch, 
         expected = whole.hashes()
         assert hashes == {name: expected[name] for name in hashes}
         for stage in ("settle_judgments", "control_judges", "standardize_scores", "add_up_costs"):
-            facts = [dict(built.facts(stage)) for built in (found, whole)]
+            facts = [dict(built.metrics(stage)) for built in (found, whole)]
             for of in facts:
-                of.pop(parts.PARTS, None)
-                of.pop(SLICES, None)
+                of.pop(PARTITIONS, None)
+                of.pop("slices", None)
                 of["rows_made"].pop("names", None)  # once in each part
             assert facts[0] == facts[1], stage
         nights.change()

@@ -13,10 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import FLAG, TEXT
-from annot_pipeline.runtime.context import Made, StageContext
-from annot_pipeline.runtime.partitions import PARTS, input_slices
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.runtime.context import StageContext, StageOutput
+from annot_pipeline.runtime.partitions import input_slices
 from annot_pipeline.stages.ingest.look_alikes import NAMES
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.judges.control import control_judges_of_campaign, with_verdicts
+from annot_pipeline.stages.judges.metrics import ControlMetrics
 from annot_pipeline.storage.tables import StoredTable
 
 NEW, CORRECTED, WITHDRAWN = "new judgments", "corrected judgments", "withdrawn judgments"
@@ -24,7 +27,7 @@ ADJUDICATIONS = "adjudications"
 JUDGMENT_CHANGES = (NEW, CORRECTED, WITHDRAWN, ADJUDICATIONS)
 """Kinds of changes to judgments, in the order in which they are made."""
 
-Work = Callable[[StageContext], Made]
+Work = Callable[[StageContext], StageOutput[StageMetrics]]
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Settled:
 
     judgments: StoredTable
     tasks: pa.Table
-    facts: Mapping[str, Any]
+    metrics: JudgmentMetrics
 
 
 def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
@@ -57,16 +60,16 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
         gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
         tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
 
-    def work(context: StageContext) -> Made:
+    def work(context: StageContext) -> StageOutput[JudgmentMetrics]:
         inputs = {"old": old.judgments, "new": new.judgments}
         run = context.queries.run
-        return Made(
+        return StageOutput(
             {
                 "settled": lambda: run("diff/settled", inputs, changes),
                 "tasks": tasks,
                 "names": NAMES.empty_table(),
             },
-            {name: fact for name, fact in new.facts.items() if name != PARTS},
+            new.metrics,
         )
 
     return work
@@ -108,13 +111,13 @@ def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
 def control_with(held: HeldVerdicts) -> Work:
     """Work of ``control_judges`` that holds verdicts; ``judge_tests`` says what tests find."""
 
-    def work(context: StageContext) -> Made:
+    def work(context: StageContext) -> StageOutput[ControlMetrics]:
         made = control_judges_of_campaign(context)
         tests: Any = made.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
         parts = input_slices(context, "settled")
         controlled, by_part = with_verdicts(context, parts, applied)
-        return Made({**made.tables, **controlled}, {**made.facts, PARTS: by_part})
+        return StageOutput({**made.tables, **controlled}, made.metrics, by_part)
 
     return work

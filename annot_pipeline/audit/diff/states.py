@@ -37,6 +37,7 @@ from annot_pipeline.audit.recompute import recomputed_tables, temporary_build
 from annot_pipeline.config import Campaign, LoadedCampaign
 from annot_pipeline.errors import ConfigError, InputError
 from annot_pipeline.stages.build import MAKER, Build, Progress
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.resolve_tasks import TASKS
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.releases import Release
@@ -83,8 +84,8 @@ class Recomputed:
     def settled(self) -> Settled:
         """Its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
-        facts = self.build.recorded(MAKER["settled"]).result.facts
-        return Settled(files["settled"], read_unharmed(files["tasks"]).cast(TASKS), facts)
+        metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
+        return Settled(files["settled"], read_unharmed(files["tasks"]).cast(TASKS), metrics)
 
 
 State = Published | Recomputed

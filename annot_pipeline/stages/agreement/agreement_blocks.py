@@ -37,7 +37,7 @@ from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import class_order
 from annot_pipeline.runtime.large_tasks import spans_of
-from annot_pipeline.runtime.partitions import Facts, InputPart
+from annot_pipeline.runtime.partitions import InputPart
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_label_agreement import (
     label_names,
@@ -62,7 +62,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 def label_agreement_in_blocks(
     context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
-) -> tuple[pa.Table, Facts]:
+) -> tuple[pa.Table, dict[str, int]]:
     """Rows of the table ``agreement`` of one task; no pair of judges is left out.
 
     Parameters

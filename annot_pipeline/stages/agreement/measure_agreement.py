@@ -64,7 +64,7 @@ def measure_agreement(
 
     Returns
     -------
-    agreement, facts
+    agreement, metrics
         ``judge_pairs_left_out``: by task and statistic.
     """
 

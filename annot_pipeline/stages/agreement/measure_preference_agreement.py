@@ -80,13 +80,13 @@ def measure_preference_agreement(
     -------
     rows
         Of the table `agreement`; null where undefined.
-    facts
+    metrics
         ``preferences``: by task, of judges that count, ``graphs``, ``graphs_with_contradictions``,
         ``share_of_graphs_with_contradictions`` (None without a graph), pairs of judges left out
         of the agreement of ranks.
     """
     rows: list[Row] = []
-    facts: dict[str, dict[str, Any]] = {}
+    metrics: dict[str, dict[str, Any]] = {}
     for everyone in OutputComparisons.by_task(comparisons):
         task = everyone.names.task
         if progress:
@@ -98,11 +98,11 @@ def measure_preference_agreement(
         if whole is not kept:
             bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
             rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
-        facts[task] = _facts(kept.graphs, ranks)
-    return rows, {"preferences": facts}
+        metrics[task] = _metrics(kept.graphs, ranks)
+    return rows, {"preferences": metrics}
 
 
-def _facts(graphs: JudgeGraphs, ranks: RankAgreement) -> dict[str, Any]:
+def _metrics(graphs: JudgeGraphs, ranks: RankAgreement) -> dict[str, Any]:
     n, n_with = graphs.contradicts.size, int(graphs.contradicts.sum())
     return {
         "graphs": n,

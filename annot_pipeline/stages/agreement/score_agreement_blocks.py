@@ -41,7 +41,7 @@ from annot_pipeline.methods.numerics.order_statistics import (
 from annot_pipeline.runtime.blocks import dump
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.large_tasks import added, spans_of
-from annot_pipeline.runtime.partitions import Facts, InputPart
+from annot_pipeline.runtime.partitions import InputPart
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_score_agreement import (
     cut_rows,
@@ -76,7 +76,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 def score_agreement_in_blocks(
     context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
-) -> tuple[pa.Table, Facts]:
+) -> tuple[pa.Table, dict[str, int]]:
     """Rows of the table ``agreement`` of one task, and by statistic the pairs left out.
 
     Parameters
@@ -92,7 +92,7 @@ def score_agreement_in_blocks(
     [task] = small["tasks"].to_pylist()
     tables = [block.files["standardized"] for block in of.slices("standardized")]
     rows: list[Row] = []
-    left_out: Facts = {}
+    left_out: dict[str, int] = {}
     again: list[tuple[str, ScaleCuts]] = []
     for suffix in ("", UNFILTERED):
         found = Found.of(context.run([partial(scan, table, suffix) for table in tables]))

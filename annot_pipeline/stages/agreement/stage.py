@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import AGREEMENT
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
+from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.runtime.partitions import Facts, Make, Part, write_part
+from annot_pipeline.runtime.partitions import Make, Part, write_part
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     MADE_OF,
@@ -29,20 +30,21 @@ from annot_pipeline.runtime.task_partitions import (
     now_and_then,
     of_tasks,
 )
+from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 
 AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kappa_ternary")
 """Statistics that are 0 where judges agree as by chance; of a task the first that it has."""
 
 
-def measure_agreement_of_tasks(context: StageContext) -> Made:
+def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMetrics]:
     """Agreement of the judges of all tasks."""
     made = of_tasks(
         context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
         "comparisons", kinds={"controlled": ("categorical",)}, large=partial(_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return made
+    return made.output(AgreementMetrics)
 
 
 def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
@@ -66,33 +68,33 @@ def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: 
         from annot_pipeline.stages.agreement.agreement_blocks import label_agreement_in_blocks
 
         rows, left_out = label_agreement_in_blocks(context, folder, of, whole.small["tasks"])
-    facts = {"judge_pairs_left_out": {of.tasks[0]: left_out} if left_out else {}}
-    make = partial(_with_preferences, rows, facts, of.files["comparisons"])
+    metrics = {"judge_pairs_left_out": {of.tasks[0]: left_out} if left_out else {}}
+    make = partial(_with_preferences, rows, metrics, of.files["comparisons"])
     return [partial(make, context.campaign.settings)]
 
 
 def _with_preferences(
     rows: pa.Table,
-    facts: Facts,
+    metrics: TaskMetrics,
     comparisons: StoredTable,
     settings: Campaign,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Beside the agreement of a task on labels or scores that on comparisons, if it has any."""
     whole, preferences = _beside(rows, read_unharmed(comparisons), settings)
     files = {AGREEMENT.name: write_part(folder, AGREEMENT.name, key, partial(iter, [whole]))}
-    return files, {MADE_OF: {}, OF_TASKS: facts | preferences}
+    return files, {MADE_OF: {}, OF_TASKS: metrics | preferences}
 
 
-def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.agreement.measure_agreement import measure_agreement
 
     settings = of.settings
     names = (
         "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
     )  # fmt: skip
-    table, facts = measure_agreement(
+    table, metrics = measure_agreement(
         *map(of.__getitem__, names),
         arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
@@ -101,7 +103,7 @@ def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         progress=now_and_then(of.progress),
     )
     whole, preferences = _beside(table, of["comparisons"], settings, now_and_then(of.progress))
-    return {"agreement": whole}, facts | preferences
+    return {"agreement": whole}, metrics | preferences
 
 
 def _beside(
@@ -109,13 +111,13 @@ def _beside(
     comparisons: pa.Table,
     settings: Campaign,
     progress: Progress = lambda _: None,
-) -> tuple[pa.Table, Facts]:
+) -> tuple[pa.Table, TaskMetrics]:
     """Rows of agreement with those on comparisons, by the table's key."""
     from annot_pipeline.stages.agreement.measure_preference_agreement import (
         measure_preference_agreement,
     )
 
-    found, facts = measure_preference_agreement(
+    found, metrics = measure_preference_agreement(
         comparisons,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
@@ -123,8 +125,8 @@ def _beside(
     )
     of_preferences = AGREEMENT.of({n: [row[n] for row in found] for n in AGREEMENT.schema.names})
     whole = pa.concat_tables([rows, of_preferences])
-    facts |= {"agreement_by_chance": _by_chance(whole)}
-    return whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), facts
+    metrics |= {"agreement_by_chance": _by_chance(whole)}
+    return whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), metrics
 
 
 def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:

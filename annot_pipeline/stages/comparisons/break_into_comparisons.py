@@ -76,9 +76,9 @@ def break_into_comparisons(
 
     Returns
     -------
-    tables, facts
+    tables, metrics
         ``comparisons`` (`comparisons.COMPARISONS`), ``not_compared`` (`comparisons.LEFT_OUT`);
-        facts are by task.
+        metrics are by task.
     """
     kinds = {row["task"]: row["kind"] for row in tasks.to_pylist()}
     counted = judgments.filter(
@@ -113,7 +113,7 @@ def break_into_comparisons(
     )
     left_out = left_out.sort_by([(name, "ascending") for name in LEFT_OUT.names])
     n_comparisons = _count(table["task"])
-    facts = {
+    metrics = {
         "comparisons": n_comparisons,
         "ties": _count(table.filter(pc.equal(table["outcome"], 0))["task"]),
         "without_comparisons": {
@@ -127,7 +127,7 @@ def break_into_comparisons(
         "unplaced": _count(*(part["task"] for part in unplaced)),
         "repeated_outputs": _repeated(valued),
     }
-    return {"comparisons": table, "not_compared": left_out}, facts
+    return {"comparisons": table, "not_compared": left_out}, metrics
 
 
 def _values(ranked: pa.Table) -> tuple[pa.Table, Floats, pa.Table]:

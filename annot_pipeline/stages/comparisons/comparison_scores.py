@@ -43,7 +43,7 @@ WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 def count_scores(
     task: TaskComparisons, ranking: Ranking
 ) -> tuple[list[Scored], dict[str, Any] | None]:
-    """Bradley-Terry and shares of wins, from one draw of counts; and facts of the former's fit.
+    """Bradley-Terry and shares of wins, from one draw of counts; and metrics of the former's fit.
 
     Tasks with more than `MOST_SYSTEMS` systems have shares of wins only, without rounds; rows of
     Bradley-Terry say so.
@@ -75,8 +75,8 @@ def count_scores(
             why_no_rounds=None, why_no_score=f"more than {MOST_SYSTEMS} systems: no Bradley-Terry",
         )  # fmt: skip
         return [unfitted, *found], None
-    strength, facts = _bradley_terry(task, ranking, fit, strengths)
-    return [strength, *found], facts
+    strength, metrics = _bradley_terry(task, ranking, fit, strengths)
+    return [strength, *found], metrics
 
 
 def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
@@ -140,7 +140,7 @@ def _bradley_terry(
     rounds = np.concatenate([r.score for r in drawn] or [np.empty((0, task.n))])
     n_weak = sum(int(r.weak.sum()) for r in drawn)
     fits = [np.array([fit.converged]), *(r.converged for r in drawn)]
-    facts = {
+    metrics = {
         "tie_parameter": _tie_parameter(fit),
         "rounds": len(rounds),
         "rounds_without_finite_estimate": n_weak,
@@ -185,7 +185,7 @@ def _bradley_terry(
         n_judgments=base.n_judgments,
         reasons=reasons,
     )
-    return found, facts
+    return found, metrics
 
 
 def _centred(

@@ -39,17 +39,17 @@ def describe_comparisons(
 
     Returns
     -------
-    tables, facts
+    tables, metrics
         ``judge_contradictions`` (of all judges), ``segment_contradictions`` and
         ``comparison_times`` (of judges that count). By task: ``comparison_times``, rankings without
         a time or a source text; ``in_contradiction``, share of outputs in their judge's graph.
     """
     parts = {name: [schema.empty_table()] for name, schema in TABLES.items()}
-    facts: dict[str, Any] = {}
+    metrics: dict[str, Any] = {}
     contradicting: dict[str, float] = {}
     for everyone in OutputComparisons.by_task(comparisons):
         kept = everyone.only(everyone.kept)
-        times, facts[everyone.names.task] = time_comparisons(kept, item_rows)
+        times, metrics[everyone.names.task] = time_comparisons(kept, item_rows)
         parts["judge_contradictions"].append(JudgeGraphs.of(everyone).by_judge(everyone))
         graphs = JudgeGraphs.of(kept)
         parts["segment_contradictions"].append(graphs.by_segment(kept))
@@ -57,4 +57,4 @@ def describe_comparisons(
         contradicting[everyone.names.task] = int(graphs.n_in_contradiction.sum()) / n_outputs
         parts["comparison_times"].append(times)
     tables = {name: pa.concat_tables(found) for name, found in parts.items()}
-    return tables, {"comparison_times": facts, "in_contradiction": contradicting}
+    return tables, {"comparison_times": metrics, "in_contradiction": contradicting}

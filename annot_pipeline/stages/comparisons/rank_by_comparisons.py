@@ -36,7 +36,7 @@ from annot_pipeline.stages.comparisons.task_comparisons import FEW, TaskComparis
 
 NOT_KEPT = "no comparison of judges kept"
 COMPONENTS = 20
-"""Components of a task that the facts name."""
+"""Components of a task that the metrics name."""
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -86,8 +86,8 @@ def rank_by_comparisons(
 
     Returns
     -------
-    tables, facts
-        ``system_rankings``, ``system_comparisons``; by task the facts hold its systems,
+    tables, metrics
+        ``system_rankings``, ``system_comparisons``; by task the metrics hold its systems,
         comparisons, components, online rounds, and how Bradley-Terry went; whether its systems
         are in one part, but not strongly connected, where that was looked at; and comparisons
         without systems, and of one system with itself.
@@ -105,13 +105,13 @@ def rank_by_comparisons(
                 progress(f"ranking by comparisons: task {number + 1} of {n}, {what}")
 
         task, unseen = _task(found, name, rows, ranking, segment_ranks, seed)
-        scores, facts = _scores(task, ranking, easl, tell)
+        scores, metrics = _scores(task, ranking, easl, tell)
         for scored in scores:
             names, whole = _with_unseen(task, scored, unseen)
             ranked, compared = ranked_rows(name, names, whole, ranking)
             ranks.append(ranked)
             pairs.append(compared)
-        tasks[name] = _facts(task) | facts
+        tasks[name] = _metrics(task) | metrics
         tried = task.n <= MOST_SYSTEMS and ranking.regularize == "none"
         not_strong[name] = bool(tried and not task.graph.strong.all())
     return {
@@ -130,18 +130,18 @@ def _scores(
     """Every method, in the order of the methods' names."""
     chain = {"gamma": easl.gamma, "epsilon": easl.epsilon}
     start = {"mean": easl.trueskill_mean, "sd": easl.trueskill_sd}
-    facts: dict[str, Any] = {"online_rounds": affordable_rounds(task, ranking)}
+    metrics: dict[str, Any] = {"online_rounds": affordable_rounds(task, ranking)}
     if not task.n:
-        return [], facts
+        return [], metrics
     tell("bradley_terry and wins")
     found, fit = count_scores(task, ranking)
     if fit is not None:
-        facts["bradley_terry"] = fit
+        metrics["bradley_terry"] = fit
     if task.dominance is not None:
         found.append(dominance_scores(task, ranking, task.dominance))
     found.append(bounded_ra_scores(task, ranking, BoundedRaParams(**chain), tell))
     found += trueskill_scores(task, ranking, TrueSkillParams(**chain, **start), tell)
-    return sorted(found, key=lambda scored: scored.method), facts
+    return sorted(found, key=lambda scored: scored.method), metrics
 
 
 def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int]]]:
@@ -262,7 +262,7 @@ def _with_unseen(
     )
 
 
-def _facts(task: TaskComparisons) -> dict[str, Any]:
+def _metrics(task: TaskComparisons) -> dict[str, Any]:
     graph = task.graph
     members = np.split(
         np.argsort(graph.component, kind="stable"),

@@ -92,14 +92,14 @@ def rank_segments(
 
     Returns
     -------
-    segment_ranks, facts
-        The facts are by task.
+    segment_ranks, metrics
+        Metrics are by name and task.
     """
     kept = comparisons.filter(comparisons["kept"])
     equal = equal_outputs(items)
     known = {row["task"]: row for row in tasks.to_pylist()}
     judged = set(pc.unique(votes["task"].cast(TEXT)).to_pylist())
-    facts: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": {}}
+    metrics: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": {}}
     parts = []
     task = index(kept["task"])
     for code, name in enumerate(task.names):
@@ -117,13 +117,13 @@ def rank_segments(
         parts.append(_table(name, outputs, pooled, adequacy, found | {
             "rank": rank, "harmonized_rank": pa.array(harmonized.rank, mask=~harmonized.defined),
         }))  # fmt: skip
-        facts["segment_graphs"][name] = _graph_facts(outputs, pooled, edges)
+        metrics["segment_graphs"][name] = _graph_metrics(outputs, pooled, edges)
         if known[name]["references"] or known[name]["adequacy_task"] is not None:
             moved = rank_shift(pooled.part, rank, harmonized)
-            facts["adequacy"][name] = _plain(asdict(adequacy.effort) | asdict(moved))
+            metrics["adequacy"][name] = _plain(asdict(adequacy.effort) | asdict(moved))
         if known[name]["adequacy_task"] not in {None, *judged}:
-            facts["adequacy_without_labels"][name] = known[name]["adequacy_task"]
-    return pa.concat_tables(parts) if parts else SEGMENT_RANKS.empty(), facts
+            metrics["adequacy_without_labels"][name] = known[name]["adequacy_task"]
+    return pa.concat_tables(parts) if parts else SEGMENT_RANKS.empty(), metrics
 
 
 # --- outputs and their graphs ---------------------------------------------------------------
@@ -298,7 +298,7 @@ def _places(graph: Codes, group: Codes) -> Codes:
     return np.asarray(group - first[graph] + 1)
 
 
-def _graph_facts(
+def _graph_metrics(
     outputs: _Outputs, graphs: ComparisonGraphs, edges: tuple[Codes, Codes, Codes]
 ) -> dict[str, int]:
     found = graph_consistency(outputs.graph, graphs)

@@ -83,7 +83,7 @@ def rank_systems(
 
     Returns
     -------
-    tables, facts
+    tables, metrics
         ``system_rankings``, ``system_comparisons``; by task, judgments that name no system.
     """
     judgments, without_system = judged_outputs(standardized, tasks)

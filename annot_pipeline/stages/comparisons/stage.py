@@ -10,26 +10,38 @@ from functools import partial
 import pyarrow as pa
 
 from annot_pipeline.contracts import DESCRIBING
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
-from annot_pipeline.runtime.partitions import Facts, Part
+from annot_pipeline.runtime.partitions import Part
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, now_and_then, of_tasks
+from annot_pipeline.runtime.task_partitions import (
+    TaskRows,
+    WholeTasks,
+    now_and_then,
+    of_tasks,
+)
+from annot_pipeline.stages.comparisons.metrics import (
+    ComparisonMetrics,
+    ContradictionMetrics,
+    SegmentRankMetrics,
+    SystemRankMetrics,
+)
 
 
-def compare_outputs(context: StageContext) -> Made:
+def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
     """Comparisons of all tasks that hold any."""
     made = of_tasks(
         context, _compare_outputs, "controlled", "standardized",
         kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
         large=partial(_comparisons_in_blocks, context),
     )  # fmt: skip
-    n, ties = (sum(made.facts[name].values()) for name in ("comparisons", "ties"))
+    n, ties = (sum(made.metrics[name].values()) for name in ("comparisons", "ties"))
     if n:
         context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return made
+    return made.output(ComparisonMetrics)
 
 
 def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
@@ -42,7 +54,7 @@ def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Par
     return parts_of_blocks(context, 1, whole.made_of, makes)
 
 
-def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 
     names = ("controlled", "standardized", "tasks", "item_rows")
@@ -58,7 +70,7 @@ class _Votes:
     rows: pa.Table = field(repr=False)
 
 
-def rank_outputs(context: StageContext) -> Made:
+def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
     """Ranks of the outputs of every segment."""
     asked = {
         row["task"]: row["adequacy_task"]
@@ -71,18 +83,18 @@ def rank_outputs(context: StageContext) -> Made:
         context, _rank_outputs, "comparisons", whole=("item_rows",),
         apart=("label_distributions",), given=given,
     )  # fmt: skip
-    if made.facts["segment_graphs"]:
-        graphs = made.facts["segment_graphs"].values()
+    if made.metrics["segment_graphs"]:
+        graphs = made.metrics["segment_graphs"].values()
         n, n_outputs = (sum(found[name] for found in graphs) for name in ("segments", "outputs"))
         context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
-    return made
+    return made.output(SegmentRankMetrics)
 
 
-def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_segments import VOTES, rank_segments
 
     votes = {given.task: given.rows.cast(VOTES) for given in of.given.values()}
-    table, facts = rank_segments(
+    table, metrics = rank_segments(
         of["comparisons"],
         of["tasks"],
         of["item_rows"],
@@ -90,17 +102,17 @@ def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         segment_graphs=of.settings.ranking.segment_graphs,
         progress=now_and_then(of.progress),
     )
-    return {"segment_ranks": table}, facts
+    return {"segment_ranks": table}, metrics
 
 
-def rank_systems_of_tasks(context: StageContext) -> Made:
+def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
     made = of_tasks(
         context, _rank_systems, "standardized", "comparisons",
         large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return Made(made.tables, made.facts | {"alpha": context.campaign.settings.ranking.alpha})
+    return made.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
@@ -114,11 +126,11 @@ def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     return parts_of_blocks(context, 1, whole.made_of, makes)
 
 
-def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_systems import rank_systems
     from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 
-    tables, facts = rank_systems(
+    tables, metrics = rank_systems(
         of["standardized"],
         of["tasks"],
         ranking=of.settings.ranking,
@@ -127,18 +139,19 @@ def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
         workers=of.workers,
         progress=now_and_then(of.progress),
     )
-    compared, compared_facts = with_comparisons(
+    compared, compared_metrics = with_comparisons(
         tables, of["comparisons"], of["segment_ranks"], of.settings, now_and_then(of.progress)
     )
-    return compared, facts | compared_facts
+    return compared, metrics | compared_metrics
 
 
-def describe_comparisons_of_tasks(context: StageContext) -> Made:
+def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
     """Contradictions and times of all tasks that have comparisons."""
-    return of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+    made = of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+    return made.output(ContradictionMetrics)
 
 
-def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.describe_comparisons import describe_comparisons
 
     return describe_comparisons(of["comparisons"], of["item_rows"])
@@ -177,7 +190,7 @@ RANK_SEGMENTS = Stage(
     },
     outputs=("segment_ranks",),
     settings=("ranking.segment_graphs",),
-    code_version="3",  # in parts, its facts by task
+    code_version="3",  # in parts, its metrics by task
     work=rank_outputs,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

@@ -35,10 +35,10 @@ def with_comparisons(
 
     Returns
     -------
-    tables, facts
+    tables, metrics
         ``system_rankings``, ``system_comparisons`` by their keys.
     """
-    compared, facts = rank_by_comparisons(
+    compared, metrics = rank_by_comparisons(
         comparisons,
         ranking=settings.ranking,
         easl=settings.easl,
@@ -53,4 +53,4 @@ def with_comparisons(
         for name, table in by_scores.items()
     }
     systems = {"judgments_of_systems": judgments_of_systems(whole["system_rankings"])}
-    return whole, facts | systems
+    return whole, metrics | systems

@@ -68,7 +68,7 @@ def time_comparisons(
     times
         As `COMPARISON_TIMES`; no rows for a task without any time. Bins without a time are left
         out.
-    facts
+    metrics
         ``rankings_without_seconds``, ``rankings_without_source``.
     """
     rankings, first, place = np.unique(compared.rankings, return_index=True, return_inverse=True)
@@ -77,7 +77,7 @@ def time_comparisons(
     asked = compared.asked().rankings
     n_asked = np.bincount(np.searchsorted(rankings, asked), minlength=rankings.size)
     seconds, put = compared.seconds[first], n_asked > 0
-    facts = {
+    metrics = {
         "rankings_without_seconds": int(np.isnan(seconds[put]).sum()),
         "rankings_without_source": int((length[put] == UNKNOWN).sum()),
     }
@@ -91,7 +91,7 @@ def time_comparisons(
         for unit, (of, words) in units.items()
         for row in _rows(compared.names.task, unit, comparison_times(of, words))
     ]
-    return pa.Table.from_pylist(rows, COMPARISON_TIMES), facts
+    return pa.Table.from_pylist(rows, COMPARISON_TIMES), metrics
 
 
 def _words(compared: OutputComparisons, item_rows: pa.Table) -> Codes:

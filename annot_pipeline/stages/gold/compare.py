@@ -9,9 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.partitions import input_parts
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.storage.keys import fingerprint, same_names
 from annot_pipeline.storage.queries import Tasks
 from annot_pipeline.storage.releases import Release, Releases
@@ -29,7 +30,7 @@ VANISHED = "vanished_judgments"
 """What is asked task by task: of all judgments at once it would hold every id."""
 
 
-def compare_releases(context: StageContext) -> Made:
+def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
     """What has become of each compared table since the newest release."""
     from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
 
@@ -44,16 +45,17 @@ def compare_releases(context: StageContext) -> Made:
     changes[VANISHED] = _vanished(context, release)
     agreement, falls = agreement_changes(changes["agreement_changes"])
     prevalence, shifts = prevalence_changes(changes["prevalence_changes"])
-    facts = {
-        "released_version": release.version if release else None,
-        "judges_have_other_names": release is not None and not _same_names(context, release),
-        "agreement_falls": falls,
-        "prevalence_shifts": shifts,
-        "label_changes": changes["label_changes"].to_pylist(),
-        "judge_changes": changes["judge_changes"].to_pylist(),
-        VANISHED: changes[VANISHED].to_pylist(),
-    }
-    return Made(changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}, facts)
+    metrics = ReleaseChangeMetrics(
+        released_version=release.version if release else None,
+        judges_have_other_names=release is not None and not _same_names(context, release),
+        agreement_falls=falls,
+        prevalence_shifts=shifts,
+        label_changes=changes["label_changes"].to_pylist(),
+        judge_changes=changes["judge_changes"].to_pylist(),
+        vanished_judgments=changes[VANISHED].to_pylist(),
+    )
+    tables = changes | {"agreement_changes": agreement, "prevalence_changes": prevalence}
+    return StageOutput(tables, metrics)
 
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +10,15 @@ import pyarrow as pa
 
 from annot_pipeline.methods.numerics.change_intervals import Changes, change_intervals
 from annot_pipeline.methods.numerics.wilson import wilson_interval
+from annot_pipeline.stages.gold.metrics import Change
 
 CHANCE_CORRECTED = re.compile("kappa|alpha|spearman")
 """Statistics of agreement that do not rise with the number of items of one class."""
 
-Row = dict[str, Any]
 Floats = npt.NDArray[np.float64]
 
 
-def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
+def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     """Changes of agreement with their intervals, and falls beyond these, the largest first.
 
     Parameters
@@ -31,15 +30,17 @@ def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
     changes = change_intervals(before, before_ends, after, after_ends)
     table = _with(rows, changes)
     falls = [
-        {"name": f"{row['task']} {row['statistic']}", "change": row["change"],
-         "low": row["change_low"], "high": row["change_high"], "items": row["items"]}
+        Change(
+            name=f"{row['task']} {row['statistic']}", change=row["change"],
+            low=row["change_low"], high=row["change_high"], items=row["items"],
+        )
         for row in table.filter(pa.array(changes.beyond & (changes.change < 0))).to_pylist()
         if CHANCE_CORRECTED.search(row["statistic"])
     ]  # fmt: skip
     return table, _largest(falls)
 
 
-def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
+def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
     """Changes of classes' shares with their intervals, and those beyond, the largest first.
 
     Parameters
@@ -55,9 +56,11 @@ def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Row]]:
     changes = change_intervals(before, before_ends, after, after_ends)
     table = _with(rows, changes)
     shifts = [
-        {"name": f"{row['task']} {row['label']}", "change": row["change"],
-         "low": row["change_low"], "high": row["change_high"],
-         "items": min(row["released_items"], row["now_items"])}
+        Change(
+            name=f"{row['task']} {row['label']}", change=row["change"],
+            low=row["change_low"], high=row["change_high"],
+            items=min(row["released_items"], row["now_items"]),
+        )
         for row in table.filter(pa.array(changes.beyond)).to_pylist()
     ]  # fmt: skip
     return table, _largest(shifts)
@@ -82,5 +85,5 @@ def _with(rows: pa.Table, changes: Changes) -> pa.Table:
     return rows
 
 
-def _largest(changes: list[Row]) -> list[Row]:
+def _largest(changes: list[Change]) -> list[Change]:
     return sorted(changes, key=lambda row: (-abs(row["change"]), row["name"]))

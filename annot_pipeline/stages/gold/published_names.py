@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
+from annot_pipeline.stages.gold.metrics import ReleaseMetrics
 from annot_pipeline.stages.gold.name_search import WORD, NameSearch, can_be_checked
 from annot_pipeline.storage.files import canonical_json
 from annot_pipeline.storage.queries import sql_text
@@ -85,22 +86,21 @@ class PublishedNames:
             text = page.read_text(encoding="utf-8")
             self.by_place[page.name] = shown.in_text(text) | shown.in_text(html.unescape(text))
 
-    def document(self) -> dict[str, Any]:
+    def metrics(self) -> ReleaseMetrics:
         """Return what the gate ``published_names`` looks at.
 
-        ``places``: where, with how many names; ``names``: how many in all; ``unchecked``: how many
-        are too short, numbers, or words of the pages themselves, so that a text may hold them by
-        chance.
+        Names that are too short, numbers, or words of the pages themselves are not checked: a text
+        may hold them by chance.
         """
-        return {
-            "places": [
+        return ReleaseMetrics(
+            places=[
                 f"{place} ({counted(len(names), 'name')})"
                 for place, names in sorted(self.by_place.items())
                 if names
             ],
-            "names": len(set().union(*self.by_place.values())),
-            "unchecked": self.unchecked,
-        }
+            names=len(set().union(*self.by_place.values())),
+            unchecked=self.unchecked,
+        )
 
 
 def _text_columns(

@@ -14,12 +14,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from annot_pipeline.runtime.context import Made, StageContext, write_declared
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.partitions import (
-    PARTS,
-    Facts,
     Part,
     in_parts,
     input_parts,
@@ -29,6 +28,12 @@ from annot_pipeline.runtime.partitions import (
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.described_items import listed_of
+from annot_pipeline.stages.gold.metrics import (
+    CostMetrics,
+    ItemMetrics,
+    JudgeMetrics,
+    LineageMetrics,
+)
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -39,7 +44,7 @@ from annot_pipeline.storage.tables import (
 )
 
 
-def set_judgments_aside(context: StageContext) -> Made:
+def set_judgments_aside(context: StageContext) -> StageOutput[StageMetrics]:
     """Judgments that a calculation could not take."""
     settings = context.campaign.settings
     parameters = {
@@ -47,29 +52,29 @@ def set_judgments_aside(context: StageContext) -> Made:
         "pseudonymize": settings.privacy.pseudonymize,
         "paired_controls": list(settings.quality.paired_controls),
     }
-    return _by_query(context, "gold/set_aside", "set_aside", parameters)
+    table = _by_query(context, "gold/set_aside", "set_aside", parameters)
+    return StageOutput({"set_aside": table}, StageMetrics())
 
 
-def describe_judges(context: StageContext) -> Made:
+def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
     """Judges of all tasks."""
-    made = _by_query(context, "gold/judges", "judges")
-    made.facts["alpha"] = context.campaign.settings.quality.alpha
-    return made
+    table = _by_query(context, "gold/judges", "judges")
+    return StageOutput({"judges": table}, JudgeMetrics(context.campaign.settings.quality.alpha))
 
 
-def describe_items(context: StageContext) -> Made:
+def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
     """Items judged or listed."""
-    made = _by_query(context, "gold/items", "items")
+    table = _by_query(context, "gold/items", "items")
     contents: dict[str, set[tuple[Any, ...]]] = {}
     for row in context.read("item_rows").to_pylist():
         for not_content in ("place", "task"):
             row.pop(not_content)
         contents.setdefault(row["item"], set()).add(tuple(row.values()))
-    made.facts["repeated_items"] = sorted(i for i, rows in contents.items() if len(rows) > 1)
-    return made
+    repeated = sorted(item for item, rows in contents.items() if len(rows) > 1)
+    return StageOutput({"items": table}, ItemMetrics(repeated))
 
 
-def list_judgments(context: StageContext) -> Made:
+def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
     """What every judge answered, once."""
     tasks, items = context.read("tasks"), context.inputs["item_rows"]
     listed = hash_values([context.read("item_rows")])
@@ -82,7 +87,7 @@ def list_judgments(context: StageContext) -> Made:
             make = partial(_list, of.files, columns, told, items, salt)
             parts.append(Part([of.hashes, told.to_pylist(), listed], make, goes_on=of.goes_on))
     tables, by_part = in_parts(context, parts)
-    return Made(tables, {PARTS: by_part})
+    return StageOutput(tables, StageMetrics(), by_part)
 
 
 def _list(
@@ -93,7 +98,7 @@ def _list(
     salt: str | None,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """List the judgments of some tasks."""
     from annot_pipeline.stages.gold.list_judgments import judgment_rows
 
@@ -107,7 +112,7 @@ def _list(
     return {"judgments": write_part(folder, "judgments", key, rows)}, {}
 
 
-def add_up_costs(context: StageContext) -> Made:
+def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     """What judgments cost, by task; nothing where no export carries rewards."""
     from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
 
@@ -119,7 +124,7 @@ def add_up_costs(context: StageContext) -> Made:
     costs = COSTS.empty_table()
     if rewards.num_rows:
         costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
-    return Made({"costs": costs}, {"cost": costs.to_pylist(), "unread_rewards": unread})
+    return StageOutput({"costs": costs}, CostMetrics(costs.to_pylist(), unread))
 
 
 def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:
@@ -131,7 +136,7 @@ def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
     return unharmed(table) if isinstance(table, StoredTable) else table
 
 
-def trace_lineage(context: StageContext) -> Made:
+def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
     """The fate and place of every record."""
     columns = context.columns["controlled"]
     parts = [
@@ -139,12 +144,13 @@ def trace_lineage(context: StageContext) -> Made:
         for of in input_slices(context, "controlled")
     ]
     tables, by_part = in_parts(context, parts)
-    return Made(tables, {PARTS: by_part, "records": context.inputs["controlled"].rows})
+    metrics = LineageMetrics(context.inputs["controlled"].rows, tables["lineage"].rows)
+    return StageOutput(tables, metrics, by_part)
 
 
 def _trace(
     controlled: StoredTable, columns: Sequence[str], folder: Path, key: str
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Trace the records of some tasks."""
     from annot_pipeline.stages.gold.trace_lineage import lineage_rows
 
@@ -156,13 +162,13 @@ def _trace(
 
 def _by_query(
     context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
-) -> Made:
-    """A table that a query over all tasks makes."""
+) -> StoredTable:
+    """Return the table that a query over all tasks gives."""
     make = partial(
         _query, context.part_queries, query, dict(context.inputs), parameters, context.folder, table
     )
     [file] = context.run([make])
-    return Made({table: StoredTable((file,))})
+    return StoredTable((file,))
 
 
 def _query(

@@ -21,9 +21,10 @@ from annot_pipeline.config import (
 from annot_pipeline.contracts import INT, TEXT
 from annot_pipeline.errors import counted, first_of
 from annot_pipeline.exports import Opening
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
 from annot_pipeline.stages.ingest.present_exports import (
@@ -67,7 +68,7 @@ RECORD_FILES = pa.schema(
 )
 
 
-def archive_exports(context: StageContext) -> Made:
+def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     """Find the inputs of this build and keep their bytes."""
     waiting = partial(context.progress, "another build publishes; waiting")
     parent = check_parent(context.campaign, waiting)  # before any work
@@ -105,8 +106,7 @@ def archive_exports(context: StageContext) -> Made:
             f"{exports_} {was} damaged in the store and {is_} copied again: {first_of(damaged)}"
         )
     exposed = exposed_secrets(settings.privacy, context.store.root)
-    facts = {"files": len(rows), "bytes": total, "parent": parent, "exposed_secrets": exposed}
-    return Made({"exports": table}, facts)
+    return StageOutput({"exports": table}, ExportMetrics(len(rows), total, parent, exposed))
 
 
 def _whole(export: FoundExport, limits: Limits) -> Callable[[Path], None]:
@@ -114,7 +114,7 @@ def _whole(export: FoundExport, limits: Limits) -> Callable[[Path], None]:
     return lambda copied: Opening(copied, export.relative, limits=limits).check_whole()
 
 
-def read_exports(context: StageContext) -> Made:
+def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     """Parse the exports that were not parsed before with the same mapping."""
     settings = context.campaign.settings
     exports = context.read("exports").to_pylist()
@@ -156,14 +156,14 @@ def read_exports(context: StageContext) -> Made:
             [{**row, "place": place} for place, row in enumerate(items)], ITEM_ROWS
         ),
     }
-    facts = {
-        "rows": n_rows,
-        "records": n_records,
-        "parsed": n_new,
-        "unread_items": unread,
-        "judges_in_paths": _judges_in_paths(context, files),
-    }
-    return Made(tables, facts)
+    metrics = RecordMetrics(
+        rows=n_rows,
+        records=n_records,
+        parsed=n_new,
+        unread_items=unread,
+        judges_in_paths=_judges_in_paths(context, files),
+    )
+    return StageOutput(tables, metrics)
 
 
 def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,11 +16,9 @@ import pyarrow.compute as pc
 from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, row_and_line, shorten
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.partitions import (
-    PARTS,
-    Facts,
     Part,
     cut,
     in_parts,
@@ -35,6 +33,7 @@ from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
 from annot_pipeline.stages.ingest.look_alikes import look_alikes, may_be_alike, names_of
+from annot_pipeline.stages.ingest.metrics import JudgmentMetrics, Rejections, SupersededByOrder
 from annot_pipeline.stages.ingest.parsed_exports import ANY_RECORD
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.stages.ingest.resolve_tasks import resolve_tasks, unused_settings
@@ -53,14 +52,14 @@ from annot_pipeline.storage.tables import (
 
 ACCOUNT = "account"
 AUDIT = "audit"
-"""The fact of a part that tells what people want to know of it."""
+"""Key of a part's document that holds what metrics are added up from."""
 CLASSES = "classes"
-"""The entry of that fact that tells how many labels tasks have."""
-SLICES = "slices"
-"""The fact that tells where large tasks are cut, by what they are made of."""
+"""Key of an audit that holds the number of labels by task."""
+Slices: TypeAlias = dict[str, list[str]]
+"""Items that end the partitions of a large task, by a digest of its name and files."""
 
 
-def settle_judgments(context: StageContext) -> Made:
+def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     """Resolve tasks and judges, then give ids and fates."""
     settings, queries = context.campaign.settings, context.queries
     record_files = context.read("record_files")
@@ -77,7 +76,7 @@ def settle_judgments(context: StageContext) -> Made:
         "pseudonymize": settings.privacy.pseudonymize,
         "salt": context.salt,
     }
-    slices: Facts = {}
+    slices: Slices = {}
     parts = [
         Part(
             [asdict(some), of.files.to_pylist(), of.tasks.to_pylist()],
@@ -93,43 +92,42 @@ def settle_judgments(context: StageContext) -> Made:
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
     tables, by_part = in_parts(context, parts, at_once=at_once)
-    audits = [facts[AUDIT] for facts in by_part.values()]
+    audits = [document[AUDIT] for document in by_part.values()]
     accounting = whole_account(record_files.to_pylist(), (of[ACCOUNT] for of in audits))
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
     [alike] = context.run([partial(_all_look_alikes, tables["names"])])
-    facts = {
-        PARTS: by_part,
-        SLICES: slices,
-        "records": n_records,
-        "fates": fates,
-        "files": accounting,
-        "empty_files": [row["source_file"] for row in accounting if not row["rows_read"]],
-        "rejections": _with_lines(
+    metrics = JudgmentMetrics(
+        records=n_records,
+        fates=fates,
+        files=accounting,
+        empty_files=[row["source_file"] for row in accounting if not row["rows_read"]],
+        rejections=_with_lines(
             context,
             _rejections(audits, tables["settled"], accounting),
             record_files.to_pylist(),
         ),
-        "ambiguous_tasks": ambiguous,
-        "unused_task_settings": unused_settings(tasks, settings.tasks),
-        "kinds": {row["task"]: row["kind"] for row in tasks.to_pylist()},
-        "assumed_scales": [
+        ambiguous_tasks=ambiguous,
+        unused_task_settings=unused_settings(tasks, settings.tasks),
+        kinds={row["task"]: row["kind"] for row in tasks.to_pylist()},
+        assumed_scales=[
             "{task}: {assumed_low:g} to {assumed_high:g}".format(**row)
             for row in tasks.to_pylist()
             if row["assumed_low"] is not None
         ],
-        "guessed_tasks": [row["task"] for row in tasks.to_pylist() if row["guessed"]],
-        "look_alikes": alike,
-        "undeclared_classes": _undeclared_classes(audits, tasks),
-        "superseded_by_order": _superseded_by_order(audits),
-        "experts_disagree": [
+        guessed_tasks=[row["task"] for row in tasks.to_pylist() if row["guessed"]],
+        look_alikes=alike,
+        undeclared_classes=_undeclared_classes(audits, tasks),
+        superseded_by_order=_superseded_by_order(audits),
+        experts_disagree=[
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
-            for of in audits
-            for row in of["experts_disagree"]
+            for audit in audits
+            for row in audit["experts_disagree"]
         ],
-    }
-    return Made({**tables, "tasks": tasks}, facts)
+        slices=slices,
+    )
+    return StageOutput({**tables, "tasks": tasks}, metrics, by_part)
 
 
 def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTable:
@@ -207,7 +205,7 @@ def _parts(
         )
 
 
-def _slices(context: StageContext, of: _Together, known: Facts) -> list[Tasks]:
+def _slices(context: StageContext, of: _Together, known: Slices) -> list[Tasks]:
     """The same, or of a task that is too large for a part, some of its items at a time.
 
     Ids name their item, too. Where slices end is kept in ``known``: all items are looked at for it.
@@ -216,7 +214,7 @@ def _slices(context: StageContext, of: _Together, known: Facts) -> list[Tasks]:
         return [of.named]
     key = digest([of.named.first, [path.name for path in of.records]])
     latest = context.latest()
-    ends = latest.facts.get(SLICES, {}).get(key) if latest else None
+    ends = latest.document.get("slices", {}).get(key) if latest else None
     if ends is None:
         context.progress(f"{shorten(of.named.first)} is large: it is cut at items")
         [ends] = context.run([partial(_ends, context.part_queries, of.records, of.named)])
@@ -244,7 +242,7 @@ def _settle(
     tasks: Tasks,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Settle the records of some tasks; files take precedence in their order, the last the most."""
     files = inputs["record_files"]
     ordered = files.append_column("file_order", pa.array(range(files.num_rows), INT))
@@ -291,7 +289,7 @@ def _n_classes(named: pa.Table) -> dict[str, int]:
     return {row["task"]: row["label_count_distinct"] for row in counts}
 
 
-def _undeclared_classes(audits: Sequence[Facts], tasks: pa.Table) -> dict[str, int]:
+def _undeclared_classes(audits: Sequence[Document], tasks: pa.Table) -> dict[str, int]:
     """Return the number of classes of tasks that declare none; of a cut task that of its slices."""
     open_tasks = {
         row["task"]
@@ -306,7 +304,7 @@ def _undeclared_classes(audits: Sequence[Facts], tasks: pa.Table) -> dict[str, i
     return most
 
 
-def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Facts:
+def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Document:
     """What people want to know of the records of a part."""
     accounts = account(read_groups(settled.path, ACCOUNTED))
     fates = {fate for fate in FATES for row in accounts if row[fate]}
@@ -335,7 +333,7 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
     return pa.table({"judge": pa.array(judges, TEXT), "judge_id": pa.array(public, TEXT)})
 
 
-def _superseded_by_order(audits: Sequence[Facts]) -> list[dict[str, Any]]:
+def _superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
     """Answers that gave way by the order of files alone, by both files."""
     found: Counter[tuple[str, str]] = Counter()
     for row in (row for of in audits for row in of["superseded_by_order"]):
@@ -345,7 +343,7 @@ def _superseded_by_order(audits: Sequence[Facts]) -> list[dict[str, Any]]:
 
 
 def _rejections(
-    audits: Sequence[Facts], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
+    audits: Sequence[Document], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
     """Why records were rejected, with the values that were met, the most frequent first."""
     place = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
@@ -380,7 +378,7 @@ def _with_lines(
     context: StageContext,
     rejections: Sequence[Mapping[str, Any]],
     files: Sequence[Mapping[str, Any]],
-) -> list[dict[str, Any]]:
+) -> list[Rejections]:
     """Return kinds of rejected records, the row of the example with its line number."""
     settings = context.campaign.settings
     exports = {(file["source_order"], file["source_file"]): file for file in files}
@@ -393,13 +391,22 @@ def _with_lines(
         kept = archived(context.store.archive, exports[place]["source_sha256"])
         source = settings.sources[place[0]]
         lines[place] = export_lines(kept, place[1], source, settings.limits, wanted, MOST_BYTES)
-    found = []
+    kinds = []
     for kind in rejections:
         name, row = kind["source_file"], kind["source_row"]
         line = lines[kind["source_order"], name].get(row)
-        shown = {key: value for key, value in kind.items() if key != "source_order"}
-        found.append(shown | {"line": line, "example": f"{name} {row_and_line(row, line)}"})
-    return found
+        kinds.append(
+            Rejections(
+                kind=kind["kind"],
+                records=kind["records"],
+                reason=kind["reason"],
+                source_file=name,
+                source_row=row,
+                line=line,
+                example=f"{name} {row_and_line(row, line)}",
+            )
+        )
+    return kinds
 
 
 def _all_look_alikes(names: StoredTable) -> list[str]:

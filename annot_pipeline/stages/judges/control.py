@@ -13,13 +13,12 @@ import pyarrow as pa
 
 from annot_pipeline.config import Quality
 from annot_pipeline.contracts import FATES, TEXT, fates_text
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.large_tasks import has_blocks, some_judges
 from annot_pipeline.runtime.partitions import (
-    PARTS,
-    Facts,
     InputPart,
     Part,
     in_parts,
@@ -31,6 +30,7 @@ from annot_pipeline.runtime.partitions import (
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.ingest.account_records import account, whole_account
+from annot_pipeline.stages.judges.metrics import ControlMetrics, VerdictMetrics
 from annot_pipeline.storage.queries import Judges, Queries, Tasks
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -42,7 +42,7 @@ from annot_pipeline.storage.tables import (
 )
 
 ACCOUNT = "account"
-"""The fact of a part that tells what became of its records, by export."""
+"""Key of a part's document that holds the fates of its records by export."""
 
 COUNTED = ("used", "control")
 """Fates of judgments, before judge control, that it looks at."""
@@ -61,7 +61,7 @@ TESTED = {
 """What tests of judges read."""
 
 
-def pair_controls(context: StageContext) -> Made:
+def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
     """Controls with the judgments that they are compared with; both are of one task."""
     tasks, listed = context.read("tasks"), context.read("item_rows")
     truths = hash_values([listed])
@@ -76,7 +76,7 @@ def pair_controls(context: StageContext) -> Made:
             made_of = [of.hashes, told.to_pylist(), truths, some and asdict(some)]
             parts.append(Part(made_of, pair, goes_on=n > 0))
     tables, by_part = in_parts(context, parts, at_once=1)  # a query works on all cores
-    return Made(tables, {PARTS: by_part})
+    return StageOutput(tables, StageMetrics(), by_part)
 
 
 def _judges(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Tasks | None]:
@@ -112,7 +112,7 @@ def _pair(
     listed: StoredTable,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Pair the controls of some tasks, or of some judges of one."""
     from annot_pipeline.stages.judges.control_judges import orient_pairs
 
@@ -134,7 +134,7 @@ def _pair(
     }, {}
 
 
-def control_judges_of_campaign(context: StageContext) -> Made:
+def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetrics]:
     """Test judges, and set the judgments of those who fail apart."""
     tasks = context.read("tasks")
     parts = input_slices(context, "settled")
@@ -142,29 +142,30 @@ def control_judges_of_campaign(context: StageContext) -> Made:
     test = partial(
         _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
     )
-    [(tests, facts)] = context.run([test])
+    [(tests, verdicts)] = context.run([test])
     controlled, by_part = with_verdicts(context, parts, tests)
     accounting = whole_account(
         context.read("record_files").to_pylist(), (of[ACCOUNT] for of in by_part.values())
     )
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
-    if facts["judges_in_control"]:
-        found = ", ".join(f"{n} {verdict}" for verdict, n in facts["verdicts"].items() if n)
-        context.progress(f"judges: {found}")
-    if facts["judges_dropped"]:
+    if verdicts.judges_in_control:
+        counts = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.verdicts.items() if n)
+        context.progress(f"judges: {counts}")
+    if verdicts.judges_dropped:
         context.progress(f"after judge control: {fates_text(fates)}")
-    facts |= {
-        "records": context.inputs["settled"].rows,
-        "fates": fates,
-        "files": accounting,
-        "unaccounted": [row["source_file"] for row in accounting if not row["adds_up"]],
-    }
-    return Made({"judge_tests": tests, **controlled}, facts | {PARTS: by_part})
+    metrics = ControlMetrics(
+        **vars(verdicts),
+        records=context.inputs["settled"].rows,
+        fates=fates,
+        files=accounting,
+        unaccounted=[row["source_file"] for row in accounting if not row["adds_up"]],
+    )
+    return StageOutput({"judge_tests": tests, **controlled}, metrics, by_part)
 
 
 def _test(
     stored: Mapping[str, StoredTable], settled: StoredTable, tasks: pa.Table, quality: Quality
-) -> tuple[pa.Table, Facts]:
+) -> tuple[pa.Table, VerdictMetrics]:
     """Test the judges of all tasks; scores are read only where a test takes all of them."""
     from annot_pipeline.stages.judges.control_judges import control_judges
     from annot_pipeline.stages.judges.control_samples import with_degraded_copies
@@ -180,7 +181,7 @@ def _test(
 
 def with_verdicts(
     context: StageContext, settled: Sequence[InputPart], tests: pa.Table
-) -> tuple[dict[str, StoredTable], dict[str, Facts]]:
+) -> tuple[dict[str, StoredTable], dict[str, Document]]:
     """The settled judgments as ``controlled``, with the fates that verdicts give them."""
     dropped = tests.filter(tests["dropped"])
     parts = []
@@ -194,7 +195,7 @@ def with_verdicts(
 
 def _apply(
     settled: TableFile, dropped: pa.Table, folder: Path, key: str
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Some tasks' judgments with the fates that verdicts give; the same file if none is dropped."""
     from annot_pipeline.stages.judges.apply_verdicts import apply_verdicts
 

@@ -9,7 +9,6 @@ here: which control belongs to which judgment (sql/control), what is compared
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,7 @@ from annot_pipeline.stages.judges.judge_verdicts import (
     score_test,
     untested,
 )
+from annot_pipeline.stages.judges.metrics import PowerShortage, VerdictMetrics
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 FEW_PAIRS = 10
@@ -79,7 +79,7 @@ def control_judges(
     scores: pa.Table,
     *,
     quality: Quality,
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[pa.Table, VerdictMetrics]:
     """Test the judges.
 
     Parameters
@@ -100,8 +100,8 @@ def control_judges(
 
     Returns
     -------
-    judge_tests, facts
-        A row a task and judge.
+    judge_tests, metrics
+        One row per task and judge.
     """
     units = Units.of_controls(met, quality)
     known = answers.filter(pc.is_null(answers["reason"]))
@@ -167,7 +167,7 @@ def control_judges(
         },
         schema=JUDGE_TESTS,
     )
-    return table, _facts(verdicts, drop, test, pairs, answers, quality)
+    return table, _metrics(verdicts, drop, test, pairs, answers, quality)
 
 
 def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
@@ -200,14 +200,14 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
     return pairs.append_column("in_control", pa.array(of["score"].in_control))
 
 
-def _facts(
+def _metrics(
     verdicts: JudgeVerdicts,
     drop: npt.NDArray[np.bool_],
     test: ControlTest | None,
     pairs: pa.Table,
     answers: pa.Table,
     quality: Quality,
-) -> dict[str, Any]:
+) -> VerdictMetrics:
     verdict = verdicts.verdict
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
@@ -216,27 +216,27 @@ def _facts(
     pairs = pairs.filter(is_any(pairs["control"], kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
     without_truth = answers.num_rows - answers["reason"].null_count
-    return {
-        "verdicts": {name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
-        "judges_in_control": tested,
-        "judges_dropped": int(drop.sum()),
-        "verdicts_without_power": _shortages(verdicts, test),
-        "judges_with_few_pairs": few if quality.test != "known_answer" else 0,
-        "paired_controls": pairs.num_rows,
-        "unpaired_controls": unpaired.num_rows,
-        "unpaired_reasons": {
+    return VerdictMetrics(
+        verdicts={name: int((verdict == code).sum()) for code, name in enumerate(VERDICTS)},
+        judges_in_control=tested,
+        judges_dropped=int(drop.sum()),
+        verdicts_without_power=_shortages(verdicts, test),
+        judges_with_few_pairs=few if quality.test != "known_answer" else 0,
+        paired_controls=pairs.num_rows,
+        unpaired_controls=unpaired.num_rows,
+        unpaired_reasons={
             row["values"]: row["counts"]
             for row in pc.value_counts(unpaired["reason"].cast(TEXT)).to_pylist()
         },
-        "known_answers": answers.num_rows,
-        "known_answers_without_truth": without_truth,
-        "unused_controls": {"none": 0, "known_answer": without_truth + n_degraded}.get(
+        known_answers=answers.num_rows,
+        known_answers_without_truth=without_truth,
+        unused_controls={"none": 0, "known_answer": without_truth + n_degraded}.get(
             quality.test, answers.num_rows
         ),
-    }
+    )
 
 
-def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[dict[str, int | None]]:
+def _shortages(verdicts: JudgeVerdicts, test: ControlTest | None) -> list[PowerShortage]:
     """Return how many judges had too little power, by their controls and those they need."""
     if test is None:
         return []

@@ -43,7 +43,7 @@ def adjudicate(
 
     Returns
     -------
-    labels, facts
+    labels, metrics
         A row an item that was judged or decided; ``adjudications``: by task how many items were
         ``decided``, of how many the model says otherwise (``overridden``), how many decisions are
         ``superseded``; and what may be mistyped, by task too: the items ``decided_not_judged``,

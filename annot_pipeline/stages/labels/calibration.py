@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
-from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.partitions import Facts, InputPart, input_parts
+from annot_pipeline.runtime.partitions import InputPart, input_parts
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 if TYPE_CHECKING:
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from annot_pipeline.stages.labels.label_tasks import LabelTask
 
 SIZES = "predictable_labels"
-"""The fact that holds predictable labels of tasks, by the file of judgments and its tasks."""
+"""The metric that holds predictable labels of tasks, by the file of judgments and its tasks."""
 TOGETHER = "chosen_together"
-"""The fact that holds the choice, and the hash of the labels that it was made by."""
+"""The metric that holds the choice, and the hash of the labels that it was made by."""
 COLUMNS = ("task", "item", "judge", "judge_id", "label", "fate")
 
 Labels = tuple[StoredTable, pa.Table]
 """A table of judgments, and rows of ``tasks``: those of its categorical tasks that are wanted."""
 
 
-def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
-    """What tasks choose with others, by task; and facts by which a later build knows it."""
+def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]:
+    """What tasks choose with others, by task; and metrics by which a later build knows it."""
     from annot_pipeline.methods.labels.calibration_choice import by_whom, large_and_others
 
     params = context.campaign.settings.calibration_params
@@ -51,7 +51,9 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
     tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
     parts, latest = input_parts(context, "controlled"), context.latest()
     slices = [piece for of in parts for piece in of.slices("controlled")]
-    by_file = _sizes_by_file(context, slices, tasks, latest.facts.get(SIZES, {}) if latest else {})
+    by_file = _sizes_by_file(
+        context, slices, tasks, latest.document.get(SIZES, {}) if latest else {}
+    )
     sizes: Counter[str] = Counter()
     for of_file in by_file.values():
         sizes.update(of_file)
@@ -66,7 +68,7 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Facts]:
         if {*asked}.intersection(of.tasks)
     ]
     held_out = {task: labels for of in context.run(jobs) for task, labels in of.items()}
-    known = latest.facts.get(TOGETHER) if latest else None
+    known = latest.document.get(TOGETHER) if latest else None
     choose = partial(_choose, [held_out[name] for name in asked], settings, known)
     [(choice, told)] = context.run([choose]) if asked else [choose()]
     return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
@@ -78,7 +80,7 @@ def _labels(of: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
 
 
 def _sizes_by_file(
-    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Facts
+    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Document
 ) -> dict[str, dict[str, int]]:
     """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
     labels = [_labels(of, tasks, of.tasks) for of in parts]
@@ -115,15 +117,17 @@ def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
 
 
 def _choose(
-    held_out: Sequence[HeldOutLabels], settings: Campaign, known: Facts | None
-) -> tuple[Choice, Facts]:
+    held_out: Sequence[HeldOutLabels], settings: Campaign, known: Document | None
+) -> tuple[Choice, Document]:
     """The choice of some tasks; as it was for the same labels."""
     from annot_pipeline.methods.labels.calibration_choice import Choice
     from annot_pipeline.stages.labels.calibrate_labels import choose_together_by
 
     made_of = digest([[_hash(array) for array in of.arrays()] for of in held_out])
     if known and known["made_of"] == made_of:
-        told: Facts = {name: np.nan if of is None else of for name, of in known["choice"].items()}
+        told: Document = {
+            name: np.nan if of is None else of for name, of in known["choice"].items()
+        }
         return Choice(**told), known
     choice = choose_together_by(
         held_out, model=settings.dawid_skene_params, params=settings.calibration_params

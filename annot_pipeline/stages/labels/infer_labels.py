@@ -8,7 +8,6 @@ task too large for one machine is fitted in the same way, in blocks of items (la
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -19,6 +18,7 @@ from annot_pipeline.contracts import (
     LABELS,
     PREVALENCE,
 )
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.methods.labels.calibration_choice import Choice
 from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams
 from annot_pipeline.methods.labels.label_calibration import (
@@ -38,15 +38,15 @@ from annot_pipeline.stages.labels.label_items import (
     sums_of,
 )
 from annot_pipeline.stages.labels.label_models import (
-    FACTS,
     FITS,
     JUDGE_FIGURES,
+    TASK_METRICS,
     LabelModel,
-    model_facts,
+    model_metrics,
     model_tables,
 )
 from annot_pipeline.stages.labels.label_tasks import label_tasks
-from annot_pipeline.stages.labels.vote_labels import vote_facts, vote_tables
+from annot_pipeline.stages.labels.vote_labels import vote_metrics, vote_tables
 
 SCHEMAS = {
     "labels": LABELS.schema,
@@ -68,7 +68,7 @@ def infer_labels(
     seed: int,
     together: Mapping[str, Choice] | None = None,
     progress: Callable[[str], None] | None = None,
-) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+) -> tuple[dict[str, pa.Table], TaskMetrics]:
     """Infer the labels of every categorical task.
 
     Parameters
@@ -89,10 +89,9 @@ def infer_labels(
 
     Returns
     -------
-    tables, facts
+    tables, metrics
         ``labels``, ``label_distributions``, ``prevalence``, ``judge_confusion``,
-        ``judge_figures``, ``label_fits``, ``label_evidence``; and what gates and people want to
-        know, each by task.
+        ``judge_figures``, ``label_fits``, ``label_evidence``; and metrics by name and task.
     """
     all_tasks = label_tasks(judgments, tasks)
     fitted = [t for t in all_tasks if params.can_fit(len(t.judges), len(t.classes))]
@@ -124,20 +123,21 @@ def infer_labels(
         for name in ("labels", "label_distributions"):
             whole = pa.concat_tables([tables[name], *(of[name] for of in vote_rows)])
             tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
-    facts_of = [
-        model_facts(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
+    metrics_of = [
+        model_metrics(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
     ]
-    facts = {
-        name: {task: of[name] for task, of in zip(names, facts_of, strict=True)} for name in FACTS
+    metrics = {
+        name: {task: of[name] for task, of in zip(names, metrics_of, strict=True)}
+        for name in TASK_METRICS
     } | {"not_fitted": {}}
     for task, of in zip(unfitted, vote_rows, strict=True):
-        facts["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
-        facts |= {name: facts[name] | {task.name: n} for name, n in vote_facts(of).items()}
+        metrics["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
+        metrics |= {name: metrics[name] | {task.name: n} for name, n in vote_metrics(of).items()}
     classes = {t.name: t.classes for t in all_tasks}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
     )
-    return tables, facts | decided
+    return tables, metrics | decided
 
 
 def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:

@@ -15,13 +15,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.methods.labels.calibration_choice import Choice
 from annot_pipeline.methods.labels.label_calibration import ItemFit, fit_calibrated
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
-from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.runtime.partitions import Facts, InputPart, Make, write_part
+from annot_pipeline.runtime.partitions import InputPart, Make, write_part
 from annot_pipeline.runtime.task_partitions import MADE_OF, OF_TASKS
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.calibrate_labels import task_seed
@@ -34,9 +35,14 @@ from annot_pipeline.stages.labels.label_items import (
     labelled_items,
     sums_of,
 )
-from annot_pipeline.stages.labels.label_models import FACTS, LabelModel, model_facts, model_tables
+from annot_pipeline.stages.labels.label_models import (
+    TASK_METRICS,
+    LabelModel,
+    model_metrics,
+    model_tables,
+)
 from annot_pipeline.stages.labels.label_tasks import LabelTask, label_tasks
-from annot_pipeline.stages.labels.vote_labels import vote_facts, vote_tables
+from annot_pipeline.stages.labels.vote_labels import vote_metrics, vote_tables
 from annot_pipeline.storage.tables import TableFile, read_unharmed
 
 CODED = ("task", "item", "judge", "judge_id", "label", "fate")
@@ -181,20 +187,20 @@ def _make(
     opened: Callable[[], pa.Table],
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Rows of a block; with the first one what is told of the whole task."""
     rows = opened()
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    facts: Facts = {name: {} for name in (*FACTS, "not_fitted")}
+    metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted")}
     vocabulary: TaskVocabulary = load(task_folder / VOCABULARY)
     classes: dict[str, Sequence[str]] = {}
     task = _block_labels(rows, vocabulary)
     if vocabulary.judges and not vocabulary.is_fitted:
         classes = {task.name: vocabulary.classes}
         tables |= vote_tables(task)
-        facts |= {name: {task.name: fact} for name, fact in vote_facts(tables).items()}
+        metrics |= {name: {task.name: fact} for name, fact in vote_metrics(tables).items()}
         if n == 0:
-            facts["not_fitted"] = {task.name: [len(vocabulary.judges), len(vocabulary.classes)]}
+            metrics["not_fitted"] = {task.name: [len(vocabulary.judges), len(vocabulary.classes)]}
     elif vocabulary.is_fitted:
         [labelled] = labelled_items([task], [load(task_folder / FITS)])
         tables |= {
@@ -205,8 +211,8 @@ def _make(
         if n == 0:
             model: LabelModel = load(task_folder / MODEL)
             tables |= model_tables(model)
-            task_facts = model_facts(model, tables["judge_figures"])
-            facts |= {name: {model.name: task_facts[name]} for name in FACTS}
+            task_metrics = model_metrics(model, tables["judge_figures"])
+            metrics |= {name: {model.name: task_metrics[name]} for name in TASK_METRICS}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], rows, classes
     )
@@ -214,4 +220,4 @@ def _make(
         name: write_part(folder, name, key, partial(iter, [table]))
         for name, table in tables.items()
     }
-    return files, {MADE_OF: {}, OF_TASKS: facts | decided}
+    return files, {MADE_OF: {}, OF_TASKS: metrics | decided}

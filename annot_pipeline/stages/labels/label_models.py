@@ -55,7 +55,7 @@ FITS = pa.schema(
 """How each task's fit ended; ``trace`` is the log posterior by iteration."""
 
 
-FACTS = (
+TASK_METRICS = (
     "classes", "converged", "iterations", "items", "items_by_judgments", "certain_share",
     "calibrations", "judges", "judges_below_chance", "misnamed_classes",
 )  # fmt: skip
@@ -100,8 +100,8 @@ def model_tables(model: LabelModel) -> dict[str, pa.Table]:
     }
 
 
-def model_facts(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
-    """What gates look at and people want to see, by name, `FACTS`.
+def model_metrics(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
+    """What gates look at and people want to see, by name, `TASK_METRICS`.
 
     Parameters
     ----------

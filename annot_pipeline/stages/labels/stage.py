@@ -8,18 +8,25 @@ from functools import partial
 
 import pyarrow as pa
 
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.errors import counted
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.runtime.partitions import Facts, Part
+from annot_pipeline.runtime.partitions import Part
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, now_and_then, of_tasks
+from annot_pipeline.runtime.task_partitions import (
+    TaskRows,
+    WholeTasks,
+    now_and_then,
+    of_tasks,
+)
 from annot_pipeline.stages.labels.calibration import chosen_together
+from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 
 
-def infer_label_tables(context: StageContext) -> Made:
+def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     """Labels of all categorical tasks."""
-    choices, told = chosen_together(context)
+    choices, choice_metrics = chosen_together(context)
     made = of_tasks(
         context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices,
         large=partial(_labels_in_blocks, context),
@@ -29,24 +36,26 @@ def infer_label_tables(context: StageContext) -> Made:
 
         forget_checkpoints(context, folder)
         shutil.rmtree(folder, ignore_errors=True)  # machines that were given up may write there yet
-    facts = made.facts | told
-    if new := facts["decided_new_classes"]:
+    if new := made.metrics["decided_new_classes"]:
         from annot_pipeline.stages.labels.adjudicate import new_classes_in_words
 
-        facts["decided_new_classes"] = {task: new_classes_in_words(of) for task, of in new.items()}
-    if facts["items"]:
-        n_items, n_tasks = sum(facts["items"].values()), len(facts["items"])
+        made.metrics["decided_new_classes"] = {
+            task: new_classes_in_words(decided) for task, decided in new.items()
+        }
+    output = made.output(LabelMetrics, **choice_metrics)
+    metrics = output.metrics
+    if metrics.items:
+        n_items, n_tasks = sum(metrics.items.values()), len(metrics.items)
         context.progress(
             f"{counted(n_items, 'item')} labelled in {counted(n_tasks, 'task')}, "
-            f"{max(facts['iterations'].values(), default=0)} iterations at most"
+            f"{max(metrics.iterations.values(), default=0)} iterations at most"
         )
-    adjudications = facts["adjudications"].values()
+    adjudications = metrics.adjudications.values()
     if adjudications:
-        decided, overridden = (
-            sum(row[name] for row in adjudications) for name in ("decided", "overridden")
-        )
+        decided = sum(row["decided"] for row in adjudications)
+        overridden = sum(row["overridden"] for row in adjudications)
         context.progress(f"{decided:,} items adjudicated, {overridden:,} not as the model says")
-    return Made(made.tables, facts)
+    return output
 
 
 def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
@@ -61,7 +70,7 @@ def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     return parts_of_blocks(context, len(of.files["controlled"].files), whole.made_of, makes)
 
 
-def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.labels.infer_labels import infer_labels
 
     return infer_labels(
@@ -75,16 +84,16 @@ def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
     )
 
 
-def check_label_calibration(context: StageContext) -> Made:
+def check_label_calibration(context: StageContext) -> StageOutput[CalibrationMetrics]:
     """Probabilities of labels against what is known of items."""
     made = of_tasks(
         context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
     )
-    wrong = made.facts["wrong_certain_labels"]
-    return Made(made.tables, made.facts | {"wrong_certain_labels": [*wrong.values()]})
+    wrong = made.metrics["wrong_certain_labels"]
+    return made.output(CalibrationMetrics, wrong_certain_labels=[*wrong.values()])
 
 
-def _check_calibration(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _check_calibration(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.labels.check_calibration import (
         check_calibration,
         truths_of_no_class,

@@ -58,7 +58,7 @@ def vote_tables(task: LabelTask) -> dict[str, pa.Table]:
     }
 
 
-def vote_facts(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
+def vote_metrics(tables: Mapping[str, pa.Table]) -> dict[str, Any]:
     """Return ``items`` and ``items_by_judgments`` of a task that `vote_tables` labelled."""
     n_judgments = tables["labels"]["n_judgments"].to_numpy()
     sizes, counts = np.unique(n_judgments, return_counts=True)

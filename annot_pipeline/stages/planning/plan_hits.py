@@ -8,7 +8,7 @@ plan_adequacy), files to upload (annot_pipeline.hits).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +32,7 @@ from annot_pipeline.stages.planning.hit_plan import (
 )
 from annot_pipeline.stages.planning.hit_questions import adequacy_of, hit_questions
 from annot_pipeline.stages.planning.listed_items import NOWHERE, Listed, declared, listed_items
+from annot_pipeline.stages.planning.metrics import PlanMetrics
 from annot_pipeline.stages.planning.plan_adequacy import ComparedTask, plan_adequacy
 from annot_pipeline.stages.planning.plan_controlled_hits import plan_controlled
 from annot_pipeline.stages.planning.plan_easl import plan_easl, with_text
@@ -62,7 +63,7 @@ def plan_hits(
     settings: Campaign,
     comparisons: TaskRows | None = None,
     votes: pa.Table | None = None,
-) -> tuple[pa.Table, dict[str, Any]]:
+) -> tuple[pa.Table, PlanMetrics]:
     """Plan the next HITs.
 
     Parameters
@@ -85,7 +86,7 @@ def plan_hits(
 
     Returns
     -------
-    plan, facts
+    plan, metrics
         `hit_plan.HIT_PLAN`; and what was planned, what could not be, of which tasks that is
         because they are ``done``, how many listed items are ``homeless``, and what to know.
     """
@@ -117,8 +118,15 @@ def plan_hits(
             )
         )  # fmt: skip
     table = pa.concat_tables(parts) if parts else HIT_PLAN.empty_table()
-    facts = {"hits": planned, "unplanned": unplanned, "done": done, "homeless": homeless}
-    return table, facts | {"notes": notes, "adequacy": effort}
+    metrics = PlanMetrics(
+        hits=planned,
+        unplanned=unplanned,
+        done=done,
+        homeless=homeless,
+        notes=notes,
+        adequacy=effort,
+    )
+    return table, metrics
 
 
 def questions_of(

@@ -8,11 +8,9 @@ from functools import partial
 import pyarrow as pa
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.runtime.context import Made, StageContext
-from annot_pipeline.runtime.partitions import (
-    Facts,
-)
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.planning.metrics import PlanMetrics
 from annot_pipeline.storage.tables import (
     StoredTable,
     StoredTasks,
@@ -21,20 +19,20 @@ from annot_pipeline.storage.tables import (
 )
 
 
-def plan_next_hits(context: StageContext) -> Made:
+def plan_next_hits(context: StageContext) -> StageOutput[PlanMetrics]:
     """The next HITs of all tasks that their design is for."""
-    [(table, facts)] = context.run(
+    [(table, metrics)] = context.run(
         [partial(_plan, dict(context.inputs), context.columns, context.campaign.settings)]
     )
-    if facts["hits"]:
-        n = sum(facts["hits"].values())
+    if metrics.hits:
+        n = sum(metrics.hits.values())
         context.progress(f"{n:,} HIT{'s' * (n != 1)} planned: annot hits writes them")
-    return Made({"next_hits": table}, facts)
+    return StageOutput({"next_hits": table}, metrics)
 
 
 def _plan(
     stored: Mapping[str, StoredTable], columns: Mapping[str, Sequence[str]], settings: Campaign
-) -> tuple[pa.Table, Facts]:
+) -> tuple[pa.Table, PlanMetrics]:
     """Plan by the tables that the design looks at."""
     from annot_pipeline.stages.planning.plan_hits import NEEDED, VOTES, plan_hits
 

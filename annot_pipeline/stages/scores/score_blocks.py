@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Campaign, Easl
 from annot_pipeline.runtime.blocks import dump, load
-from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.partitions import Facts, InputPart, Make, write_part
+from annot_pipeline.runtime.partitions import InputPart, Make, write_part
 from annot_pipeline.runtime.task_partitions import MADE_OF, OF_TASKS
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
@@ -125,24 +125,24 @@ def _rank(
     settings: Campaign,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Rank the systems of a task by the sums of all its blocks."""
     [task] = small["tasks"].to_pylist()
     cells = cells_of_sums(
         [load(path) for path in sums], task["task"], settings.standardize,
         has_scale=scale_of(task) is not None,
     )  # fmt: skip
-    tables, facts = {name: of.empty_table() for name, of in SCHEMAS.items()}, {}
+    tables, metrics = {name: of.empty_table() for name, of in SCHEMAS.items()}, {}
     if cells.systems:
         tables = rank_cells(cells, ranking=settings.ranking, seed=settings.seed)
-        facts = {cells.task: without_system}
+        metrics = {cells.task: without_system}
     whole, compared = with_comparisons(
         tables, read_unharmed(comparisons), small["segment_ranks"], settings
     )
     made = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in whole.items()
     }
-    told = {"judgments_without_system": facts} | compared
+    told = {"judgments_without_system": metrics} | compared
     return made, {MADE_OF: {}, OF_TASKS: told}
 
 
@@ -168,12 +168,12 @@ def _score(
     online: Path,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Score the items of a block."""
     rows = read_unharmed(standardized, columns)
-    table, facts = score_items(rows, tasks, settings=settings, online=load(online))
+    table, metrics = score_items(rows, tasks, settings=settings, online=load(online))
     files = {"scores": write_part(folder, "scores", key, partial(iter, [table]))}
-    return files, {MADE_OF: {}, OF_TASKS: facts}
+    return files, {MADE_OF: {}, OF_TASKS: metrics}
 
 
 def _n_ordinary(standardized: StoredTable) -> int:
@@ -193,11 +193,11 @@ def _compare(
     settings: Campaign,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Break what was given side by side into comparisons."""
     [task] = tasks["task"].to_pylist()
     judgments = read_unharmed(files["controlled"], columns["controlled"], [])  # none is a ranking
-    tables, facts = break_into_comparisons(
+    tables, metrics = break_into_comparisons(
         judgments,
         _judged_together(queries, files["standardized"]).select(columns["standardized"]),
         tasks,
@@ -208,4 +208,4 @@ def _compare(
     made = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
     }
-    return made, {MADE_OF: {}, OF_TASKS: facts}
+    return made, {MADE_OF: {}, OF_TASKS: metrics}

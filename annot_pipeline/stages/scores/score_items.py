@@ -38,7 +38,7 @@ from annot_pipeline.stages.scores.judge_sums import ORDINARY
 NO_SCALE = "no EASL score: the task declares no scale, and its scores tell none"
 NOT_KEPT = "no judgment of judges kept"
 
-FACTS = ("items_by_judgments", "items_scored")
+TASK_METRICS = ("items_by_judgments", "items_scored")
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -79,8 +79,8 @@ def score_items(
 
     Returns
     -------
-    scores, facts
-        The facts are by task.
+    scores, metrics
+        Metrics are by name and task.
     """
     rows = standardized.filter(is_any(standardized["control"], ORDINARY))
     task, item = index(rows["task"]), index(rows["item"])
@@ -120,11 +120,13 @@ def score_items(
         }
     )
     by_task = ByTask(table)
-    found_by_task = {name: _facts_of_task(by_task[name]) for name in by_task.names}
-    return table, {name: {of: found[name] for of, found in found_by_task.items()} for name in FACTS}
+    found_by_task = {name: _metrics_of_task(by_task[name]) for name in by_task.names}
+    return table, {
+        name: {of: found[name] for of, found in found_by_task.items()} for name in TASK_METRICS
+    }
 
 
-def _facts_of_task(scores: pa.Table) -> dict[str, Any]:
+def _metrics_of_task(scores: pa.Table) -> dict[str, Any]:
     """How many items have how many judgments; those of systems the ranking counts."""
     n = scores["n_judgments"].to_numpy()
     alone = pc.is_null(scores["system"]).to_numpy() & (n > 0)

@@ -10,29 +10,31 @@ from functools import partial
 import pyarrow as pa
 
 from annot_pipeline.contracts import DESCRIBING
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.contracts.stage_metrics import TaskMetrics
+from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
-from annot_pipeline.runtime.partitions import Facts, Part
+from annot_pipeline.runtime.partitions import Part
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, of_tasks
+from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 from annot_pipeline.stages.scores.standardize import standardize_judgments
 
 
-def score_items_of_tasks(context: StageContext) -> Made:
+def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
     """Scores of the items of all scalar tasks."""
     made = of_tasks(
         context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
     )
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    for task, counts in made.facts["items_by_judgments"].items():
+    for task, counts in made.metrics["items_by_judgments"].items():
         items: Counter[int] = Counter()
         for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
             items[n_judgments] += n_items
-        made.facts["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
-    n_scored = sum(made.facts["items_scored"].values())
+        made.metrics["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
+    n_scored = sum(made.metrics["items_scored"].values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")
-    return made
+    return made.output(ItemScoreMetrics)
 
 
 def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
@@ -47,11 +49,11 @@ def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     return parts_of_blocks(context, n_blocks, whole.made_of, makes)
 
 
-def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], Facts]:
+def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.scores.score_items import score_items
 
-    table, facts = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
-    return {"scores": table}, facts
+    table, metrics = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
+    return {"scores": table}, metrics
 
 
 STANDARDIZE_SCORES = Stage(

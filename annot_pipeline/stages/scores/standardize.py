@@ -9,25 +9,23 @@ import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from annot_pipeline.config import Standardize
 from annot_pipeline.config.signature import digest
-from annot_pipeline.runtime.context import Made, StageContext
+from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
 from annot_pipeline.runtime.partitions import (
-    PARTS,
-    Facts,
     Part,
     in_parts,
     input_parts,
     write_part,
 )
 from annot_pipeline.stages.gold.described_items import listed_of
+from annot_pipeline.stages.scores.metrics import StandardizeMetrics
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -35,7 +33,7 @@ from annot_pipeline.storage.tables import (
 )
 
 
-def standardize_judgments(context: StageContext) -> Made:
+def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetrics]:
     """z-scores of all scalar tasks."""
     from annot_pipeline.stages.scores.standardize_scores import COUNTED
 
@@ -58,12 +56,16 @@ def standardize_judgments(context: StageContext) -> Made:
             parts.append(Part(made_of, make))
     tables, by_part = in_parts(context, parts)
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    facts: dict[str, Any] = {PARTS: by_part}
-    found = list(by_part.values())
-    for name in ("scalar_judgments", "kept_judgments", "kept_without_z"):
-        facts[name] = sum(of[name] for of in found)
-    facts["judges_without_z"] = [judge for of in found for judge in of["judges_without_z"]]
-    return Made(tables, facts)
+    partitions = [StandardizeMetrics.read(document) for document in by_part.values()]
+    metrics = StandardizeMetrics(
+        scalar_judgments=sum(partition.scalar_judgments for partition in partitions),
+        kept_judgments=sum(partition.kept_judgments for partition in partitions),
+        kept_without_z=sum(partition.kept_without_z for partition in partitions),
+        judges_without_z=[
+            judge for partition in partitions for judge in partition.judges_without_z
+        ],
+    )
+    return StageOutput(tables, metrics, by_part)
 
 
 def _standardize(
@@ -74,15 +76,15 @@ def _standardize(
     settings: Standardize,
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Standardise the scores of some tasks."""
     from annot_pipeline.stages.scores.standardize_scores import standardize_scores
 
     scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
     judgments = read_unharmed(controlled, columns, scalar)
     listed = listed_of(items, [judgments])
-    tables, facts = standardize_scores(judgments, tasks, listed, settings=settings)
+    tables, metrics = standardize_scores(judgments, tasks, listed, settings=settings)
     made = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
     }
-    return made, facts
+    return made, metrics.document()

@@ -20,10 +20,10 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import INT
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
-from annot_pipeline.runtime.context import StageContext
+from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import is_any
 from annot_pipeline.runtime.large_tasks import some_judges
-from annot_pipeline.runtime.partitions import Facts, InputPart, Make, write_part
+from annot_pipeline.runtime.partitions import InputPart, Make, write_part
 from annot_pipeline.stages.comparisons.runs_of_work import longest_runs, order_is_told
 from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.scores.judge_sums import (
@@ -35,9 +35,9 @@ from annot_pipeline.stages.scores.judge_sums import (
 )
 from annot_pipeline.stages.scores.standardize_scores import (
     JUDGE_SCORES,
-    facts_of_judges,
-    facts_of_rows,
     judge_rows,
+    judges_without_z,
+    standardize_metrics,
     standardized_rows,
     takes_part,
 )
@@ -89,13 +89,13 @@ def standardized_in_blocks(
     is_told = any(tells_order for _, tells_order in scanned)
     runs = _runs(context, tables, tasks, n, judges) if is_told else pa.nulls(n.size, INT)
     rows = judge_rows(judges, moments, tasks, runs, settings)
-    facts = facts_of_judges(rows, scores.sum(kept_of_judges))
-    none: tuple[pa.Table, Facts] = JUDGE_SCORES.empty_table(), {name: [] for name in facts}
+    without_z = judges_without_z(rows, scores.sum(kept_of_judges))
+    none: tuple[pa.Table, list[str]] = JUDGE_SCORES.empty_table(), []
     dump(folder / SUMS, (judges, moments))
     return [
         partial(
             _standardize, partial(_rows, table, context.columns["controlled"], tasks), tasks,
-            settings, folder / SUMS, items, *((rows, facts) if place == 0 else none),
+            settings, folder / SUMS, items, *((rows, without_z) if place == 0 else none),
         )
         for place, table in enumerate(tables)
     ]  # fmt: skip
@@ -142,10 +142,10 @@ def _standardize(
     sums: Path,
     items: StoredTable,
     judge_scores: pa.Table,
-    facts: Facts,
+    without_z: list[str],
     folder: Path,
     key: str,
-) -> tuple[Mapping[str, TableFile], Facts]:
+) -> tuple[Mapping[str, TableFile], Document]:
     """Standardise a block; with the first one comes what is told of judges."""
     judges, moments = load(sums)
     block = ScoreBlock.of(opened(), tasks, judges)
@@ -154,4 +154,4 @@ def _standardize(
         name: write_part(folder, name, key, partial(iter, [rows]))
         for name, rows in (("standardized", standardized), ("judge_scores", judge_scores))
     }
-    return made, facts_of_rows(standardized) | facts
+    return made, standardize_metrics(standardized, without_z).document()

@@ -6,8 +6,6 @@ control have them too: the unfiltered results stay beside the filtered ones.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,6 +26,7 @@ from annot_pipeline.stages.scores.judge_sums import (
     judge_moments,
     kept_of_judges,
 )
+from annot_pipeline.stages.scores.metrics import StandardizeMetrics
 
 COUNTED = ("used", "control", "judge_failed")
 Codes = npt.NDArray[np.int64]
@@ -52,7 +51,7 @@ JUDGE_SCORES = pa.schema(
 
 def standardize_scores(
     judgments: pa.Table, tasks: pa.Table, listed: ListedItems, *, settings: Standardize
-) -> tuple[dict[str, pa.Table], dict[str, Any]]:
+) -> tuple[dict[str, pa.Table], StandardizeMetrics]:
     """Standardise all scalar judgments.
 
     Parameters
@@ -69,8 +68,8 @@ def standardize_scores(
 
     Returns
     -------
-    tables, facts
-        ``standardized`` (a row a scalar judgment that counts: names, ``kept`` by judge
+    tables, metrics
+        ``standardized`` (one row per scalar judgment that counts: names, ``kept`` by judge
         control, ``score`` turned so that more is better, ``z``), ``judge_scores``.
     """
     rows = judgments.filter(takes_part(judgments, tasks))
@@ -80,8 +79,8 @@ def standardize_scores(
     moments = judge_moments(InMemoryBlocks([block]), settings)
     table = judge_rows(judges, moments, tasks, runs_of_work(rows, block.judges, judges), settings)
     standardized = standardized_rows(block, moments, listed, settings)
-    facts = facts_of_rows(standardized) | facts_of_judges(table, kept_of_judges(block))
-    return {"standardized": standardized, "judge_scores": table}, facts
+    metrics = standardize_metrics(standardized, judges_without_z(table, kept_of_judges(block)))
+    return {"standardized": standardized, "judge_scores": table}, metrics
 
 
 def standardized_rows(
@@ -122,25 +121,27 @@ def judge_rows(
     )
 
 
-def facts_of_rows(standardized: pa.Table) -> dict[str, int]:
-    """How many judgments there are, are kept, and are kept without z: sums over blocks."""
+def standardize_metrics(standardized: pa.Table, without_z: list[str]) -> StandardizeMetrics:
+    """Return the counts of standardised judgments, beside the judges without z-scores."""
     kept = standardized.filter(standardized["kept"])
-    return {
-        "scalar_judgments": standardized.num_rows,
-        "kept_judgments": kept.num_rows,
-        "kept_without_z": kept["z"].null_count,
-    }
+    return StandardizeMetrics(standardized.num_rows, kept.num_rows, kept["z"].null_count, without_z)
 
 
-def facts_of_judges(judge_scores: pa.Table, kept: Codes) -> dict[str, list[str]]:
-    """Judges without z of whom judgments are ``kept``, ``(n_judges,)``."""
+def judges_without_z(judge_scores: pa.Table, kept: Codes) -> list[str]:
+    """Return the judges without z-scores who have ``kept`` judgments, with the reason.
+
+    Parameters
+    ----------
+    judge_scores
+        The table of that name.
+    kept
+        Kept judgments of each judge, ``(n_judges,)``.
+    """
     without = pc.and_(pa.array(kept > 0), pc.is_valid(judge_scores["no_z_reason"]))
-    return {
-        "judges_without_z": [
-            f"{row['task']} {row['judge']}: {row['no_z_reason']}"
-            for row in judge_scores.filter(without).to_pylist()
-        ]
-    }
+    return [
+        f"{row['task']} {row['judge']}: {row['no_z_reason']}"
+        for row in judge_scores.filter(without).to_pylist()
+    ]
 
 
 def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:

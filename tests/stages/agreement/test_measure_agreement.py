@@ -121,7 +121,7 @@ def test_ranks_of_judges_are_those_of_scipy(stage_campaign):
     assert row["value"] == pytest.approx(np.average(rhos, weights=weights), rel=1e-12)
     assert 0 < row["ci_low"] < row["value"] < row["ci_high"] < 1
     assert (row["n_items"], row["n_judges"]) == (30, 6)
-    facts = built.facts("measure_agreement")
+    facts = built.metrics("measure_agreement")
     assert facts["judge_pairs_left_out"] == {"small": {"inter_spearman": 6 + 7}}
 
 

@@ -118,7 +118,8 @@ def test_labels_that_are_not_the_class_that_calibration_prefers_are_counted(infe
 
 def level(facts, gate="overconfident_labels"):
     contracts = {"labels": {"broken": [], "doubtful": []}}
-    found = run_gates("infer_labels", ["labels"], facts | {"contracts": contracts}, {})
+    document = facts | {"contracts": contracts, "rows_made": {}}
+    found = run_gates("infer_labels", ["labels"], document, {})
     return next((g.level, g.detail) for g in found if g.name == gate)
 
 

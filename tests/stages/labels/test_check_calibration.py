@@ -17,6 +17,7 @@ from annot_pipeline.stages.labels.check_calibration import (
     truths_of_no_class,
     wrong_certain_labels,
 )
+from annot_pipeline.stages.labels.metrics import CalibrationMetrics
 
 NO = LABEL_CALIBRATION.empty()
 
@@ -95,8 +96,8 @@ def test_certain_labels_that_are_wrong_are_told_where_their_interval_lies_below(
     found = list(wrong_certain_labels(check_calibration(NO, rows, items(**truth))).values())
     assert found == told
     contracts = {"label_calibration": {"broken": [], "doubtful": []}}
-    facts = {"wrong_certain_labels": found, "truths_of_no_class": {}, "contracts": contracts}
-    gates = run_gates("check_calibration", ["label_calibration"], facts, {})
+    document = CalibrationMetrics(found, {}).document() | {"contracts": contracts, "rows_made": {}}
+    gates = run_gates("check_calibration", ["label_calibration"], document, {})
     level, detail = next((g.level, g.detail) for g in gates if g.name == "wrong_certain_labels")
     assert (level, detail) == ("warn", told[0]) if told else ("pass", "")
 

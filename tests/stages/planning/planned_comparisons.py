@@ -87,11 +87,11 @@ def planned(
     campaign: Campaign,
     tasks: Sequence[Row] | None = None,
 ) -> tuple[list[Row], dict[str, Any]]:
-    """The plan, a row a slot, and its facts."""
+    """The plan, a row a slot, and its metrics."""
     if tasks is None:
         tasks = [{"task": "mt", "kind": "pairwise"}] if comparisons else []
     rows = [{"place": place} | row for place, row in enumerate(items)]
-    table, facts = plan_hits(
+    table, metrics = plan_hits(
         None,
         tasks_table(*tasks),
         pa.Table.from_pylist(rows, ITEM_ROWS),
@@ -99,7 +99,7 @@ def planned(
         comparisons=ByTask(pa.Table.from_pylist(list(comparisons), COMPARISONS)),
         votes=votes_table(votes),
     )
-    return table.to_pylist(), facts
+    return table.to_pylist(), metrics
 
 
 def answered(plan: Sequence[Row], items: Sequence[Row], worth: Callable[[Row], float]) -> list[Row]:

@@ -47,9 +47,9 @@ def figure_1():
 
 def test_the_most_dominant_is_asked_first_and_an_inadequate_one_settles_all_below():
     items, said = figure_1()
-    plan, facts = planned(items, said, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, campaign=ADEQUACY)
     assert asked(plan) == [0], "LW; what it dominates may follow from its answer"
-    assert facts["adequacy"] == {
+    assert metrics.adequacy == {
         "good": {"asked": 1, "answered": 0, "by_reference": 1, "by_spread": 0, "left": 4}
     }
     assert plan[0]["task"] == "good"
@@ -57,9 +57,9 @@ def test_the_most_dominant_is_asked_first_and_an_inadequate_one_settles_all_belo
         "text 0 of 0", "source 0", "adequacy",
     )  # fmt: skip
     assert plan[0]["item_b"] is None
-    plan, facts = planned(items, said, [label(items[0]["item"], "no")], campaign=ADEQUACY)
+    plan, metrics = planned(items, said, [label(items[0]["item"], "no")], campaign=ADEQUACY)
     assert plan == [], "section 3.2: Google, Systran, Moses, Bing are inadequate"
-    assert facts["unplanned"] == {
+    assert metrics.unplanned == {
         "good": "all 6 outputs compared have a label: 1 answered, 5 inferred"
     }
 
@@ -67,9 +67,9 @@ def test_the_most_dominant_is_asked_first_and_an_inadequate_one_settles_all_belo
 def test_of_an_adequate_one_nothing_follows_for_those_below():
     items, said = figure_1()
     labels = [label(items[0]["item"], "fair")]
-    plan, facts = planned(items, said, labels, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, labels, campaign=ADEQUACY)
     assert asked(plan) == [1], "Google, which ties with Systran: one question"
-    assert facts["notes"] == [
+    assert metrics.notes == [
         "good: 1 outputs are asked about; 1 are answered, 1 adequate by a reference, 0 labelled by "
         "what dominates or ties with them, 3 left"
     ]
@@ -90,11 +90,11 @@ def test_night_after_night_all_get_the_labels_of_one_who_knows(references):
     truth = {row["item"]: "no" if worth(row) < 60 else "yes" for row in items}
     labels = []
     for _ in range(8):
-        plan, facts = planned(items, said, labels, campaign=settings("adequacy", [mt, GOOD]))
+        plan, metrics = planned(items, said, labels, campaign=settings("adequacy", [mt, GOOD]))
         if not plan:
             break
         labels += [label(row["item"], truth[row["item"]]) for row in plan]
-    assert facts["unplanned"]["good"].startswith("all 180 outputs compared have a label")
+    assert metrics.unplanned["good"].startswith("all 180 outputs compared have a label")
     answers = {row["item"] for row in labels}
     assert len(answers) == len(labels), "nothing is asked twice"
     assert answers == greedy(items, said, references, truth)
@@ -147,11 +147,11 @@ def test_the_majority_of_votes_counts_and_a_draw_is_asked_again(answers, next_, 
     """yes and fair both say adequate; Dawid-Skene has no say."""
     items, said = figure_1()
     votes = [label(items[0]["item"], answer) | {"votes": n} for answer, n in answers]
-    plan, facts = planned(items, said, votes, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, votes, campaign=ADEQUACY)
     assert asked(plan) == next_
-    assert facts["done"] == ([] if next_ else ["good"])
+    assert metrics.done == ([] if next_ else ["good"])
     if next_:
-        assert facts["adequacy"]["good"]["answered"] == answered
+        assert metrics.adequacy["good"]["answered"] == answered
     first, _ = planned(items, said, campaign=ADEQUACY)
     if [row["item"] for row in plan] == [row["item"] for row in first] and any(
         n for _, n in answers
@@ -164,8 +164,8 @@ def test_an_answer_is_about_the_item_wherever_it_stands():
     items = listed([2, 2])
     items[2]["item"] = items[0]["item"]
     said = [comparison(items[0], items[1], 1), comparison(items[2], items[3], 1)]
-    _, facts = planned(items[:2], said, [label(items[0]["item"], "no")], campaign=ADEQUACY)
-    assert facts["unplanned"] == {
+    _, metrics = planned(items[:2], said, [label(items[0]["item"], "no")], campaign=ADEQUACY)
+    assert metrics.unplanned == {
         "good": "all 4 outputs compared have a label: 2 answered, 2 inferred"
     }
 
@@ -188,13 +188,13 @@ def test_hits_are_segments_those_that_may_settle_most_first():
     assert list(Counter(row["hit"] for row in plan).values()) == [2, 1, 1]
     assert [row["slot"] for row in plan] == [1, 2, 1, 1]
     chosen = settings("adequacy", [mt, GOOD], segments=2, hit_size=1)
-    plan, facts = planned([*items, *more], said, campaign=chosen)
+    plan, metrics = planned([*items, *more], said, campaign=chosen)
     assert [row["segment"] for row in plan] == ["s0001", "s0001", "s0002"]
-    assert facts["hits"] == {"good": 3}
-    assert facts["notes"][0] == (
+    assert metrics.hits == {"good": 3}
+    assert metrics.notes[0] == (
         "good: 1 of 3 segments wait for the next batch; next_hits.segments is 2"
     )
-    assert facts["adequacy"]["good"] == {
+    assert metrics.adequacy["good"] == {
         "asked": 3, "answered": 0, "by_reference": 0, "by_spread": 0, "left": 11,
     }  # fmt: skip
 
@@ -206,24 +206,24 @@ def test_of_a_tie_the_output_with_a_text_is_shown():
     plan, _ = planned(items, said, campaign=ADEQUACY)
     assert asked(plan) == [1]
     items[1]["text"], items[2]["text"] = " ", "a text"
-    _, facts = planned(items, said, campaign=ADEQUACY)
-    assert facts["unplanned"] == {"good": "3 outputs are without a label, but have no text to show"}
+    _, metrics = planned(items, said, campaign=ADEQUACY)
+    assert metrics.unplanned == {"good": "3 outputs are without a label, but have no text to show"}
 
 
 def test_what_is_not_compared_is_left_out_and_said():
     items = listed([2, 3])
     said = [comparison(items[0], items[1], 1)]
-    plan, facts = planned(items, said, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, campaign=ADEQUACY)
     assert asked(plan) == [0]
-    assert facts["notes"][0] == (
+    assert metrics.notes[0] == (
         "good: 3 outputs of mt have no comparison yet and are left out; next_hits.design: "
         "tournament asks for them"
     )
-    _, facts = planned(items, campaign=ADEQUACY)
-    assert facts["unplanned"] == {
+    _, metrics = planned(items, campaign=ADEQUACY)
+    assert metrics.unplanned == {
         "good": "no output is compared yet; next_hits.design: tournament asks for comparisons"
     }
-    assert facts["done"] == []
+    assert metrics.done == []
 
 
 def test_what_nothing_can_compare_is_not_promised_to_be_asked():
@@ -233,8 +233,8 @@ def test_what_nothing_can_compare_is_not_promised_to_be_asked():
     items[5]["text"] = items[4]["text"].upper()
     items[7]["text"] = " "
     said = [comparison(items[0], items[1], 1)]
-    _, facts = planned(items, said, campaign=ADEQUACY)
-    left_out = [note for note in facts["notes"] if "comparison" in note]
+    _, metrics = planned(items, said, campaign=ADEQUACY)
+    left_out = [note for note in metrics.notes if "comparison" in note]
     assert left_out == [
         "good: 2 outputs of mt have no comparison yet and are left out; next_hits.design: "
         "tournament asks for them",
@@ -250,9 +250,9 @@ def test_an_output_equal_to_a_reference_but_for_case_is_adequate():
     items = listed([6])
     items[0]["text"] = items[5]["text"].upper()
     said = [comparison(items[5], items[1], 1), comparison(items[1], items[2], 1)]
-    plan, facts = planned(items, said, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, campaign=ADEQUACY)
     assert asked(plan) == [1]
-    assert facts["adequacy"]["good"]["by_reference"] == 2
+    assert metrics.adequacy["good"]["by_reference"] == 2
 
 
 def test_comparisons_of_equal_outputs_are_pooled_as_segment_ranks_does():
@@ -264,9 +264,9 @@ def test_comparisons_of_equal_outputs_are_pooled_as_segment_ranks_does():
         comparison(items[1], items[2], -1), comparison(items[0], items[1], -1),
     ]  # fmt: skip
     votes = [label(items[0]["item"], "yes")]
-    plan, facts = planned(items, said, votes, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, votes, campaign=ADEQUACY)
     assert asked(plan) == [2]
-    assert facts["adequacy"]["good"] == {
+    assert metrics.adequacy["good"] == {
         "asked": 1, "answered": 1, "by_reference": 0, "by_spread": 1, "left": 0,
     }  # fmt: skip
 
@@ -295,16 +295,16 @@ def test_two_tasks_that_one_task_labels():
     ]
     known = [{"task": name, "kind": "pairwise"} for name in "pq"]
     campaign = settings("adequacy", [*both, GOOD])
-    plan, facts = planned(items, said, campaign=campaign, tasks=known)
+    plan, metrics = planned(items, said, campaign=campaign, tasks=known)
     assert [row["item"] for row in plan] == ["s0000/x0000", "s0000/x0001", "s0001/x0000"]
     assert {row["task"] for row in plan} == {"good"}
     labels = [label(row["item"], "fair") for row in plan]
-    plan, facts = planned(items, said, labels, campaign=campaign, tasks=known)
+    plan, metrics = planned(items, said, labels, campaign=campaign, tasks=known)
     # of p, x0 and x1 are inadequate; of q, x0, x1 and the other x0 are adequate
     assert [row["item"] for row in plan] == ["s0001/x0001"]
     said[1] = comparison(items[2], items[3], 1, task="q")
-    _, facts = planned(items, said, campaign=campaign, tasks=known)
-    assert facts["notes"][0] == (
+    _, metrics = planned(items, said, campaign=campaign, tasks=known)
+    assert metrics.notes[0] == (
         "good: 1 outputs have the name of another and are not asked apart: name items so that "
         "tasks and segments do not share them"
     )
@@ -323,9 +323,9 @@ def test_two_tasks_that_one_task_labels():
 )  # fmt: skip
 def test_what_cannot_be_asked_is_said(tasks, labels, says):
     items, said = figure_1()
-    plan, facts = planned(items, said, labels, campaign=settings("adequacy", tasks))
+    plan, metrics = planned(items, said, labels, campaign=settings("adequacy", tasks))
     assert plan == []
-    assert facts["unplanned"] == {"good": says}
+    assert metrics.unplanned == {"good": says}
 
 
 def test_labels_to_choose_from_are_those_declared_or_seen():
@@ -364,9 +364,9 @@ def test_tables_of_no_task_stay_with_the_outputs_once_labels_have_come_back():
     said = [comparison(items[0], items[1], 1)]
     known = [*TASKS, {"task": "good", "kind": "categorical"}]
     campaign = settings("tournament", [MT, GOOD])
-    plan, facts = planned(items, said, campaign=campaign, tasks=known)
+    plan, metrics = planned(items, said, campaign=campaign, tasks=known)
     assert [row["segment"] for row in plan] == ["s0001"]
-    assert facts["notes"] == []
+    assert metrics.notes == []
 
 
 # --- the same plan, and another ------------------------------------------------------------
@@ -406,8 +406,8 @@ def test_thousands_of_segments():
     items = listed([6] * 2000)
     tournament = settings("tournament", [MT])
     said = answered(planned(items, campaign=tournament)[0], items, worth)
-    plan, facts = planned(items, said, campaign=ADEQUACY)
+    plan, metrics = planned(items, said, campaign=ADEQUACY)
     assert len(plan) > 2000
-    counts = facts["adequacy"]["good"]
+    counts = metrics.adequacy["good"]
     assert sum(counts.values()) == len(items)
     assert counts["asked"] == len(plan)

@@ -46,13 +46,13 @@ def n_parts(items, asked):
 @pytest.mark.parametrize("n", range(2, 13))
 def test_from_scratch_so_many_pairs_connect_n_outputs(n):
     items = listed([n])
-    plan, facts = planned(items, campaign=TOURNAMENT)
+    plan, metrics = planned(items, campaign=TOURNAMENT)
     asked = pairs(plan)
     assert len(asked) == BY_HAND[n]
     assert len(set(asked)) == len(asked), "no pair twice, for others are left"
     assert all(len(pair) == 2 for pair in asked)
     assert n_parts(items, asked) == 1
-    assert facts["hits"] == {"mt": 1}
+    assert metrics.hits == {"mt": 1}
     assert {row["role"] for row in plan} == {"bracket"}
     assert [row["slot"] for row in plan] == list(range(1, len(plan) + 1))
 
@@ -105,9 +105,9 @@ def test_outputs_equal_but_for_case_are_asked_about_once():
                          strict=True):  # fmt: skip
         row["text"] = text
     items += [row | {"item": f"{row['item']}b", "text": "Haus"} for row in items[:1]]
-    plan, facts = planned(items, campaign=TOURNAMENT)
+    plan, metrics = planned(items, campaign=TOURNAMENT)
     assert pairs(plan) == [frozenset(("s0000/x0000", "s0000/x0000b"))]
-    assert facts["notes"] == [
+    assert metrics.notes == [
         "mt: 3 outputs without a text are left out; list them, with text, under items",
         "mt: 2 outputs are equal to another of their segment but for case: ties, and not asked "
         "about",
@@ -125,9 +125,9 @@ def test_an_answer_about_an_equal_output_counts_for_both():
     items = listed([3])
     items[1]["text"] = items[0]["text"].upper()
     for compared in items[:2]:
-        plan, facts = planned(items, [comparison(compared, items[2], 1)], campaign=TOURNAMENT)
+        plan, metrics = planned(items, [comparison(compared, items[2], 1)], campaign=TOURNAMENT)
         assert plan == []
-        assert facts["unplanned"] == {"mt": "all 1 segments are connected: nothing is left to ask"}
+        assert metrics.unplanned == {"mt": "all 1 segments are connected: nothing is left to ask"}
 
 
 def test_one_output_of_two_systems_is_not_asked_about():
@@ -154,10 +154,10 @@ def figure_1():
 
 def test_the_isolated_best_are_compared_as_section_45_says():
     items, said = figure_1()
-    plan, facts = planned(items, said, campaign=TOURNAMENT)
+    plan, metrics = planned(items, said, campaign=TOURNAMENT)
     assert pairs(plan) == [frozenset((items[0]["item"], items[5]["item"]))]
     assert plan[0]["role"] == "top_pair"
-    assert facts["hits"] == {"mt": 1}
+    assert metrics.hits == {"mt": 1}
     for outcome in (1, 0, -1):
         more = [*said, comparison(items[0], items[5], outcome)]
         assert planned(items, more, campaign=TOURNAMENT)[0] == []
@@ -194,11 +194,9 @@ def test_segments_with_the_fewest_comparisons_come_first():
             comparison(*of["s0001"][:2], 1)]  # fmt: skip
     plan, _ = planned(items, said, campaign=TOURNAMENT)
     assert list(dict.fromkeys(row["segment"] for row in plan)) == ["s0002", "s0001", "s0000"]
-    plan, facts = planned(items, said, campaign=settings("tournament", segments=2))
+    plan, metrics = planned(items, said, campaign=settings("tournament", segments=2))
     assert list(dict.fromkeys(row["segment"] for row in plan)) == ["s0002", "s0001"]
-    assert facts["notes"] == [
-        "mt: 1 of 3 segments wait for the next batch; next_hits.segments is 2"
-    ]
+    assert metrics.notes == ["mt: 1 of 3 segments wait for the next batch; next_hits.segments is 2"]
 
 
 def test_comparisons_of_equal_outputs_count_once():
@@ -220,7 +218,7 @@ def test_a_cap_takes_segments_at_random():
 
 def test_a_hit_is_a_segment_and_large_ones_are_split_evenly():
     items = listed([3, 22, 5])
-    plan, facts = planned(items, campaign=settings("tournament", hit_size=10))
+    plan, metrics = planned(items, campaign=settings("tournament", hit_size=10))
     hits = {}
     for row in plan:
         hits.setdefault(row["hit"], set()).add(row["segment"])
@@ -232,7 +230,7 @@ def test_a_hit_is_a_segment_and_large_ones_are_split_evenly():
     n = n_comparisons(22)
     assert n == 23
     assert by_segment == {"s0000": [3], "s0001": [8, 8, 7], "s0002": [6]}
-    assert facts["hits"] == {"mt": 5}
+    assert metrics.hits == {"mt": 5}
 
 
 @pytest.mark.parametrize(
@@ -244,34 +242,34 @@ def test_even_parts(n, most, sizes):
 
 
 def test_a_thousand_outputs_of_one_segment_fit_into_hits():
-    plan, facts = planned(listed([1000]), campaign=TOURNAMENT)
+    plan, metrics = planned(listed([1000]), campaign=TOURNAMENT)
     assert len(plan) == n_comparisons(1000) == 500 + 250 + 125 + 63 + 32 + 16 + 8 + 4 + 2 + 1
     assert n_parts(listed([1000]), pairs(plan)) == 1
     assert max(Counter(row["hit"] for row in plan).values()) <= 20
-    assert facts["hits"] == {"mt": 51}
+    assert metrics.hits == {"mt": 51}
 
 
 def test_segments_of_one_output_and_tasks_without_segments():
-    plan, facts = planned(listed([1, 2]), campaign=TOURNAMENT)
+    plan, metrics = planned(listed([1, 2]), campaign=TOURNAMENT)
     assert len(plan) == 1
-    assert facts["notes"] == ["mt: 1 of 2 segments have less than two outputs to compare"]
-    plan, facts = planned(listed([3, 2], segment=None), campaign=TOURNAMENT)
+    assert metrics.notes == ["mt: 1 of 2 segments have less than two outputs to compare"]
+    plan, metrics = planned(listed([3, 2], segment=None), campaign=TOURNAMENT)
     assert len(plan) == BY_HAND[5]
-    assert facts["notes"] == ["mt: no segment is mapped: all its outputs are of one"]
+    assert metrics.notes == ["mt: no segment is mapped: all its outputs are of one"]
     items = [*listed([2]), {"item": "y", "text": "y"}]
-    plan, facts = planned(items, campaign=TOURNAMENT)
+    plan, metrics = planned(items, campaign=TOURNAMENT)
     assert len(plan) == 1
-    assert facts["notes"] == ["mt: 1 outputs without a segment are left out, for others have one"]
-    plan, facts = planned(listed([1]), campaign=TOURNAMENT)
-    assert facts["unplanned"] == {
+    assert metrics.notes == ["mt: 1 outputs without a segment are left out, for others have one"]
+    plan, metrics = planned(listed([1]), campaign=TOURNAMENT)
+    assert metrics.unplanned == {
         "mt": "no segment has two outputs to compare; list more under items"
     }
 
 
 def test_names_are_shown_where_no_output_has_a_text():
-    plan, facts = planned(listed([2], text=None), campaign=TOURNAMENT)
+    plan, metrics = planned(listed([2], text=None), campaign=TOURNAMENT)
     assert [(row["text"], row["text_b"]) for row in plan] == [(None, None)]
-    assert facts["notes"] == [
+    assert metrics.notes == [
         "mt: no output has a text: judges see its name, which may tell the system; map text under "
         "items"
     ]
@@ -294,9 +292,9 @@ def test_tasks_are_planned_by_their_kind_judged_or_only_listed():
     kinds = {"r": "ranking", "p": "pairwise", "s": "scalar", "c": "categorical"}
     tasks = [{"name": name, "kind": kind} for name, kind in kinds.items()]
     items = [row for name in (*kinds, "unknown") for row in listed([2], task=name)]
-    plan, facts = planned(items, campaign=settings("tournament", tasks))
+    plan, metrics = planned(items, campaign=settings("tournament", tasks))
     assert [row["task"] for row in plan] == ["p", "r"]
-    assert facts["unplanned"] == {}
+    assert metrics.unplanned == {}
     guessed = [{"task": "unknown", "kind": "ranking", "guessed": True}]
     plan, _ = planned(items, campaign=settings("tournament", tasks), tasks=guessed)
     assert [row["task"] for row in plan] == ["p", "r", "unknown"]
@@ -305,8 +303,8 @@ def test_tasks_are_planned_by_their_kind_judged_or_only_listed():
 def test_items_of_no_task_are_said():
     items = [*listed([2], task="p"), *listed([2], task="r"), {"item": "z", "text": "z"}]
     tasks = [{"name": "*", "kind": "pairwise"}]
-    _, facts = planned(items, campaign=settings("tournament", tasks))
-    assert facts["notes"] == [
+    _, metrics = planned(items, campaign=settings("tournament", tasks))
+    assert metrics.notes == [
         "listed items left out, for there are several tasks and their table does not map task: 1"
     ]
 
@@ -317,9 +315,9 @@ def test_items_of_no_task_are_said():
 def test_the_same_whatever_the_order_of_rows():
     items = listed([5, 6, 7])
     said = [comparison(*pair, n % 3 - 1) for n, pair in enumerate(combinations(items[:4], 2))]
-    plan, facts = planned(items, said, campaign=TOURNAMENT)
+    plan, metrics = planned(items, said, campaign=TOURNAMENT)
     turned = planned(items[::-1], said[::-1], campaign=TOURNAMENT)
-    assert turned == (plan, facts)
+    assert turned == (plan, metrics)
 
 
 def test_state_and_hits_are_new_as_soon_as_a_comparison_counts():
@@ -354,7 +352,7 @@ def test_another_seed_asks_other_pairs():
 
 def test_thousands_of_segments():
     items = listed([6] * 3000)
-    plan, facts = planned(items, campaign=TOURNAMENT)
+    plan, metrics = planned(items, campaign=TOURNAMENT)
     assert len(plan) == 3000 * 6
-    assert facts["hits"] == {"mt": 3000}
+    assert metrics.hits == {"mt": 3000}
     assert n_parts(items, pairs(plan)) == 3000

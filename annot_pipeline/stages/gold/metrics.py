@@ -1,0 +1,135 @@
+"""Metrics of the stages that make and compare gold tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from typing_extensions import TypedDict
+
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+
+
+class Change(TypedDict):
+    """A change since the newest release, with its 95% interval."""
+
+    name: str
+    change: float
+    low: float
+    high: float
+    items: int
+
+
+class LabelChanges(TypedDict):
+    """Items of a task in both releases, and those whose label changed."""
+
+    task: str
+    items: int
+    changed: int
+    first_changed: list[str]
+
+
+class JudgeChanges(TypedDict):
+    """Judgments of a task, and those of judges whom the newest release does not have."""
+
+    task: str
+    judgments: int
+    unseen_judgments: int
+    unseen_judges: int
+
+
+class VanishedJudgments(TypedDict):
+    """Judgments and items of a task in the newest release, and those that are gone."""
+
+    task: str
+    judgments: int
+    vanished: int
+    items: int
+    vanished_items: int
+    first_vanished: list[str]
+
+
+@dataclass(frozen=True)
+class JudgeMetrics(StageMetrics):
+    """Metrics of ``describe_judges``: the level of its tests."""
+
+    stage: ClassVar[str] = "describe_judges"
+    alpha: float
+
+
+@dataclass(frozen=True)
+class ItemMetrics(StageMetrics):
+    """Metrics of ``describe_items``: items that item tables list with different contents."""
+
+    stage: ClassVar[str] = "describe_items"
+    repeated_items: list[str]
+
+
+@dataclass(frozen=True)
+class CostMetrics(StageMetrics):
+    """Metrics of ``add_up_costs``.
+
+    Parameters
+    ----------
+    cost
+        Rows of the table ``costs``.
+    unread_rewards
+        Different rewards that are no amount of money.
+    """
+
+    stage: ClassVar[str] = "add_up_costs"
+    cost: list[dict[str, Any]]
+    unread_rewards: list[str]
+
+
+@dataclass(frozen=True)
+class LineageMetrics(StageMetrics):
+    """Metrics of ``trace_lineage``: records of all exports, and rows of lineage."""
+
+    stage: ClassVar[str] = "trace_lineage"
+    records: int
+    lineage_rows: int
+
+
+@dataclass(frozen=True)
+class ReleaseChangeMetrics(StageMetrics):
+    """Metrics of ``compare_releases``.
+
+    Parameters
+    ----------
+    released_version
+        The newest release; None: there is none.
+    judges_have_other_names
+        Whether judges have other names than there.
+    agreement_falls, prevalence_shifts
+        Changes that their intervals do not explain, the largest first.
+    label_changes, judge_changes, vanished_judgments
+        By task.
+    """
+
+    stage: ClassVar[str] = "compare_releases"
+    released_version: str | None
+    judges_have_other_names: bool
+    agreement_falls: list[Change]
+    prevalence_shifts: list[Change]
+    label_changes: list[LabelChanges]
+    judge_changes: list[JudgeChanges]
+    vanished_judgments: list[VanishedJudgments]
+
+
+@dataclass(frozen=True)
+class ReleaseMetrics(StageMetrics):
+    """What is measured of a release that is about to be published.
+
+    Parameters
+    ----------
+    places
+        Where raw names of judges stand.
+    names, unchecked
+        Number of such names, and of names that were not looked for.
+    """
+
+    stage: ClassVar[str] = "release"
+    places: list[str]
+    names: int
+    unchecked: int

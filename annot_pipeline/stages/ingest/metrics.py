@@ -1,0 +1,109 @@
+"""Metrics of the stages that read exports and resolve judgments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from typing_extensions import TypedDict
+
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+
+
+class Rejections(TypedDict):
+    """Rejected records of one kind of reason, with the place of the first."""
+
+    kind: str
+    records: int
+    reason: str
+    source_file: str
+    source_row: int
+    line: int | None
+    example: str
+
+
+class SupersededByOrder(TypedDict):
+    """Answers of one file that gave way to those of another by the order of files alone."""
+
+    file: str
+    over: str
+    records: int
+
+
+@dataclass(frozen=True)
+class ExportMetrics(StageMetrics):
+    """Metrics of ``archive_exports``.
+
+    Parameters
+    ----------
+    files, bytes
+        Number and size of the exports.
+    parent
+        Version of the newest release, if there is one.
+    exposed_secrets
+        Ways in which others can read or guess the key of the judges' names.
+    """
+
+    stage: ClassVar[str] = "archive_exports"
+    files: int
+    bytes: int
+    parent: str | None
+    exposed_secrets: list[str]
+
+
+@dataclass(frozen=True)
+class RecordMetrics(StageMetrics):
+    """Metrics of ``read_records``.
+
+    Parameters
+    ----------
+    rows, records
+        Rows of all exports, and the records that they hold.
+    parsed
+        Exports that were parsed in this build.
+    unread_items
+        Rows of item tables that cannot be read, with the reason.
+    judges_in_paths
+        Sources whose published paths reveal who judged.
+    """
+
+    stage: ClassVar[str] = "read_records"
+    rows: int
+    records: int
+    parsed: int
+    unread_items: list[str]
+    judges_in_paths: list[str]
+
+
+@dataclass(frozen=True)
+class JudgmentMetrics(StageMetrics):
+    """Metrics of ``settle_judgments``.
+
+    Parameters
+    ----------
+    records, fates
+        Number of records, in all and by fate.
+    files
+        Rows of `account_records.whole_account`, one per export.
+    kinds
+        Kind of each task.
+    slices
+        Items that end the partitions of a large task, by a digest of its name and files.
+    """
+
+    stage: ClassVar[str] = "settle_judgments"
+    records: int
+    fates: dict[str, int]
+    files: list[dict[str, Any]]
+    empty_files: list[str]
+    rejections: list[Rejections]
+    ambiguous_tasks: list[str]
+    unused_task_settings: list[str]
+    kinds: dict[str, str]
+    assumed_scales: list[str]
+    guessed_tasks: list[str]
+    look_alikes: list[str]
+    undeclared_classes: dict[str, int]
+    superseded_by_order: list[SupersededByOrder]
+    experts_disagree: list[str]
+    slices: dict[str, list[str]] = field(default_factory=dict)

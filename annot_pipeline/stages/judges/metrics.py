@@ -1,0 +1,72 @@
+"""Metrics of judge control."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from typing_extensions import TypedDict
+
+from annot_pipeline.contracts.stage_metrics import StageMetrics
+
+
+class PowerShortage(TypedDict):
+    """Judges with ``n`` controls each whose test had too little power; None: too many needed."""
+
+    judges: int
+    n: int
+    needed: int | None
+
+
+@dataclass(frozen=True)
+class VerdictMetrics:
+    """Counts of verdicts, and of the controls that they rest on.
+
+    Parameters
+    ----------
+    verdicts
+        Judges by verdict.
+    judges_in_control
+        Judges with any verdict but ``untested``.
+    judges_dropped
+        Judges whose judgments do not count.
+    judges_with_few_pairs
+        Judges in control whose smaller sample is below 10.
+    paired_controls, unpaired_controls
+        Controls that the test pairs, and those among them without their ordinary judgment.
+    unused_controls
+        Known answers or degraded copies that the test does not use.
+    """
+
+    verdicts: dict[str, int]
+    judges_in_control: int
+    judges_dropped: int
+    verdicts_without_power: list[PowerShortage]
+    judges_with_few_pairs: int
+    paired_controls: int
+    unpaired_controls: int
+    unpaired_reasons: dict[str, int]
+    known_answers: int
+    known_answers_without_truth: int
+    unused_controls: int
+
+
+@dataclass(frozen=True)
+class ControlMetrics(VerdictMetrics, StageMetrics):
+    """Metrics of ``control_judges``: counts of its test, and the final fates of all records.
+
+    Parameters
+    ----------
+    records, fates
+        Number of records, in all and by fate.
+    files
+        Rows of `account_records.whole_account`, one per export.
+    unaccounted
+        Exports whose rows or records do not add up.
+    """
+
+    stage: ClassVar[str] = "control_judges"
+    records: int
+    fates: dict[str, int]
+    files: list[dict[str, Any]]
+    unaccounted: list[str]
