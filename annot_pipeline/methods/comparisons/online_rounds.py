@@ -110,14 +110,14 @@ def online_rounds(
     table = _rankings(first, second, outcome, ranking, unit, n_systems)
     seeds = rng.integers(2**63, size=len(rounds))
     side_by_side = max(1, SEQUENCES // max(table.start.size, 1))
-    found = np.full((len(rounds), n_systems), np.nan)
+    scores = np.full((len(rounds), n_systems), np.nan)
     for start in range(0, len(rounds), side_by_side):
         some = slice(start, start + side_by_side)
         kinds = zip(rounds[some], seeds[some], strict=True)
         sequences = [_sequence(table, kind, seed) for kind, seed in kinds]
         score, met = _run(table, sequences, params, progress)
-        found[some] = np.where(met, score, np.nan)[:, :n_systems]
-    return found
+        scores[some] = np.where(met, score, np.nan)[:, :n_systems]
+    return scores
 
 
 def _rankings(
@@ -190,16 +190,16 @@ def _stretches(
     sequences: list[npt.NDArray[np.int32]],
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[tuple[Codes, Flags]]:
-    """Comparisons of all rounds, up to ``STEPS`` of each: winners and losers as places in the
+    """Yield comparisons of all rounds, up to ``STEPS`` of each: winners and losers as places in the
     state ``(2, n_steps, n_rounds)``, and ties ``(n_steps, n_rounds)``.
     """
     n_rounds = len(sequences)
-    left = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
-    total, none = left, table.tie.size - 1
+    remaining = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
+    total, none = remaining, table.tie.size - 1
     place, offset = [0] * n_rounds, [0] * n_rounds
     shift = np.arange(n_rounds) * table.n_systems
-    while left > 0:
-        n = min(STEPS, left)
+    while remaining > 0:
+        n = min(STEPS, remaining)
         comparison = np.full((n_rounds, n), none)
         for r, sequence in enumerate(sequences):
             rankings = sequence[place[r] : place[r] + n + 1]
@@ -207,16 +207,16 @@ def _stretches(
             ends = size.cumsum()
             ahead = int(ends.searchsorted(offset[r] + n)) + 1
             before = (ends - size)[:ahead]
-            found = (table.start.take(rankings[:ahead]) - before).repeat(size[:ahead])
-            found += np.arange(found.size)
-            found = found[offset[r] : offset[r] + n]
-            comparison[r, : found.size] = found
+            rows = (table.start.take(rankings[:ahead]) - before).repeat(size[:ahead])
+            rows += np.arange(rows.size)
+            rows = rows[offset[r] : offset[r] + n]
+            comparison[r, : rows.size] = rows
             done = int(ends.searchsorted(offset[r] + n, side="right"))
             offset[r] += n - (int(ends[done - 1]) if done else 0)
             place[r] += done
         pairs = table.pairs.take(comparison.T, axis=1)
         pairs += shift
         yield pairs, table.tie[comparison.T]
-        left -= n
+        remaining -= n
         if progress:
-            progress(total - left, total)
+            progress(total - remaining, total)

@@ -43,8 +43,8 @@ class LabelCodes:
             if codes.shape != self.items.shape or codes.ndim != 1:
                 raise ValueError("items, judges and labels must be 1-d and of one length")
             if codes.size and not 0 <= codes.min() <= codes.max() < size:
-                found = f"{codes.min()} to {codes.max()}"
-                raise ValueError(f"{name} holds codes {found}, allowed are 0 to {size - 1}")
+                code_range = f"{codes.min()} to {codes.max()}"
+                raise ValueError(f"{name} holds codes {code_range}, allowed are 0 to {size - 1}")
 
     def of_items(self, some: npt.NDArray[np.bool_]) -> LabelCodes:
         """Labels of some items ``(n_items,)``, with the same codes."""
@@ -67,7 +67,7 @@ class LabelMatrix:
     n_labels: int
 
     @classmethod
-    def of(cls, places: Sequence[int], tasks: Sequence[LabelCodes]) -> LabelMatrix:
+    def from_tasks(cls, places: Sequence[int], tasks: Sequence[LabelCodes]) -> LabelMatrix:
         """Lay tasks side by side; ``places`` say which of the caller's tasks they are."""
         from scipy.sparse import csr_array
 
@@ -101,16 +101,16 @@ class LabelMatrix:
         )
         return cls(tasks, item_starts, judge_starts, votes, by_judge, members, n_labels)
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> LabelMatrix:
-        """The group without its finished tasks."""
-        items = np.repeat(kept, np.diff(self.item_starts))
-        columns = np.repeat(kept, np.diff(self.judge_starts) * self.n_labels)
+    def keep(self, mask: npt.NDArray[np.bool_]) -> LabelMatrix:
+        """Return the matrix of the tasks that ``mask`` selects."""
+        items = np.repeat(mask, np.diff(self.item_starts))
+        columns = np.repeat(mask, np.diff(self.judge_starts) * self.n_labels)
         votes = self.votes[items][:, columns]
         votes.sort_indices()
         return self._from_votes(
-            self.tasks[kept],
-            np.concatenate([[0], np.cumsum(np.diff(self.item_starts)[kept])]),
-            np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[kept])]),
+            self.tasks[mask],
+            np.concatenate([[0], np.cumsum(np.diff(self.item_starts)[mask])]),
+            np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[mask])]),
             votes,
             self.n_labels,
         )

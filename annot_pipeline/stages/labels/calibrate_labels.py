@@ -90,7 +90,7 @@ def _held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
     for model, statistic, found in (
         *((m, LIKELIHOOD, getattr(of, m)) for m in MODELS),
         ("raw", "overconfidence", of.overconfidence),
-        ("calibrated", "overconfidence", of.left),
+        ("calibrated", "overconfidence", of.residual_overconfidence),
     ):
         low, high = found.mean - Z * found.error, found.mean + Z * found.error
         ends = (low, min(high, 0.0) if statistic == LIKELIHOOD else high)

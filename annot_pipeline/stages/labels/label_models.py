@@ -139,7 +139,7 @@ def _calibration(model: LabelModel) -> dict[str, Any]:
     """By what it was chosen, how it does, and how many labels are not the class it prefers."""
     return {
         "chosen_by": model.fits.choice.chosen_by,
-        "is_left_overconfident": model.fits.evidence.left.is_clear,
+        "is_left_overconfident": model.fits.evidence.residual_overconfidence.is_clear,
         "is_worse": model.fits.evidence.loss.is_clear,
         "other_class": model.sums.other_class,
     }
