@@ -249,16 +249,16 @@ def _draw_after(sheet: Sheet, graph: DrawnGraph, layout: Layout, sides: _Sides, 
     for own, (x, y) in enumerate(layout.middle):
         names, width = sides.members[own], sides.box[own]
         height = LINE * len(names) + INSIDE
-        left, top = at[0] + x - width / 2, at[1] + y - height / 2
+        x_left, top = at[0] + x - width / 2, at[1] + y - height / 2
         contradicts = own in graph.contradicts
         color, edge = (VERMILLION, VERMILLION) if contradicts else (BLUE, SOFT)
         tip = f"{', '.join(names)}: {sides.said[own]}"
         tip += ", a contradiction" if contradicts else ""
         sheet.rectangles(
-            [(left, top, width, height)], (color, 0.14), "component", edge=edge, tip=tip
+            [(x_left, top, width, height)], (color, 0.14), "component", edge=edge, tip=tip
         )
         for line, name in enumerate(names):
             sheet.text(
                 at[0] + x, top + LINE * (line + 1), name, size=SMALL, anchor="center", part="member"
             )
-        sheet.text(left + width + 8, at[1] + y + 4, sides.said[own], size=SMALL, part="dominance")
+        sheet.text(x_left + width + 8, at[1] + y + 4, sides.said[own], size=SMALL, part="dominance")

@@ -42,13 +42,13 @@ def gates(contents: Contents) -> str:
 
 
 def _told(check: Check) -> str:
-    """A gate that did not pass: the figure, what stands behind it, what to do."""
+    """Describe a gate that did not pass: the figure, the details, what to do."""
     lines = [
         f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: {_found(check)}</p>"
     ]
-    if check.get("unchecked"):  # older releases do not tell
-        told = text(check["unchecked"], 1500)
-        lines.append(f"<p><strong>Could not be checked:</strong> {told}.</p>")
+    if check.get("unchecked"):  # older releases lack it
+        reason = text(check["unchecked"], 1500)
+        lines.append(f"<p><strong>Could not be checked:</strong> {reason}.</p>")
     if check["detail"]:
         lines.append(f"<p>{text(check['detail'], 1500)}</p>")
     if check["do"]:

@@ -80,15 +80,15 @@ def glance(contents: Contents) -> str:
 def _sentence(contents: Contents) -> str:
     rows, fates = contents.rows, contents.facts["fates"]
     n_judges = len({row["judge"] for row in contents.judges if not row["dropped"]})
-    made = [
+    results = [
         counted(rows[name], what)
         for name, what in (("labels", "label"), ("scores", "score"))
         if rows[name]
     ]
     ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
-    made += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
+    results += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
     used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
-    gold = f" became {_listed(made)}" if made else " were read"
+    gold = f" became {_listed(results)}" if results else " were read"
     return paragraph(f"<strong>{used}{gold}.</strong>")
 
 
@@ -129,22 +129,24 @@ def _records(contents: Contents) -> str:
 
 
 def _labels(contents: Contents) -> list[tuple[str, str, str]]:
-    """How many can be relied on, and whose they are."""
-    found = contents.labelled_in_all
-    if found.usable is None:
+    """Return the figures on labels: how many are usable, and how many experts decided."""
+    labelled = contents.labelled_in_all
+    if labelled.usable is None:
         return []
-    share, certain = share_text(found.usable), f"probability {CERTAIN} or more"
-    if not found.decided:
+    share, certain = share_text(labelled.usable), f"probability {CERTAIN} or more"
+    if not labelled.decided:
         return [("Labels that are certain", share, certain)]
     return [
         ("Labels certain or decided", share, f"{certain}, or an expert's"),
-        ("Decided by experts", f"{found.decided:,}", f"{found.against:,} against the model"),
+        ("Decided by experts", f"{labelled.decided:,}", f"{labelled.against:,} against the model"),
     ]
 
 
 def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
-    """Of a few tasks each one's statistic, of many their median."""
-    found = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
+    """Return each task's statistic if there are few tasks, else their median."""
+    headlines = [
+        row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))
+    ]
     if len(contents.facts["kinds"]) <= FEW:
         return [
             (
@@ -153,9 +155,9 @@ def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
                 f"{row['statistic'].replace('_', ' ')}, 95% interval "
                 f"{interval_or_none(row['ci_low'], row['ci_high'])}",
             )
-            for row in found
+            for row in headlines
         ]
-    values = [row["value"] for row in found]
+    values = [row["value"] for row in headlines]
     if not values:
         return []
     words = f"median of {len(values)} tasks, {min(values):.2f} to {max(values):.2f}"

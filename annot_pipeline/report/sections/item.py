@@ -106,11 +106,11 @@ def _texts(trace: Document) -> str:
 
 def _distribution(trace: Document) -> str:
     rows = trace.get("distribution") or ()
-    given = [(row, row.get(CALIBRATED, row["probability"])) for row in rows]
-    given.sort(key=lambda of: (-(of[1] or 0), of[0]["label"]))
+    by_probability = [(row, row.get(CALIBRATED, row["probability"])) for row in rows]
+    by_probability.sort(key=lambda pair: (-(pair[1] or 0), pair[0]["label"]))
     columns = [Column("class"), Column("probability", "share"), Column("as a bar"),
                Column("Dawid-Skene", "share"), Column("votes", "count")]  # fmt: skip
-    cells = ((r["label"], p, _bar(p), r["probability"], r["votes"]) for r, p in given)
+    cells = ((r["label"], p, _bar(p), r["probability"], r["votes"]) for r, p in by_probability)
     return table("Probability of each class", columns, cells)
 
 
@@ -123,7 +123,7 @@ def _bar(share: float | None) -> Markup:
 
 
 def _judgments(trace: Document) -> str:
-    """Who said what, what became of it, what it weighs, and where it stands."""
+    """Return the table of judgments: judge, answer, fate, weight, and file and row."""
     rows = list(trace.get("judgments") or ())
     some = {
         key
@@ -140,15 +140,15 @@ def _judgments(trace: Document) -> str:
         ("seconds", Column("seconds", "real")),
         ("submitted_at", Column("when, UTC")),
     ]  # fmt: skip
-    kept = [(key, column) for key, column in optional if key in some]
+    filled = [(key, column) for key, column in optional if key in some]
     columns = [
         Column("judge"), Column("answer"), Column("what became of it"),
-        *(column for _, column in kept), Column("file and row", says=ROWS),
+        *(column for _, column in filled), Column("file and row", says=ROWS),
     ]  # fmt: skip
     cells = [
         [
             row["judge"], text(row.get("answer") or "", 400), _fate(row),
-            *(_shown(row, key) for key, _ in kept), _places(row.get("places") or ()),
+            *(_shown(row, key) for key, _ in filled), _places(row.get("places") or ()),
         ]
         for row in rows[:MOST_ROWS]
     ]  # fmt: skip
@@ -325,7 +325,7 @@ def _chain(trace: Document) -> str:
 
 
 def _versions(link: Mapping[str, Any]) -> Markup:
-    made = (link.get("data_versions") or {}).items()
+    versions = (link.get("data_versions") or {}).items()
     return Markup(
-        ", ".join(f"{text(name)} <code>{text(str(sha)[:HASH])}</code>" for name, sha in made)
+        ", ".join(f"{text(name)} <code>{text(str(sha)[:HASH])}</code>" for name, sha in versions)
     )

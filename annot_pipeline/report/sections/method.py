@@ -59,7 +59,7 @@ def _code(manifest: Document) -> str:
 
 
 def _files(manifest: Document) -> str:
-    """Links to the files beside the report."""
+    """Return a table of links to the files in the report's folder."""
     first = [
         ("README.md", "data card", None, ""),
         ("croissant.json", "description for machines (MLCommons Croissant)", None, ""),
@@ -68,9 +68,9 @@ def _files(manifest: Document) -> str:
     rows: list[tuple[str, str, Any, str]] = [
         *first,
         *(
-            (of["file"], f"one row is {t['row']}", of["rows"], of["sha256"])
+            (file["file"], f"one row is {t['row']}", file["rows"], file["sha256"])
             for t in manifest["tables"]
-            for of in files_of(t)
+            for file in files_of(t)
         ),
     ]
     columns = [Column("file"), Column("what"), Column("rows", "count"), Column("SHA-256")]

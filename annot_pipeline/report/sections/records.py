@@ -93,14 +93,14 @@ def _flow(contents: Contents) -> str:
 
 
 def _made_of(contents: Contents) -> dict[tuple[str, str], int]:
-    """What the records of each fate made, with how many."""
+    """Count records by fate and by what they produced."""
     used: Counter[str] = Counter()
     for (task, fate), n in contents.judgments_by_task.items():
         if fate == "used":
             used[MADE.get(contents.facts["kinds"].get(task, ""), "gold")] += n
     fates = contents.facts["fates"]
-    made = {("used", thing): n for thing, n in used.most_common()}
-    return made | {(fate, end): fates.get(fate, 0) for fate, end in ENDS.items()}
+    produced = {("used", thing): n for thing, n in used.most_common()}
+    return produced | {(fate, end): fates.get(fate, 0) for fate, end in ENDS.items()}
 
 
 def _exports(contents: Contents) -> str:

@@ -123,7 +123,9 @@ def test_each_round_of_alpha_is_alpha_of_the_resample(monkeypatch, metric):
     table = random_table(2)
     units, _, numbers = from_table(table)
     seen = []
-    monkeypatch.setattr(Estimate, "from_replicates", lambda r: seen.append(r) or Estimate(*r[[0, 1, 2]]))
+    monkeypatch.setattr(
+        Estimate, "from_replicates", lambda r: seen.append(r) or Estimate(*r[[0, 1, 2]])
+    )
     krippendorff_alpha(units, numbers, n_units=table.shape[1], metric=metric, rounds=20, rng=3)
     table = table[:, (~np.isnan(table)).sum(axis=0) > 1]
     weights = np.concatenate(list(ItemResamples.draw(table.shape[1], 20, 3).chunks(7)), axis=1)
