@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     campaign = load(arguments)
     rows = list_releases(campaign)
-    rolled_back = Releases.of(campaign).rolled_back()
+    rolled_back = Releases.for_campaign(campaign).rolled_back()
 
     def text() -> str:
         if not rows and not rolled_back:

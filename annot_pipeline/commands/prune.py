@@ -79,7 +79,7 @@ def prune(
         raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
     store = Store(campaign.store)
     store.refuse_foreign(campaign.folder)
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.get()  # there is something to keep
     given_up = given_up_gold(campaign, releases, gone)
     if dry_run:
@@ -115,7 +115,7 @@ def set_pin(
     StoreError
         There is no such release, or no such pin; or gold cannot be written.
     """
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.get()
     try:
         with releases.publishing(lambda: progress(WAITING)):
@@ -126,7 +126,7 @@ def set_pin(
 
 def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """Pins, oldest release first."""
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins = read_pins(releases)
     return [{"version": version} | asdict(kept) for version, kept in pins.items()]

@@ -88,7 +88,7 @@ def publish(build: Build) -> Publication:
     with build.noting():
         runs = _recorded(build)
         check_one_build(build, runs)
-        releases = Releases.of(build.campaign)
+        releases = Releases.for_campaign(build.campaign)
         try:
             with (
                 running("publishing"),
@@ -103,7 +103,9 @@ def publish(build: Build) -> Publication:
                     build.progress(f"not published, and left alone: {first_of(left)}")
                 publication = _publish_if_new(build, runs, releases)
                 if not releases.copied:
-                    build.progress(f"{releases.kept}: cannot be written; the next build writes it")
+                    build.progress(
+                        f"{releases.copy_path}: cannot be written; the next build writes it"
+                    )
         except OSError as cause:
             if _is_within(cause, build.store.root):
                 raise cannot_write(build.store.root, cause, "store") from cause

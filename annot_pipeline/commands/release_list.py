@@ -12,7 +12,7 @@ from annot_pipeline.storage.releases import Releases
 
 def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
     """All releases, oldest first."""
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins = read_pins(releases)
     rows: list[dict[str, Any]] = []

@@ -42,7 +42,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     the judges' names nobody knows whether settings have changed, since the key is one of them:
     that, and whether a build is due for it, is None then.
     """
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     release = releases.latest()
     rolled_back = releases.rolled_back()

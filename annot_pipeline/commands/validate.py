@@ -64,7 +64,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
 def _newest_release(campaign: LoadedCampaign) -> Release | None:
     """Return the newest release; None where gold cannot be read, which is for status to say."""
     try:
-        return Releases.of(campaign).latest()
+        return Releases.for_campaign(campaign).latest()
     except AnnotError:
         return None
 

@@ -133,7 +133,7 @@ def score(
     AnnotError
         No such release, or predictions that cannot be scored, with all that is wrong.
     """
-    release = Releases.of(campaign).get(options.release)
+    release = Releases.for_campaign(campaign).get(options.release)
     predictions = read_predictions(path, campaign.settings.limits)
     gold = read_gold(release, raw=options.raw)
     tasks = choose_tasks(gold, options.task)

@@ -123,9 +123,9 @@ def holders(file: os.stat_result) -> str:
         lines = PROC_LOCKS.read_text().splitlines()
     except OSError:
         return ""
-    found = [line.split() for line in lines if "->" not in line]  # those who wait
-    processes = {fields[4] for fields in found if len(fields) > 5 and fields[5] == place}
-    known = sorted((name for name in processes if name.isdecimal() and name != "0"), key=int)
-    if not known:
+    locks = [line.split() for line in lines if "->" not in line]  # those who wait
+    processes = {fields[4] for fields in locks if len(fields) > 5 and fields[5] == place}
+    pids = sorted((name for name in processes if name.isdecimal() and name != "0"), key=int)
+    if not pids:
         return ""
-    return f" (process {first_of(known)} on {socket.gethostname()})"
+    return f" (process {first_of(pids)} on {socket.gethostname()})"

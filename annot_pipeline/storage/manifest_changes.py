@@ -148,15 +148,15 @@ def _of_entries(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[D
 
 
 def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Place in the older list by that in the newer: of one name, then of equal other settings."""
+    """Pair places of the newer list with the older: by name, then by equal other settings."""
     names = [{key: place for place, key in enumerate(_names(entries))} for entries in (old, new)]
     pairs = {place: names[0][key] for key, place in names[1].items() if key in names[0]}
-    left = [place for place in range(len(old)) if place not in pairs.values()]
+    unpaired = [place for place in range(len(old)) if place not in pairs.values()]
     for place, entry in enumerate(new):
-        same = (other for other in left if _unnamed(old[other]) == _unnamed(entry))
-        if place not in pairs and (found := next(same, None)) is not None:
-            pairs[place] = found
-            left.remove(found)
+        same = (other for other in unpaired if _unnamed(old[other]) == _unnamed(entry))
+        if place not in pairs and (match := next(same, None)) is not None:
+            pairs[place] = match
+            unpaired.remove(match)
     return pairs
 
 

@@ -69,9 +69,9 @@ def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
 
 
 def _named(judge: Mapping[str, Any]) -> Iterator[str]:
-    """What an expression names judges by itself: constants and what columns are mapped to."""
+    """Yield the judges that an expression names: constants, and what columns are mapped to."""
     for part in judge.get("join", ()):
         yield from _named(part)
     mapped = judge.get("map") or {}
-    given = (judge.get("value"), judge.get("else"), *mapped, *mapped.values())
-    yield from (name for name in given if name and "{" not in name)
+    constants = (judge.get("value"), judge.get("else"), *mapped, *mapped.values())
+    yield from (name for name in constants if name and "{" not in name)

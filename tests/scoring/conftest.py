@@ -135,7 +135,7 @@ def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
 
     class Releases:
         @classmethod
-        def of(cls, _: object) -> Releases:
+        def for_campaign(cls, _: object) -> Releases:
             return cls()
 
         def get(self, version: str) -> InMemory:

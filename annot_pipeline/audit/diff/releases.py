@@ -171,7 +171,7 @@ def diff_releases(
         There is no such release, or its bytes are not those published; or causes cannot be found,
         since archived bytes, kept settings or the key are missing.
     """
-    releases, store = Releases.of(campaign), Store(campaign.store)
+    releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
         old, new = (releases.get(version) for version in versions)
         for release in (old, new):
