@@ -24,7 +24,7 @@ Line = tuple[str, Any, str]
 
 
 def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
-    """Which of two was better, or both their ranks; None if rows compare nothing.
+    """Return which of two was better, or both their ranks; None if rows compare nothing.
 
     Raises
     ------
@@ -33,9 +33,9 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     """
     if won := _won_and_lost(sheet, choice):
         return won
-    pairs = pairs_among(choice.left)
+    pairs = pairs_among(choice.remaining)
     likely = [(pair.likelihood, pair) for pair in pairs if pair.likelihood is not None]
-    things = [pair for _, pair in sorted(likely, key=lambda found: found[0])]
+    things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
         return None
     for ranks in (pair for pair in pairs if pair.is_rank):
@@ -48,15 +48,15 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
             return _between(sheet, things[0], fields, [ranks.first, ranks.second])
     compared = {name for pair in things for name in (pair.first, pair.second)}
     for column in _outcomes(choice):
-        if column.name not in compared and (found := _preference(sheet, things, column)):
-            return found
+        if column.name not in compared and (answer := _preference(sheet, things, column)):
+            return answer
     return None
 
 
 def _outcomes(choice: Choice) -> list[Column]:
-    """Columns that may say what came out, the likeliest first."""
-    told = [c for c in choice.offered() if is_outcome(c.name) and len(c.filled) > c.n_blank]
-    return [*told, *(c for c in choice.of("preference") if c not in told)]
+    """Return the columns that may hold the outcome, the likeliest first."""
+    outcomes = [c for c in choice.offered() if is_outcome(c.name) and len(c.filled) > c.n_blank]
+    return [*outcomes, *(c for c in choice.with_role("preference") if c not in outcomes)]
 
 
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
@@ -103,7 +103,7 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
 
 def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
     """Rows of which one column names what won, another what lost."""
-    by_name = {names.bare(name): name for name in reversed(choice.left)}
+    by_name = {names.bare(name): name for name in reversed(choice.remaining)}
     for pair in WON_AND_LOST:
         if {*pair} <= by_name.keys():
             won, lost = (by_name[name] for name in pair)

@@ -33,7 +33,7 @@ class ItemTable:
 
 
 def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
-    """The entry for files without judgments, or why they cannot be one."""
+    """Return the entry for files without judgments, or the reason why they cannot be one."""
     judged = [source.items for source in sources if source.items]
     sheet = unfold(sheet_of(group.samples))
     if any(sample.unreadable for sample in group.samples):
@@ -61,8 +61,8 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
             lines.append((field, column.expression, f"{column.n_distinct:,} different"))
     if len(lines) == 1:
         return "it says nothing of the items that is known by name"
-    left = ", ".join(column.name for column in choice.offered())
-    notes = [f"not mapped: {left}"] if left else []
+    unmapped = ", ".join(column.name for column in choice.offered())
+    notes = [f"not mapped: {unmapped}"] if unmapped else []
     if len(every) < sum(map(len, judged)):
         notes.append("sources share item ids: all of them get what this table says")
     return ItemTable(group, group.pattern, lines, notes)
@@ -77,8 +77,8 @@ def _can_be_true(truth: Column, sources: Sequence[SourceGuess]) -> bool:
 
 
 def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:
-    """The column with the most ids of judged items; one named so is preferred."""
-    found: list[tuple[bool, int, int, Column]] = []
+    """Return the column with the most ids of judged items; one named ``item`` is preferred."""
+    candidates: list[tuple[bool, int, int, Column]] = []
     for place, column in enumerate(choice.offered()):
         if not column.is_unique:
             continue
@@ -90,5 +90,5 @@ def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None
             if enough or (named and met >= MATCHED_IF_NAMED * column.n_distinct):
                 best = max(best, met)
         if best:
-            found.append((not named, -best, place, column))
-    return min(found, key=lambda f: f[:3])[3] if found else None
+            candidates.append((not named, -best, place, column))
+    return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None

@@ -36,7 +36,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         return mapping
     meant = by_contents(sheet) if _is_nameless(sheet) else {}
     judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice, format_)
-    in_columns = not meant and format_ != "mturk" and not choice.of("answer")
+    in_columns = not meant and format_ != "mturk" and not choice.with_role("answer")
     if compared := comparison(sheet, choice):
         mapping = row_shapes.compared(choice, judge, compared)
     elif meant:
@@ -99,7 +99,11 @@ def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -
         return True
     sheet = choice.sheet
     ranking = mapping.column(sheet, "ranking")
-    group = [ranking] if ranking else [judge, mapping.column(sheet, "segment"), *choice.of("hit")]
+    group = (
+        [ranking]
+        if ranking
+        else [judge, mapping.column(sheet, "segment"), *choice.with_role("hit")]
+    )
     shared = [c.name for c in group if c]
     if not {"trial", "hit"} & {*names.words(column.name)} and differs_within(
         sheet, shared, column.name
@@ -113,10 +117,10 @@ def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -
 
 
 def _left_over(choice: Choice) -> list[str]:
-    left = [
+    unmapped = [
         f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
         for c in choice.offered()
     ]
-    more = len(left) - SHOWN_COLUMNS
-    shown = ", ".join(left[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-    return [f"not mapped: {shown}"] if left else []
+    more = len(unmapped) - SHOWN_COLUMNS
+    shown = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return [f"not mapped: {shown}"] if unmapped else []

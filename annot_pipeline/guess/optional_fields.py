@@ -72,7 +72,7 @@ def optional_lines(
 def time_lines(choice: Choice) -> list[Line]:
     """When it was submitted, and how long it took."""
     lines: list[Line] = []
-    for column in choice.of("submitted_at"):
+    for column in choice.with_role("submitted_at"):
         pattern = _pattern(column)
         if pattern:
             choice.claim(column)
@@ -114,7 +114,7 @@ def _truth(
 ) -> list[Line]:
     """A truth is the same in all rows of an item, and something that can be answered."""
     sheet: Sheet = choice.sheet
-    for column in choice.of("truth"):
+    for column in choice.with_role("truth"):
         if item and not sheet.determines(item.name, column.name):
             continue
         if labels and not labels.keys() & column.counts.keys():
