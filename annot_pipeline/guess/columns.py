@@ -180,7 +180,7 @@ class Choice:
         ]
 
     def with_role(self, role: str) -> list[Column]:
-        """Return columns whose name suggests a role, likeliest first, without those mostly blank."""
+        """Return columns whose name suggests a role, likeliest first, without mostly blank ones."""
         ranked = [
             (names.roles(column.name)[role], place, column)
             for place, column in enumerate(self.offered())

@@ -36,8 +36,8 @@ class Settled:
     facts: Mapping[str, Any]
 
 
-def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
-    """Work of ``settle_judgments`` that gives a state between two.
+def settle_between(old: Settled, new: Settled, applied: Collection[str]) -> Work:
+    """Return work for ``settle_judgments`` that produces a state between two others.
 
     Records that do not count (rejected, duplicate, superseded) are left out: no calculation looks
     at them. Tasks are those of the new state: their kinds and scales change with the first of the
@@ -47,12 +47,12 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
     ----------
     old, new
         The states between which it is.
-    made
-        Which of `JUDGMENT_CHANGES` are made.
+    applied
+        Which of `JUDGMENT_CHANGES` are applied.
     """
-    changes = {change.replace(" ", "_"): change in made for change in JUDGMENT_CHANGES}
+    changes = {change.replace(" ", "_"): change in applied for change in JUDGMENT_CHANGES}
     tasks = new.tasks
-    if WITHDRAWN not in made:
+    if WITHDRAWN not in applied:
         names = pa.array(tasks["task"].to_pylist(), TEXT)
         gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
         tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
@@ -106,15 +106,15 @@ def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
 
 
 def control_with(held: HeldVerdicts) -> Work:
-    """Work of ``control_judges`` that holds verdicts; ``judge_tests`` says what tests find."""
+    """Return work for ``control_judges`` that holds verdicts fixed; ``judge_tests`` is computed."""
 
     def work(context: StageContext) -> Made:
-        made = control_judges_of_campaign(context)
-        tests: Any = made.tables["judge_tests"]
+        output = control_judges_of_campaign(context)
+        tests: Any = output.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
         parts = input_slices(context, "settled")
         controlled, by_part = with_verdicts(context, parts, applied)
-        return Made({**made.tables, **controlled}, {**made.facts, PARTS: by_part})
+        return Made({**output.tables, **controlled}, {**output.facts, PARTS: by_part})
 
     return work

@@ -57,17 +57,19 @@ def side(campaign: LoadedCampaign, release: Release) -> Side:
 
 
 def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | None:
-    """The settings that are kept, if they are those that the manifest tells, but for the key."""
+    """Return the stored settings if they equal those of the manifest, except for the key."""
     text = Store(campaign.store).settings(release.manifest["settings_hash"])
     if text is None:
         return None
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     if present_key(settings, campaign.store) is None:
         return None
-    told = told_document(settings, json.loads(text))
-    apart = ("sources", "privacy")  # there, published settings hide who judged
+    stored = told_document(settings, json.loads(text))
+    partly_hidden = ("sources", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
-    differ = [name for name, value in published if name not in apart and told.get(name) != value]
+    differ = [
+        name for name, value in published if name not in partly_hidden and stored.get(name) != value
+    ]
     return None if differ else settings
 
 
@@ -107,15 +109,17 @@ def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
 
 
 def _merged(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[tuple[Entry, ...], Sequence[int]]:
-    """New entries, each as the old one of the same path says; and where each new one went.
+    """Return new entries with the options of old ones of the same path, and their places.
 
     Where paths repeat, their order tells them apart. Entries of both stand in the places of such.
     """
-    known: dict[str, list[int]] = defaultdict(list)
+    old_places: dict[str, list[int]] = defaultdict(list)
     for place, entry in enumerate(old):
-        known[entry.path].append(place)
+        old_places[entry.path].append(place)
     of_both = {
-        place: known[entry.path].pop(0) for place, entry in enumerate(new) if known[entry.path]
+        place: old_places[entry.path].pop(0)
+        for place, entry in enumerate(new)
+        if old_places[entry.path]
     }
     merged, went = list(new), list(range(len(new)))
     in_old_order = sorted(of_both, key=lambda place: of_both[place])

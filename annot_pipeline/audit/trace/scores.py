@@ -72,17 +72,17 @@ def weigh_scores(settings: Mapping[str, Any], task: str, judgments: Sequence[Row
 
 
 def _declared(settings: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    """Settings of a task: of the first pattern that its name matches."""
-    found = (s for s in settings.get("tasks", ()) if fnmatch.fnmatchcase(task, s["name"]))
-    return next(found, {})
+    """Return the settings of the first task pattern that a task's name matches."""
+    matching = (s for s in settings.get("tasks", ()) if fnmatch.fnmatchcase(task, s["name"]))
+    return next(matching, {})
 
 
 def _oriented(used: Sequence[Row], task: str, declared: Mapping[str, Any]) -> OrientedScores:
-    """Scores of reversed criteria turned, so that more is better, and the ends of the scale."""
+    """Reverse scores of reversed criteria, so that more is better; also return the scale's ends."""
     low, high = declared.get("scale") or (None, None)
     criteria = [
-        {"criterion": name, "reverse": bool(of.get("reverse")), "quality": True}
-        for name, of in declared.get("criteria", {}).items()
+        {"criterion": name, "reverse": bool(options.get("reverse")), "quality": True}
+        for name, options in declared.get("criteria", {}).items()
         if low is not None  # what is reversed has a scale
     ]
     settings = {"task": [task], "scale_low": [low], "scale_high": [high], "criteria": [criteria]}

@@ -44,7 +44,7 @@ class Difference:
 def first_difference(
     released: Sequence[Path], rebuilt: Sequence[Path], key: Sequence[str]
 ) -> Difference:
-    """The first row, and in it the first column, in which files of two tables differ.
+    """Return the first row, and in it the first column, in which files of two tables differ.
 
     Raises
     ------
@@ -56,9 +56,9 @@ def first_difference(
         return _of_schemas(old, new)
     n_before = 0
     for a, b in _side_by_side(released, rebuilt):
-        found = _of_rows(a, b, key, n_before)
-        if found:
-            return found
+        difference = _of_rows(a, b, key, n_before)
+        if difference:
+            return difference
         n_before += a.num_rows
     what = "every value is the same: the files differ in how they are written"
     return Difference(None, None, {}, what, what)
