@@ -106,7 +106,7 @@ def match(
         if not lost.all():
             rows[task] = Rows(predictions, form, at[~lost], items[~lost], tasks[task].classes)
     counts = {task: len(at) for task, at in of_task.items() if task not in tasks}
-    found = Matched(
+    matched = Matched(
         rows,
         [name or "" for _, name in sorted(unknown, key=lambda pair: pair[0])],
         {task: n for task, n in counts.items() if task not in gold},
@@ -114,8 +114,8 @@ def match(
     )
     if not rows:
         faults.raise_any()
-        raise _nothing(predictions, found, tasks)
-    return found
+        raise _nothing(predictions, matched, tasks)
+    return matched
 
 
 def _rows_by_task(
@@ -138,19 +138,21 @@ def _rows_by_task(
     }
 
 
-def _nothing(predictions: Predictions, found: Matched, tasks: Mapping[str, GoldTask]) -> InputError:
+def _nothing(
+    predictions: Predictions, matched: Matched, tasks: Mapping[str, GoldTask]
+) -> InputError:
     problems = []
-    if found.unknown_items:
+    if matched.unknown_items:
         items = next(iter(tasks.values())).items
         allowed = ", ".join(map(shorten, items[:SHOWN].to_pylist()))
         problems.append(
             Problem(
-                "item", f"none of {len(found.unknown_items):,} is in gold", f"as {allowed}",
+                "item", f"none of {len(matched.unknown_items):,} is in gold", f"as {allowed}",
                 "spell items as gold does; --item names another column",
-                tuple(found.unknown_items),
+                tuple(matched.unknown_items),
             )
         )  # fmt: skip
-    others = found.unknown_tasks | found.other_tasks
+    others = matched.unknown_tasks | matched.other_tasks
     if others:
         problems.append(
             Problem(
