@@ -71,23 +71,23 @@ def read_appraise(opening: Opening) -> Export:
     inputs = (MADE[name][0] for name in MADE.keys() & (opening.wanted or ()))
     wanted = None if opening.wanted is None else opening.wanted.union(*inputs)
     table = read_csv(replace(opening, header=header, wanted=wanted))
-    made = [
+    derived = [
         name
         for name, (needed, _) in MADE.items()
         if name not in table.columns and needed <= {*table.columns, *DOCUMENT}
     ]
-    export = Export(iter(()), [*table.columns, *made])
-    export.chunks = _chunks(opening, table, made, export)
+    export = Export(iter(()), [*table.columns, *derived])
+    export.chunks = _chunks(opening, table, derived, export)
     return export
 
 
 def _chunks(
-    opening: Opening, table: Export, made: Sequence[str], export: Export
+    opening: Opening, table: Export, derived: Sequence[str], export: Export
 ) -> Iterator[RawRows]:
     wanted = {*export.columns} if opening.wanted is None else opening.wanted
     for chunk in table.chunks:
         columns = {name: column for name, column in chunk.columns.items() if name in wanted}
-        columns |= {name: MADE[name][1](chunk.columns) for name in made if name in wanted}
+        columns |= {name: MADE[name][1](chunk.columns) for name in derived if name in wanted}
         yield replace(chunk, columns=columns)
     export.n_rows = table.n_rows
 

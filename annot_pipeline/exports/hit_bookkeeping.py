@@ -241,9 +241,9 @@ def _slot(document: Mapping[str, Any]) -> Slot:
     return Slot(_known(document, "item", str), **optional)
 
 
-def _check_keys(document: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """What is added or misspelt was edited, and what else was nobody can tell."""
-    unknown = [key for key in document if key not in known]
+def _check_keys(document: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    """Refuse unknown keys: the bookkeeping was edited, and other values may be wrong too."""
+    unknown = [key for key in document if key not in allowed]
     if unknown:
         raise DamagedError(f"unknown key {shorten(unknown[0])}")
 

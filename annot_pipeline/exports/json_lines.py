@@ -121,12 +121,12 @@ def _no_constant(name: str) -> Any:
 
 
 def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    document = dict(pairs)
+    if len(document) < len(pairs):
         keys = [key for key, _ in pairs]
         number = next(n for n, key in enumerate(keys, start=1) if key in keys[: n - 1])
         raise ValueError(f"key {number} of an object repeats an earlier key")
-    return found
+    return document
 
 
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
