@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.config.signature import digest, told_document
+from annot_pipeline.config.signature import digest, release_settings
 from annot_pipeline.storage.keys import derive, fingerprint
 
 SHORTEST_NAME = 4
@@ -26,13 +26,13 @@ def names_in_path(path: str, judge: str) -> bool:
 
 
 def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[str, Any]:
-    """Return `told_document` and privacy as the manifest has them.
+    """Return `release_settings` and privacy as the manifest has them.
 
     Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
     expression unless it is a column, the ``each`` that it uses, and whatever repeats them.
     ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
     """
-    document = told_document(settings) | {"privacy": settings.privacy.model_dump()}
+    document = release_settings(settings) | {"privacy": settings.privacy.model_dump()}
     if settings.privacy.pseudonymize:
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)

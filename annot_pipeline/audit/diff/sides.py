@@ -16,7 +16,7 @@ import pyarrow as pa
 from annot_pipeline.audit.recompute import exports_of, settings_of
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
 from annot_pipeline.config.campaign_file import kept_settings
-from annot_pipeline.config.signature import digest, settings_document, told_document
+from annot_pipeline.config.signature import digest, release_settings, settings_document
 from annot_pipeline.errors import StoreError
 from annot_pipeline.stages.build import stages_for
 from annot_pipeline.storage.keys import present_key
@@ -64,7 +64,7 @@ def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | No
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     if present_key(settings, campaign.store) is None:
         return None
-    stored = told_document(settings, json.loads(text))
+    stored = release_settings(settings, json.loads(text))
     partly_hidden = ("sources", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
     differ = [
