@@ -88,11 +88,11 @@ def next_batch(
     """
     settings = campaign.settings
     design = settings.next_hits.design
-    tasks, items, votes, known = _tables(campaign, progress)
+    tasks, items, votes, stored = _tables(campaign, progress)
     questions, _ = questions_of(tasks, items, votes, settings)
     plan, facts = plan_hits(
-        known.get("scores"), tasks, items,
-        settings=settings, comparisons=known.get("comparisons"), votes=votes,
+        stored.get("scores"), tasks, items,
+        settings=settings, comparisons=stored.get("comparisons"), votes=votes,
     )  # fmt: skip
     if not questions and facts["homeless"]:
         raise _homeless(facts["homeless"], design)
@@ -124,9 +124,9 @@ def next_batch(
 def _tables(
     campaign: LoadedCampaign, progress: Callable[[str], None]
 ) -> tuple[pa.Table, pa.Table, pa.Table | None, dict[str, StoredTasks]]:
-    """Tasks, item rows, votes, and what else the design needs, by name.
+    """Return tasks, item rows, votes, and by name the other tables that the design needs.
 
-    Of the last build, or before the first export.
+    They are those of the last build; before the first export, those of item tables.
     """
     n_sources = len(campaign.settings.sources)
     build = Build(campaign)
@@ -142,12 +142,12 @@ def _tables(
     files = last_build(build, *needed, command="annot hits")
     tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
     votes = read_unharmed(files[VOTES]) if VOTES in needed else None
-    known: dict[str, StoredTasks] = {
+    stored: dict[str, StoredTasks] = {
         name: StoredTasks(unharmed(files[name]))
         for name in ("scores", "comparisons")
         if name in needed
     }
-    return tasks, items, votes, known
+    return tasks, items, votes, stored
 
 
 def _had_exports(build: Build) -> bool:
@@ -183,11 +183,11 @@ def _selected(
 ) -> tuple[pa.Table, dict[str, str]]:
     if not only:
         return plan, unplanned
-    known = sorted({question.task for question in questions} | unplanned.keys())
-    unknown = [task for task in only if task not in known]
+    task_names = sorted({question.task for question in questions} | unplanned.keys())
+    unknown = [task for task in only if task not in task_names]
     if unknown:
         what = f"no {TASKS_OF[design]} of the campaign"
-        problem = Problem("--task", what, first_of(known, 10), values=tuple(unknown))
+        problem = Problem("--task", what, first_of(task_names, 10), values=tuple(unknown))
         raise ConfigError("an unknown task", [problem])
     chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
     return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}

@@ -113,9 +113,9 @@ def write_score_campaign(
     rejected = simulated.hits.status == "Rejected"
     paths, n_rows, n_rejected = [], 0, 0
     for night, (before, today) in enumerate(zip(repeats, nights, strict=True), start=1):
-        kept = today[~np.isin(today, lost)]
-        kept = np.repeat(kept, 1 + np.isin(kept, doubled))
-        rows = np.concatenate([before, kept])
+        written = today[~np.isin(today, lost)]
+        written = np.repeat(written, 1 + np.isin(written, doubled))
+        rows = np.concatenate([before, written])
         path = exports / f"night-{night}.csv"
         _write(columns, rows, path)
         paths.append(path)
