@@ -171,7 +171,7 @@ def temporary_build(
         How the key of the judges' names follows from the secret; None: as in builds of now.
     """
     real = Store(campaign.store)
-    with temporary_store(campaign, settings, goes_on=True) as temporary, real.in_use():
+    with temporary_store(campaign, settings, continues_previous=True) as temporary, real.in_use():
         for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
             if (real.root / name).exists():
                 (temporary.store / name).symlink_to((real.root / name).resolve())

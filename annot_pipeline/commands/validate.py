@@ -49,7 +49,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     """
     check_places(campaign)
     check_exports(campaign)  # of its own store and gold, not of the temporary ones
-    with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
+    with temporary_store(campaign, campaign.settings, continues_previous=False) as apart:
         build = Build(apart, progress=progress)
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
         document = _document(campaign, runs, build.store.records)

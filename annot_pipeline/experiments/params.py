@@ -36,7 +36,7 @@ class Repeated:
     seed: int = setting(17, "of all randomness")
 
     def __post_init__(self) -> None:
-        problems = [Problem(*given) for given in self._problems()]
+        problems = [Problem(*problem) for problem in self._problems()]
         if problems:
             raise ConfigError(CANNOT_BE, problems)
 
@@ -287,7 +287,7 @@ Params = TypeVar("Params")
 
 
 def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
-    """Params with some settings changed; texts are read as the setting's type.
+    """Return params with some settings changed; texts are read as the setting's type.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
         All settings that do not exist or cannot be read, or else all that do not fit.
     """
     types = get_type_hints(type(defaults))
-    found, problems = {}, []
+    changes, problems = {}, []
     for name, value in settings.items():
         if name not in types:
             likely = difflib.get_close_matches(str(name), types, 1, cutoff=0.5)
@@ -303,12 +303,12 @@ def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
             problems.append(Problem(str(name), "unknown setting", ", ".join(types), do))
             continue
         try:
-            found[name] = _read(value, types[name])
+            changes[name] = _read(value, types[name])
         except ValueError as error:
             problems.append(Problem(name, f"{shorten(value)} is not {error}"))
     if problems:
         raise ConfigError(CANNOT_BE, problems)
-    return dataclasses.replace(defaults, **found)  # type: ignore[type-var]
+    return dataclasses.replace(defaults, **changes)  # type: ignore[type-var]
 
 
 def _read(value: Any, kind: Any) -> Any:

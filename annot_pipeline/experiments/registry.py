@@ -131,7 +131,7 @@ def run_experiment(
         },
         "folder": str(folder),
         "files": [str(file) for file in files],
-        "found": list(result.found),
+        "found": list(result.findings),
         "notes": list(result.notes),
         "numbers": list(result.numbers),
         "next": f"open {folder / PAGE}",
@@ -219,12 +219,12 @@ def _certainty(
 def _surprisal(
     params: SurprisalCurves, _: LoadedCampaign | None, __: Path | None, ___: Progress
 ) -> Result:
-    found = surprisal_curves(params)
+    curves = surprisal_curves(params)
     return Result(
-        surprisal_findings(found, params.epsilon),
+        surprisal_findings(curves, params.epsilon),
         ["There is no chance in these curves: they are the methods' own functions."],
-        surprisal_tables(found),
-        [Section("Surprisal of an outcome", surprisal_figures(found, params.epsilon))],
+        surprisal_tables(curves),
+        [Section("Surprisal of an outcome", surprisal_figures(curves, params.epsilon))],
         [],
     )
 

@@ -39,7 +39,7 @@ class Result:
 
     Parameters
     ----------
-    found
+    findings
         Sentences on what came out.
     notes
         What the reader has to know of it.
@@ -51,7 +51,7 @@ class Result:
         Key numbers, for programs.
     """
 
-    found: Sequence[str]
+    findings: Sequence[str]
     notes: Sequence[str]
     tables: Sequence[Table]
     sections: Sequence[Section]
@@ -88,7 +88,7 @@ def _page(
     body = [
         f"<h1>{_text(title)}</h1>",
         f"<p>{_text(says)}</p>",
-        *(f"<p><strong>{_text(sentence)}</strong></p>" for sentence in result.found),
+        *(f"<p><strong>{_text(sentence)}</strong></p>" for sentence in result.findings),
         *(f"<p>{_text(note)}</p>" for note in result.notes),
         *(part for section in result.sections for part in _section(section)),
         "<h2>Parameters</h2>",
