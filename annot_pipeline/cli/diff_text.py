@@ -20,13 +20,13 @@ NEGLIGIBLE = 1e-6
 
 
 def diff_text(document: Document) -> str:
-    """All of it, as lines."""
+    """Return the whole diff as text."""
     lines = [f"{document['campaign']}: {document['from']} to {document['to']}"]
     lines += _inputs_text(document["inputs"])
     lines += _judgments_text(document)
-    made = [f"{row['state']} ({', '.join(row['tables'])})" for row in document["recomputed"]]
+    recomputed = [f"{row['state']} ({', '.join(row['tables'])})" for row in document["recomputed"]]
     if document["causes_found"]:
-        lines.append(f"recomputed: {'; '.join(made) or 'nothing'}")
+        lines.append(f"recomputed: {'; '.join(recomputed) or 'nothing'}")
     lines += [f"note: {note}" for note in document["notes"]]
     if document["cells"]:
         by_cause = ", by cause" if document["causes_found"] else ""

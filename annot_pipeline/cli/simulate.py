@@ -55,14 +55,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _own_settings(experiment: Any, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Settings of the experiment, and those left for the campaign."""
+    """Return the settings of the experiment, and the others, which are the campaign's."""
     names = {name for name, _, _ in experiment.settings()} if experiment else set()
-    own = [given for given in sets if given.partition("=")[0] in names]
-    return _pairs(own), [given for given in sets if given not in own]
+    own = [assignment for assignment in sets if assignment.partition("=")[0] in names]
+    return _pairs(own), [assignment for assignment in sets if assignment not in own]
 
 
 def _pairs(sets: Iterable[str]) -> dict[str, str]:
-    return {name: value for name, _, value in (given.partition("=") for given in sets)}
+    return {name: value for name, _, value in (assignment.partition("=") for assignment in sets)}
 
 
 def _described(experiment: Any) -> Document:

@@ -35,8 +35,8 @@ def _status_text(campaign: str, document: Document) -> str:
         lines = [f"{document['campaign']}: {version} of {when}, {path}"]
         for gate in release["checks"]:
             if gate["level"] != "pass":
-                found = f": {printable(gate['detail'])}" if gate["detail"] else ""
-                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{found}")
+                detail = f": {printable(gate['detail'])}" if gate["detail"] else ""
+                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{detail}")
                 lines.append(f"    do: {gate['do']}")
     exposed = document["exposed_secrets"]
     if exposed:
@@ -73,9 +73,10 @@ def _status_text(campaign: str, document: Document) -> str:
         lines.append(f"last build, {last['finished']}: {outcome}")
     unended = document["unended_build"]
     if unended:
-        made = f"it had made {unended['stage']} at {unended['at']}"
+        progress = f"it had made {unended['stage']} at {unended['at']}"
         lines.append(
-            f"a build has not ended: {made}; it runs still, was killed, or was of some assets only"
+            f"a build has not ended: {progress}; it runs still, was killed, or was of some assets "
+            "only"
         )
     step = _idle(document)
     if document["build_due"]:
