@@ -51,7 +51,7 @@ def choose_together_by(
 
 def calibration_table(rows: Sequence[Row]) -> pa.Table:
     """Rows as the table has them."""
-    return LABEL_CALIBRATION.of(
+    return LABEL_CALIBRATION.from_columns(
         {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
     )
 

@@ -90,8 +90,8 @@ class LabelModel:
 def model_tables(model: LabelModel) -> dict[str, pa.Table]:
     """Return the tables that have rows of tasks, classes and judges."""
     return {
-        "prevalence": PREVALENCE.of(_prevalence(model)),
-        "judge_confusion": JUDGE_CONFUSION.of(_confusion(model)),
+        "prevalence": PREVALENCE.from_columns(_prevalence(model)),
+        "judge_confusion": JUDGE_CONFUSION.from_columns(_confusion(model)),
         "judge_figures": _judge_figures(model),
         "label_fits": _fit(model),
         "label_evidence": calibration_table(
