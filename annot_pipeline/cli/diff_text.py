@@ -59,7 +59,7 @@ def _inputs_text(inputs: Mapping[str, Any]) -> Iterator[str]:
             yield f"exports {what}: {len(exports):,} ({names})"
     counts = {what: n for what, n in (inputs["judgments"] or {}).items() if n}
     if counts:
-        words = ", ".join(_counted(what.replace("_", " "), n) for what, n in counts.items())
+        words = ", ".join(_count_text(what.replace("_", " "), n) for what, n in counts.items())
         yield f"judgments: {words}"
     judges = inputs["verdicts"] or []
     if judges:
@@ -81,7 +81,7 @@ def _inputs_text(inputs: Mapping[str, Any]) -> Iterator[str]:
         yield f"code, {row['what']}: {' to '.join(versions)}"
 
 
-def _counted(what: str, n: int) -> str:
+def _count_text(what: str, n: int) -> str:
     return f"{n:,} {what.removesuffix('s') if n == 1 else what}"
 
 

@@ -187,7 +187,7 @@ def _classes(task: Document) -> list[str]:
     for row in task["by_class"][:MOST_CLASSES]:
         values = [_value(row[name]["value"]) for name in ("precision", "recall", "f1")]
         lines.append(
-            f"{_fit(row['label'], 19):<20}{row['n_gold']:>7,}{row['n_predicted']:>7,}"
+            f"{_truncate(row['label'], 19):<20}{row['n_gold']:>7,}{row['n_predicted']:>7,}"
             f"{values[0]:>11}{values[1]:>8}{values[2]:>8}"
             f"{_value(row['expected_f1']['value']):>13}"
         )
@@ -211,7 +211,7 @@ def _tasks(document: Document) -> list[str]:
             _value(figures[name]["value"])
             for name in ("accuracy", "expected_accuracy", "log_loss", "kl")
         ]
-        label = f"mean over {n:,} tasks" if task is None else _fit(task, 27)
+        label = f"mean over {n:,} tasks" if task is None else _truncate(task, 27)
         count = "" if task is None else f"{n:,}"
         lines.append(
             f"{label:<28}{count:>8}{values[0]:>10}{values[1]:>10}{values[2]:>10}{values[3]:>9}"
@@ -242,12 +242,12 @@ def _farthest(rows: Sequence[Document], several: bool) -> list[str]:
     lines = ["farthest from gold:"] if rows else []
     for row in rows:
         by = "an expert" if row["adjudicated"] else f"{row['probability']:.3f}"
-        said = "no class" if row["predicted"] is None else _fit(shorten(row["predicted"]), 13)
+        said = "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)
         if row["predicted_probability"] is not None:
             said += f" ({row['predicted_probability']:.3f})"
-        item, label = _fit(shorten(row["item"]), 18), _fit(shorten(row["label"]), 13)
+        item, label = _truncate(shorten(row["item"]), 18), _truncate(shorten(row["label"]), 13)
         if several:
-            item = f"{_fit(row['task'], 12)} {_fit(item, 14)}"
+            item = f"{_truncate(row['task'], 12)} {_truncate(item, 14)}"
         lines.append(f"  {item}: gold {label} ({by}), model {said}")
     return lines
 
@@ -262,5 +262,5 @@ def _interval(figure: Document) -> str:
     return f"{figure['ci_low']:.4f}..{figure['ci_high']:.4f}"
 
 
-def _fit(name: str, width: int) -> str:
+def _truncate(name: str, width: int) -> str:
     return name if len(name) <= width else f"{name[: width - 1]}…"

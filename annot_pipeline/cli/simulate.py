@@ -38,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = arguments.experiment
     if name is None:
-        document: Document = {"experiments": [_described(e) for e in EXPERIMENTS.values()]}
+        document: Document = {
+            "experiments": [_experiment_document(e) for e in EXPERIMENTS.values()]
+        }
         show(arguments, document, lambda: _experiments_text(EXPERIMENTS.values()))
         return 0
     settings, others = _own_settings(EXPERIMENTS.get(name), arguments.sets)
@@ -65,7 +67,7 @@ def _pairs(sets: Iterable[str]) -> dict[str, str]:
     return {name: value for name, _, value in (assignment.partition("=") for assignment in sets)}
 
 
-def _described(experiment: Any) -> Document:
+def _experiment_document(experiment: Any) -> Document:
     return {
         "name": experiment.name,
         "says": experiment.says,

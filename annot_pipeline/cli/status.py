@@ -53,14 +53,16 @@ def _status_text(campaign: str, document: Document) -> str:
     if rolled_back:
         lines.append(f"latest.json: {printable(rolled_back['what'])}")
     if damaged:
-        lines.append(f"damaged, not as it was published: {_few(damaged)}")
+        lines.append(f"damaged, not as it was published: {_shorten_list(damaged)}")
     for what, names in document["arrived"].items():
         if names:
-            lines.append(f"since then {what}: {counted(len(names), 'export')} ({_few(names)})")
+            lines.append(
+                f"since then {what}: {counted(len(names), 'export')} ({_shorten_list(names)})"
+            )
     if document["unread"]:
-        lines.append(f"not read, no source matches: {_few(document['unread'])}")
+        lines.append(f"not read, no source matches: {_shorten_list(document['unread'])}")
     if document["settings_changed"]:
-        lines.append(f"since then other settings: {_few(document['changed_settings'])}")
+        lines.append(f"since then other settings: {_shorten_list(document['changed_settings'])}")
     missing = document["not_compared"]
     if missing:
         warned = "settings cannot be compared" if release else "warning"
@@ -110,5 +112,5 @@ def _idle(document: Document) -> str:
     return f"{counted(warnings, 'warning')} to resolve (see above)"
 
 
-def _few(names: list[str]) -> str:
+def _shorten_list(names: list[str]) -> str:
     return first_of(list(map(printable, names)))

@@ -51,7 +51,7 @@ def judgments(trace: Row) -> Iterable[str]:
                 row["judge"],
                 short(row["answer"]) + (f" [{row['criterion']}]" if row["criterion"] else ""),
                 _weight(row),
-                _left(without_judge[row["judge"]]) if row["likelihoods"] else "",
+                _label_without_judge(without_judge[row["judge"]]) if row["likelihoods"] else "",
                 _fate(row),
                 ", ".join(map(place, places)),
                 short(row["reason"], 80) if row["reason"] else "",
@@ -75,8 +75,8 @@ def _sum(trace: Row) -> list[tuple[str, ...]]:
     return [("", name, log_odds, "", "", "", "", "") for name, log_odds in rows]
 
 
-def _left(without: Row) -> str:
-    """Label and probability that are left without a judge."""
+def _label_without_judge(without: Row) -> str:
+    """Return the label and its probability without a judge."""
     return f"{short(without['label'], 20)}, {share(without['probability'])}"
 
 

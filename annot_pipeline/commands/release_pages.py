@@ -74,7 +74,7 @@ def write_pages(
             gold,
             drawn_tables(outputs, gold, queries),
             trace_items(folder, document, items, queries, lines),
-            _before(parent, there, document, queries),
+            _parent_tables(parent, there, document, queries),
             parent.manifest if parent else None,
         ),
         encoding="utf-8",
@@ -84,7 +84,7 @@ def write_pages(
 def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[str, pa.Table]:
     """What the pages show of gold: of tables with a row an item only counts, and rows drawn."""
     read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
-    read |= {name: _counted(there[name], columns) for name, columns in COUNTED.items()}
+    read |= {name: _count_rows(there[name], columns) for name, columns in COUNTED.items()}
     inputs = {name: there[name] for name in ("labels", "items", "scores")}
     return read | query_tables(QUERIED, inputs, queries)
 
@@ -114,8 +114,8 @@ def query_tables(
     return tables
 
 
-def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
-    """How many rows have the same values of some columns, a row group at a time."""
+def _count_rows(table: StoredTable, columns: Sequence[str]) -> pa.Table:
+    """Count rows by the values of some columns, a row group at a time."""
     counts = [
         rows.group_by(columns).aggregate([([], "count_all")])
         for rows in read_groups(table, columns, plain=True)
@@ -125,7 +125,7 @@ def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
     return in_order.rename_columns([*columns, "n"])
 
 
-def _before(
+def _parent_tables(
     parent: Release | None,
     there: Mapping[str, StoredTable],
     document: Mapping[str, Any],

@@ -34,9 +34,9 @@ def numbers(one: Measured) -> dict[str, object]:
         point = _point(one, judgments)
         at[str(judgments)] = None if point is None else {
             method: {
-                "correlation": _listed(_values(one.bands, place, point)),
-                "difference_to_da": _listed(_values(one.gains[0].difference, place, point)),
-                "needs": _listed(_needed(one, judgments, method)),
+                "correlation": _rounded_values(_values(one.bands, place, point)),
+                "difference_to_da": _rounded_values(_values(one.gains[0].difference, place, point)),
+                "needs": _rounded_values(_needed(one, judgments, method)),
             }
             for place, method in enumerate(methods)
         }  # fmt: skip
@@ -213,5 +213,5 @@ def _signed(values: Values) -> str:
     return "undefined" if math.isnan(value) else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _listed(values: Values) -> list[float | None]:
+def _rounded_values(values: Values) -> list[float | None]:
     return [None if math.isnan(value) else round(value, 6) for value in values]

@@ -197,7 +197,7 @@ def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> 
     place[with_truth] = np.arange(with_truth.size)
     rows = place[task.item] >= 0
     scale = (0.0, 1.0) if says == MEANS else params.scale or task.scale
-    values, mapped = _between(truth[with_truth], scale)
+    values, mapped = _on_unit_scale(truth[with_truth], scale)
     return _Replayed(
         task=task.task,
         items=tuple(task.items[code] for code in with_truth.tolist()),
@@ -215,8 +215,8 @@ def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> 
     )
 
 
-def _between(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, bool]:
-    """Truth as shares of its scale; where it goes beyond, of its own range, which is said."""
+def _on_unit_scale(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, bool]:
+    """Return truth as shares of its scale, or of its own range where it exceeds the scale."""
     low, high = scale
     if truth.size and (truth.min() < low or truth.max() > high):
         low, high = float(truth.min()), float(truth.max())

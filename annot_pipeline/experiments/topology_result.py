@@ -269,8 +269,9 @@ def _findings(one: TopologyTask) -> list[str]:
     without = f"; {constant:,} tie all outputs and have none" if constant else ""
     first = (
         f"Ranks rebuilt from {rebuilt.asked} of {rebuilt.relations} comparisons correlate with the "
-        f"{len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = {_said(r)} in the "
-        f"mean, with a standard deviation of {sd[0]:.3f} (paper, on WMT10: .93 and .08){without}."
+        f"{len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = "
+        f"{_interval_text(r)} in the mean, with a standard deviation of {sd[0]:.3f} "
+        f"(paper, on WMT10: .93 and .08){without}."
     )
     parts = [
         f"{_percent(_ends(one.interval, MEASURES.index(reading)))} ({words})"
@@ -285,7 +286,7 @@ def _findings(one: TopologyTask) -> list[str]:
     return [first, second]
 
 
-def _said(values: tuple[float, float, float]) -> str:
+def _interval_text(values: tuple[float, float, float]) -> str:
     value, low, high = values
     return "undefined" if math.isnan(value) else f"{value:.3f} ({low:.3f} to {high:.3f})"
 

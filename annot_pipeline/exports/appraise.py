@@ -118,7 +118,9 @@ def _missing_header(opening: Opening) -> tuple[str, ...] | None:
         rows = tried[n_fields] = _first_rows(opening, n_fields)
         for layout in _layouts(n_fields):
             unfit = [_unfit(layout, row) for row in rows]
-            if 2 * sum(not names for names in unfit) > len(rows) and unfit[0] != _told(layout):
+            if 2 * sum(not names for names in unfit) > len(rows) and unfit[
+                0
+            ] != _distinctive_columns(layout):
                 return layout
     raise error or _no_export(opening, first, tried.get(len(first), ()))
 
@@ -145,11 +147,15 @@ def _unfit(layout: Sequence[str], row: Sequence[str | None] | None) -> set[str]:
     if row is None:
         return {"the number of fields"}
     cells = dict(zip(layout, row, strict=True))
-    return {name for name in _told(layout) if not FITS[name].fullmatch((cells[name] or "").strip())}
+    return {
+        name
+        for name in _distinctive_columns(layout)
+        if not FITS[name].fullmatch((cells[name] or "").strip())
+    }
 
 
-def _told(layout: Sequence[str]) -> set[str]:
-    """Columns of a layout that not every value fits."""
+def _distinctive_columns(layout: Sequence[str]) -> set[str]:
+    """Return the columns of a layout that not every value fits."""
     return FITS.keys() & {*layout}
 
 

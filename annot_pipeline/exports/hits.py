@@ -193,7 +193,9 @@ class _Records:
             self.problem.append(reason)
             return
         self.cell += [answer.cell for answer in answers]
-        self.problem += [answer.problem or _off(answer, planned.hit) for answer in answers]
+        self.problem += [
+            answer.problem or _invalid_reason(answer, planned.hit) for answer in answers
+        ]
         for name, values in planned.of_answers.items():
             self._extend(name, values, start)
         self._extend(ANSWERS[planned.hit.ask], [answer.value for answer in answers], start)
@@ -221,8 +223,8 @@ class _Records:
         )
 
 
-def _off(answer: Answer, hit: Hit) -> str | None:
-    """Why an answer cannot be what the judge was asked for, whatever the campaign says."""
+def _invalid_reason(answer: Answer, hit: Hit) -> str | None:
+    """Return why an answer is impossible for its question, whatever the campaign says."""
     if hit.scale is None:
         if answer.value is None or answer.value in hit.choices:
             return None

@@ -127,11 +127,11 @@ def _answers(
 ) -> list[Answer]:
     check_texts(n_named, last_filled, hit)
     if packed is not None and filled(packed) and not cells:
-        return by_name(_chosen(_unpacked(packed)), f"{TASK_ANSWERS}#{{}}".format, hit)
-    return by_name(_chosen(cells), "Answer.{}".format, hit)
+        return by_name(_answers_by_name(_unpacked(packed)), f"{TASK_ANSWERS}#{{}}".format, hit)
+    return by_name(_answers_by_name(cells), "Answer.{}".format, hit)
 
 
-def _chosen(cells: Iterable[Given]) -> dict[str, str]:
+def _answers_by_name(cells: Iterable[Given]) -> dict[str, str]:
     """Return the answers by name; of radio buttons, the chosen one."""
     answers: dict[str, str] = {}
     for name, choice, cell in cells:

@@ -83,7 +83,7 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
     for deep in (False, True):
         paths = list(dict.fromkeys(_files(exports, root, seen, deep=deep)))
         _read_samples(paths, seen)
-        files = _look_at(seen, root)
+        files = _sort_files(seen, root)
         if files.sources:
             name = _campaign_name([root] if named_by_folder else exports)
             in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
@@ -153,7 +153,7 @@ def _read_samples(files: Sequence[Path], seen: dict[Path, Sample | str]) -> None
                 seen[path] = str(error)
 
 
-def _look_at(seen: Mapping[Path, Sample | str], root: Path) -> _SortedFiles:
+def _sort_files(seen: Mapping[Path, Sample | str], root: Path) -> _SortedFiles:
     """Find the sources first, then which of the other files describe their items."""
     files = _SortedFiles()
     samples: list[Sample] = []

@@ -45,7 +45,7 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
                 ("rank_a", columns[0].expression, ranks_seen(columns[0])),
                 ("rank_b", columns[1].expression, ranks_seen(columns[1])),
             ]
-            return _between(sheet, things[0], fields, [ranks.first, ranks.second])
+            return _sides_of(sheet, things[0], fields, [ranks.first, ranks.second])
     compared = {name for pair in things for name in (pair.first, pair.second)}
     for column in _outcomes(choice):
         if column.name not in compared and (answer := _preference(sheet, things, column)):
@@ -81,7 +81,7 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
     seen = guessed_ties(sides) + seen
     fields: list[Line] = [("preference", mapped(column, sides), seen)]
-    return _between(sheet, pair, fields, [column.name], unplaced(column, unknown))
+    return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 
 
 def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
@@ -110,14 +110,14 @@ def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
             if max(sheet[won].mean_length, sheet[lost].mean_length) > LONGEST_NAME:
                 continue
             fields: list[Line] = [("preference", {"value": "a"}, f"{won} is what won")]
-            return _between(sheet, Pair(0, "", won, lost), fields, [])
+            return _sides_of(sheet, Pair(0, "", won, lost), fields, [])
     return None
 
 
-def _between(
+def _sides_of(
     sheet: Sheet, pair: Pair, answer: list[Line], columns: list[str], notes: list[str] | None = None
 ) -> Answer:
-    """The two sides: systems that worked on a segment, or simply two items."""
+    """Return the two sides: systems that worked on a segment, or simply two items."""
     sides = [sheet[pair.first], sheet[pair.second]]
     long = [column.name for column in sides if column.mean_length > LONGEST_NAME]
     if long:

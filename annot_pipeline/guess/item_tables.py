@@ -53,7 +53,7 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
         ("item", item.expression, f"{met:,} of {len(every):,} judged items are here")
     ]
     truth = choice.take("truth") or choice.take("answer")
-    if truth and _can_be_true(truth, sources):
+    if truth and _is_possible_truth(truth, sources):
         lines.append(("truth", truth.expression, f"{truth.n_distinct:,} different"))
     for field in FIELDS:
         column = choice.take(field)
@@ -68,8 +68,8 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
     return ItemTable(group, group.pattern, lines, notes)
 
 
-def _can_be_true(truth: Column, sources: Sequence[SourceGuess]) -> bool:
-    """Whether some task can be answered with values of a column."""
+def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:
+    """Return whether some task can be answered with values of a column."""
     tasks = [task for source in sources for task in source.tasks]
     if any(task.kind == "scalar" for task in tasks) and truth.numeric_share == 1:
         return True

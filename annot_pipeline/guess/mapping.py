@@ -32,7 +32,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         return row_shapes.label_studio(choice)
     if format_ in OWN_COLUMNS:
         mapping = OWN_COLUMNS[format_](choice)
-        mapping.notes += _left_over(choice)
+        mapping.notes += _unmapped_note(choice)
         return mapping
     meant = by_contents(sheet) if _is_nameless(sheet) else {}
     judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice, format_)
@@ -63,7 +63,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     ]
     lines += reward_lines(choice) if format_ == "mturk" else []
     doubts = rank_doubts(sheet, mapping.answer)
-    mapping.notes += [*mapping.answer.notes, *doubts, *_left_over(choice)]
+    mapping.notes += [*mapping.answer.notes, *doubts, *_unmapped_note(choice)]
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
 
@@ -116,7 +116,7 @@ def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -
     return False
 
 
-def _left_over(choice: Choice) -> list[str]:
+def _unmapped_note(choice: Choice) -> list[str]:
     unmapped = [
         f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
         for c in choice.offered()

@@ -226,7 +226,7 @@ def _by_task(
                 name: captured(part.paths, name) if alike else {"value": words[chosen[0]]}
                 for name in ("task", "judge")
             }
-            lines: list[Line] = [("task", expressions["task"], _why(words, chosen))]
+            lines: list[Line] = [("task", expressions["task"], _evidence(words, chosen))]
             if mapped.item and alike:
                 n_items = sum(sheet.part(place)[mapped.item.name].n_distinct for place in chosen)
                 lines.append(("item", mapped.item.expression, f"{n_items:,} in all tasks"))
@@ -238,7 +238,7 @@ def _by_task(
     return sources
 
 
-def _why(words: list[str], chosen: list[int]) -> str:
+def _evidence(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
         return "told by the file name: a task a file"
     shown = ", ".join(words[place] for place in chosen[:5])

@@ -37,10 +37,10 @@ def _differ(source: SourceGuess, other: SourceGuess) -> bool:
         return True
     if task.kind == "categorical":
         return not task.labels.keys() & other_task.labels.keys()
-    return task.scale != other_task.scale or _asked(source) != _asked(other)
+    return task.scale != other_task.scale or _answer_expression(source) != _answer_expression(other)
 
 
-def _asked(source: SourceGuess) -> Any:
+def _answer_expression(source: SourceGuess) -> Any:
     """Return the expression of a source's answers, without the spelling of their values."""
     expression = source.mapping.answer.fields[-1][1]
     if isinstance(expression, dict):

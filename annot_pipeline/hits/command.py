@@ -95,7 +95,7 @@ def next_batch(
         settings=settings, comparisons=stored.get("comparisons"), votes=votes,
     )  # fmt: skip
     if not questions and facts["homeless"]:
-        raise _homeless(facts["homeless"], design)
+        raise _no_task_error(facts["homeless"], design)
     plan, unplanned = _selected(plan, facts["unplanned"], questions, only, design)
     others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
@@ -105,7 +105,7 @@ def next_batch(
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*facts["done"]}:
-            raise _nothing(unplanned, design, tasks)
+            raise _no_hit_error(unplanned, design, tasks)
         return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
@@ -151,7 +151,7 @@ def _tables(
 
 
 def _had_exports(build: Build) -> bool:
-    """Whether any build found its exports: one that did not archived none."""
+    """Return whether any build has archived exports."""
     try:
         build.store.recorded(build.run, "archive_exports")
     except StoreError:
@@ -193,13 +193,13 @@ def _selected(
     return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}
 
 
-def _homeless(n: int, design: str) -> ConfigError:
+def _no_task_error(n: int, design: str) -> ConfigError:
     what = f"{n:,} listed items are of no task, for several are declared under tasks"
     problem = Problem("items", what, do="map task in the item table")
     return ConfigError(f"no HIT can be planned ({design})", [problem])
 
 
-def _nothing(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
+def _no_hit_error(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
         do = {

@@ -77,7 +77,10 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     )
     outcome = rows["outcome"].to_numpy().astype(np.int64)
     pooled = majority_outcomes(whole, first, second, outcome)
-    every = [*zip(*(part.tolist() for part in pooled), strict=True), *_twins(outputs)]
+    every = [
+        *zip(*(part.tolist() for part in pooled), strict=True),
+        *_ties_of_equal_outputs(outputs),
+    ]
     edges = np.array(every, np.int64).reshape(-1, 3).T
     part = comparison_graphs(whole, *edges).part
     graphs = comparison_graphs(part, *edges)  # ranks hold within a part
@@ -96,8 +99,8 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     )  # fmt: skip
 
 
-def _twins(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
-    """Ties of outputs that are equal to one of their component but for casing: nobody was asked."""
+def _ties_of_equal_outputs(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Yield ties of outputs that differ in casing alone, which nobody was asked about."""
     for a, b in combinations(range(len(outputs)), 2):
         asked = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
         if not asked and outputs[a]["component"] == outputs[b]["component"]:

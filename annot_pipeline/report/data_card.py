@@ -45,7 +45,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
     """
     sections = (
         ("How to read it", how_to_read(manifest)),
-        ("What was asked", _asked(manifest)),
+        ("What was asked", _questions(manifest)),
         ("Who judged", _judged(manifest, gold)),
         ("Who was filtered, and by which test", _filtered(manifest, gold["judges"])),
         ("Experts' decisions", _adjudicated(manifest, gold["label_counts"])),
@@ -79,8 +79,8 @@ def _about(manifest: Manifest) -> list[str]:
     return [*(f"- {what}: {text}" for what, text in said.items() if text), ""]
 
 
-def _asked(manifest: Manifest) -> list[str]:
-    """Tasks, their kinds, and what judges were asked, in the words of the campaign."""
+def _questions(manifest: Manifest) -> list[str]:
+    """List tasks, their kinds, and the questions to judges in the campaign's words."""
     rows = [
         (task, kind, Marked(escape(question(manifest, task) or "not stated")))
         for task, kind in sorted(manifest["facts"]["kinds"].items())

@@ -140,7 +140,7 @@ def _codes(
     unknown = (codes == NO_CLASS) & ~blank
     if not unknown_wrong:
         names = cells.filter(pa.array(unknown)).to_pylist()
-        faults.add("unknown_class", rows.numbers(unknown), names, _listed(rows.classes))
+        faults.add("unknown_class", rows.numbers(unknown), names, _class_list(rows.classes))
     return codes, unknown
 
 
@@ -187,7 +187,7 @@ def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats,
             if len(parsed) == len(place):
                 cells[at] = parsed
             else:
-                allowed = f"{len(place)}, in class order: {_listed(rows.classes)}"
+                allowed = f"{len(place)}, in class order: {_class_list(rows.classes)}"
                 faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
                 cells[at] = np.nan
         else:
@@ -197,7 +197,7 @@ def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats,
                 elif unknown_wrong:
                     elsewhere[at] += value
                 else:
-                    allowed = _listed(rows.classes)
+                    allowed = _class_list(rows.classes)
                     faults.add("unknown_class", rows.numbers(np.array([at])), [name], allowed)
     return cells, elsewhere
 
@@ -280,8 +280,8 @@ def _checked(
 def _sum_of(form: Form) -> str:
     """What the sum should be, if columns that look like classes are not in it."""
     lost = form.like_classes
-    return f"1; not in it, as no class of gold: {_listed(lost)}" if lost else ""
+    return f"1; not in it, as no class of gold: {_class_list(lost)}" if lost else ""
 
 
-def _listed(classes: tuple[str, ...]) -> str:
+def _class_list(classes: tuple[str, ...]) -> str:
     return first_of(list(map(shorten, classes)), 10)

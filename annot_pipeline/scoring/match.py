@@ -57,7 +57,7 @@ def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, 
     if wanted not in gold:
         likely = difflib.get_close_matches(wanted, list(gold), 1)
         do = f"did you mean {likely[0]}?" if likely else ""
-        allowed = _listed(gold)
+        allowed = _task_list(gold)
         problem = Problem(
             "--task", "no task that has labels with probabilities", allowed, do, values=(wanted,)
         )
@@ -114,7 +114,7 @@ def match(
     )
     if not rows:
         faults.raise_any()
-        raise _nothing(predictions, matched, tasks)
+        raise _no_match_error(predictions, matched, tasks)
     return matched
 
 
@@ -125,7 +125,7 @@ def _rows_by_task(
         if len(tasks) > 1:
             what = f"{len(tasks)} tasks have labels, and the file has no column task"
             do = "name the task with --task, or add the column"
-            problem = Problem("", what, _listed(tasks), do)
+            problem = Problem("", what, _task_list(tasks), do)
             raise ConfigError(f"{predictions.name}: which task?", [problem])
         return dict.fromkeys(tasks, np.arange(len(predictions)))
     column = pc.fill_null(predictions.columns[form.task].cast(TEXT), "").dictionary_encode()
@@ -138,7 +138,7 @@ def _rows_by_task(
     }
 
 
-def _nothing(
+def _no_match_error(
     predictions: Predictions, matched: Matched, tasks: Mapping[str, GoldTask]
 ) -> InputError:
     problems = []
@@ -156,7 +156,7 @@ def _nothing(
     if others:
         problems.append(
             Problem(
-                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _listed(tasks),
+                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _task_list(tasks),
                 "spell tasks as gold does, or rename the column task if it is something else",
                 tuple(others),
             )
@@ -164,5 +164,5 @@ def _nothing(
     return InputError(f"{predictions.name}: no row is about an item of gold", problems)
 
 
-def _listed(tasks: Mapping[str, GoldTask]) -> str:
+def _task_list(tasks: Mapping[str, GoldTask]) -> str:
     return first_of(list(map(shorten, tasks)), 10)

@@ -266,7 +266,7 @@ def _answers(
     confusion: Floats,
 ) -> ExportRows:
     """Each judge's answer to each item given to that judge, as it was meant."""
-    item, judge = _given_out(params, rng)
+    item, judge = _assign_items(params, rng)
     n = item.size
     label = _draw(rng, confusion[judge, truth[item]])
     night = 1 + item * params.nights // params.n_items + (rng.random(n) < LATE_SHARE)
@@ -284,8 +284,8 @@ def _answers(
     )
 
 
-def _given_out(params: LabelSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Items and judges of all answers: some judges work far more than others."""
+def _assign_items(params: LabelSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Return the items and judges of all answers: some judges work far more than others."""
     eagerness = rng.normal(0, 0.7, size=params.n_judges)
     chosen = []
     for start in range(0, params.n_items, BLOCK):

@@ -142,7 +142,7 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
     worth, same_as = _outputs(params, rng)
     sources, texts = _written(rng, worth, same_as)
     noise = params.judge_sd * rng.lognormal(0, params.judge_spread, size=params.n_judges)
-    said = _damaged(params, rng, _said(params, rng, worth, same_as, noise))
+    said = _damaged(params, rng, _all_preferences(params, rng, worth, same_as, noise))
     return SimulatedPreferences(
         params=params,
         systems=(REFERENCE, *names("system", params.n_systems).tolist()),
@@ -191,14 +191,14 @@ def _written(rng: np.random.Generator, worth: Floats, same_as: Codes) -> tuple[T
 # --- preferences ---------------------------------------------------------------------------
 
 
-def _said(
+def _all_preferences(
     params: PreferenceSimulation,
     rng: np.random.Generator,
     worth: Floats,
     same_as: Codes,
     noise: Floats,
 ) -> PreferenceRows:
-    """All preferences, by HIT in the order of nights."""
+    """Return all preferences, by HIT in the order of nights."""
     segment, judge = _hits(params, rng)
     pairs = [tournament([{s} for s in set(row)], rng).pairs for row in same_as.tolist()]
     hit = np.repeat(np.arange(segment.size), [len(pairs[s]) for s in segment.tolist()])

@@ -80,7 +80,7 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
     variable = settings.privacy.key_env
     if value := os.environ.get(variable):
         if derivation != OF_SECRET and (weakness := weak_secret(value.encode())):
-            do = _instead_of_weak(variable, store)
+            do = _advice_on_weak_key(variable, store)
             problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=do)
             raise StoreError("the key of the judges' names can be guessed", [problem])
         return _derived(value.encode(), settings.campaign, derivation)
@@ -88,7 +88,7 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
     return _derived(_read(path), settings.campaign, derivation) if path.exists() else None
 
 
-def _instead_of_weak(variable: str, store: Path) -> str:
+def _advice_on_weak_key(variable: str, store: Path) -> str:
     """Return what to do about a secret in the environment that can be guessed."""
     path = store / KEY_FILE
     return f"unset {variable}: the key is in {path}" if path.exists() else HOW_TO_MAKE

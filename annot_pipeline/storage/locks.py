@@ -84,17 +84,17 @@ def take(
         fcntl.flock(descriptor, kind)
         return
     end, said = time.monotonic() + longest, -SAID_AGAIN
-    while not _taken(descriptor, kind):
+    while not _try_lock(descriptor, kind):
         now = time.monotonic()
         if now - said >= SAID_AGAIN:
             waiting()
             said = now
         if now >= end:
-            raise _held_too_long(descriptor, path, longest)
+            raise _timeout_error(descriptor, path, longest)
         time.sleep(PAUSE)
 
 
-def _taken(descriptor: int, kind: int) -> bool:
+def _try_lock(descriptor: int, kind: int) -> bool:
     """Take the lock if nobody prevents it; return whether it was taken."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -103,7 +103,7 @@ def _taken(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _held_too_long(descriptor: int, path: Path, longest: float) -> StoreError:
+def _timeout_error(descriptor: int, path: Path, longest: float) -> StoreError:
     minutes = longest / 60
     duration = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.0f} hours"
     what = f"another process has held its lock for {duration}{holders(os.fstat(descriptor))}"

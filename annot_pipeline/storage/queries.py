@@ -85,7 +85,7 @@ class Items:
         item = ["item"] if "item" in columns else []
         pair = ["item_a || ' | ' || item_b"] if {"item_a", "item_b"} <= {*columns} else []
         name = f"coalesce({', '.join([*item, *pair, 'NULL'])})"
-        both = " AND ".join(_between(name, self.after, self.last)) or "true"
+        both = " AND ".join(_range_conditions(name, self.after, self.last)) or "true"
         return f"({both})" if self.last is not None else f"({both} OR {name} IS NULL)"
 
 
@@ -98,11 +98,11 @@ class Judges:
 
     def condition(self) -> str:
         """Of SQL, over a table of judgments."""
-        return " AND ".join(_between("judge", self.after, self.last)) or "true"
+        return " AND ".join(_range_conditions("judge", self.after, self.last)) or "true"
 
 
-def _between(name: str, after: str | None, last: str | None) -> list[str]:
-    """Conditions of SQL: behind one name, and up to another."""
+def _range_conditions(name: str, after: str | None, last: str | None) -> list[str]:
+    """Return SQL conditions: after one name, and up to another."""
     behind = [] if after is None else [f"{name} > {_text(after)}"]
     up_to = [] if last is None else [f"{name} <= {_text(last)}"]
     return [*behind, *up_to]

@@ -150,7 +150,7 @@ def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[]
         Of the file or the folder.
     """
     if len(table.files) == 1 and table.rows <= FILE_ROWS:
-        return [(path, partial(_one, table.files))]
+        return [(path, partial(_only_file, table.files))]
     if table.rows <= FILE_ROWS:
         return [(path, partial(_write_rows, table, 0, path))]
     paths = [path / f"part-{n:05d}.parquet" for n in range(-(-table.rows // FILE_ROWS))]
@@ -159,7 +159,7 @@ def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[]
     ]
 
 
-def _one(files: Sequence[TableFile]) -> TableFile:
+def _only_file(files: Sequence[TableFile]) -> TableFile:
     return files[0]
 
 

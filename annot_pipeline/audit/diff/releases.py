@@ -107,7 +107,7 @@ class Diff:
             "summary": self.summary(),
             "cells": self.cells.num_rows,
             "rows": cells,
-            "judgments": [_present(row) for row in self._judgments(rows).to_pylist()],
+            "judgments": [_without_nulls(row) for row in self._judgments(rows).to_pylist()],
             "judgments_changed": None if self.judgments is None else self.judgments.num_rows,
         }
 
@@ -115,7 +115,7 @@ class Diff:
         return JUDGMENTS.empty_table() if self.judgments is None else self.judgments.slice(0, rows)
 
 
-def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
@@ -132,7 +132,7 @@ def _cell_document(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TableDifference:
     """Cells of one table that differ, and both releases of it in long form."""
 
     compared: Compared
@@ -214,11 +214,11 @@ def _without_causes(
     by_judge = is_of_key or not all(names) or bool(names[0] & names[1])
     notes = () if by_judge else ("no judge is in both releases: verdicts are not compared",)
     parts = []
-    for table in _differing(queries, old, new, _asked(tables, by_judge=by_judge)):
+    for table in _differing(queries, old, new, _compared_tables(tables, by_judge=by_judge)):
         ends = [values_of(queries, table.cells, end) for end in (table.old, table.new)]
         parts.append(attributed(table.compared, table.schema, table.cells, ends[0], (), ends[1]))
     inputs = input_changes(old, new, by_judge=by_judge)
-    return Diff(old, new, inputs, _whole(parts), notes=notes, causes_found=False)
+    return Diff(old, new, inputs, _concatenate(parts), notes=notes, causes_found=False)
 
 
 def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[str]) -> Diff:
@@ -231,7 +231,7 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         for version in others
     ]
     queries = between.queries
-    differing_tables = _differing(queries, old, new, _asked(tables, by_judge=not others))
+    differing_tables = _differing(queries, old, new, _compared_tables(tables, by_judge=not others))
     needed = [f.compared.source for f in differing_tables if f.cells.num_rows]
     steps = between.steps(needed) if needed else []
     parts = []
@@ -240,7 +240,9 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         values_by_state: dict[int, Values] = {}
 
         def values(
-            state: State, f: _Found = f, values_by_state: dict[int, Values] = values_by_state
+            state: State,
+            f: _TableDifference = f,
+            values_by_state: dict[int, Values] = values_by_state,
         ) -> Values:
             if id(state) not in values_by_state:
                 rows = long_form(state.table(f.compared.source), f.compared)
@@ -256,16 +258,16 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
     ]
     notes += between.notes
-    return Diff(old, new, inputs, _whole(parts), judgments, recomputed, notes)
+    return Diff(old, new, inputs, _concatenate(parts), judgments, recomputed, notes)
 
 
-def _asked(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:
+def _compared_tables(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:
     return [c for name in tables for c in COMPARED[name] if by_judge or "judge" not in c.key]
 
 
 def _differing(
     queries: Queries, old: Release, new: Release, asked: Sequence[Compared]
-) -> list[_Found]:
+) -> list[_TableDifference]:
     """Return the differences in each table, in the columns that both releases have."""
     differing_tables = []
     for compared in asked:
@@ -275,9 +277,9 @@ def _differing(
         of_both = dataclasses.replace(compared, columns=columns)
         long = [long_form(rows, of_both) for rows in (before, after)]
         cells = differing(queries, of_both, *long)
-        differing_tables.append(_Found(of_both, after.schema, cells, *long))
+        differing_tables.append(_TableDifference(of_both, after.schema, cells, *long))
     return differing_tables
 
 
-def _whole(parts: Sequence[pa.Table]) -> pa.Table:
+def _concatenate(parts: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts) if parts else DIFF.empty_table()

@@ -96,8 +96,8 @@ def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
     The entries are those of the newer side; those of both have the mapping, and among each other
     the order, of the older one: order decides which of two answers takes precedence.
     """
-    sources, of_source = _merged(old.settings.sources, new.settings.sources)
-    items, of_items = _merged(old.settings.items, new.settings.items)
+    sources, of_source = _merge_entries(old.settings.sources, new.settings.sources)
+    items, of_items = _merge_entries(old.settings.items, new.settings.items)
     settings = old.settings.model_copy(update={"sources": sources, "items": items})
     places = {"judgments": of_source, "items": of_items}
     rows = [
@@ -108,7 +108,9 @@ def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
     return settings, pa.Table.from_pylist(rows, new.exports.schema)
 
 
-def _merged(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[tuple[Entry, ...], Sequence[int]]:
+def _merge_entries(
+    old: Sequence[Entry], new: Sequence[Entry]
+) -> tuple[tuple[Entry, ...], Sequence[int]]:
     """Return new entries with the options of old ones of the same path, and their places.
 
     Where paths repeat, their order tells them apart. Entries of both stand in the places of such.

@@ -149,7 +149,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
     lineage = own.get("lineage", []) + (nowhere.get("lineage", []) if task is not None else [])
     judgments = own.get("judgments", [])
     kind = kinds(manifest).get(task or "")
-    label = _one(own.get("labels"), item)
+    label = _row_of_item(own.get("labels"), item)
     weighed = Weighed()
     if kind == "categorical":
         weighed = weigh_labels(
@@ -166,10 +166,10 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "task": task,
         "item": item,
         "kind": kind,
-        **{name: _described(items, judgments, item, name) for name in DESCRIBED},
+        **{name: _item_field(items, judgments, item, name) for name in DESCRIBED},
         "label": label and _with_times(label),
         "distribution": _in_class_order(own),
-        "score": _one(own.get("scores"), item),
+        "score": _row_of_item(own.get("scores"), item),
         "segment_ranks": own.get("segment_ranks", []),
         "system_rankings": own.get("system_rankings", []),
         "judgments": judgments_about(
@@ -187,7 +187,7 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
     }
 
 
-def _described(items: Sequence[Row], judgments: Sequence[Row], item: str, name: str) -> str | None:
+def _item_field(items: Sequence[Row], judgments: Sequence[Row], item: str, name: str) -> str | None:
     """Return a field of the item table; else segment or system if all judgments agree on it."""
     row = next((row for row in items if row["item"] == item), {})
     if row.get(name) is not None or name not in ("segment", "system"):
@@ -197,7 +197,7 @@ def _described(items: Sequence[Row], judgments: Sequence[Row], item: str, name: 
     return value
 
 
-def _one(rows: Sequence[Row] | None, item: str) -> Row | None:
+def _row_of_item(rows: Sequence[Row] | None, item: str) -> Row | None:
     return next((row for row in rows or () if row["item"] == item), None)
 
 

@@ -96,7 +96,7 @@ def weigh_labels(
     }
     return Weighed(
         of_judgment,
-        _without(evidence, names, codes.tolist(), classes),
+        _label_without_judges(evidence, names, codes.tolist(), classes),
         HELD_FIXED,
         classes[evidence.runner_up] if evidence.runner_up >= 0 else None,
         _log_odds(prior, model_label, classes[evidence.runner_up])
@@ -117,7 +117,7 @@ def answered_by_model(label: Row) -> str | None:
     return answer
 
 
-def _without(
+def _label_without_judges(
     evidence: LabelEvidence, names: Sequence[str], codes: Sequence[int], classes: Sequence[str]
 ) -> list[Row]:
     return [

@@ -64,7 +64,7 @@ def verify_archive(
     for sha256, by in needed.items():
         _verify_export(archived(archive, sha256), by, checked)
     if whole:
-        for path in _others(archive, needed):
+        for path in _unnamed_files(archive, needed):
             name = path.name
             if not SHA256.fullmatch(name) or path != archived(archive, name):
                 checked.find(path, "no archived export: its name is no checksum", "move it away")
@@ -93,7 +93,7 @@ def _verify_bytes(path: Path, who: str, checked: Checked) -> bool:
     return sha256 == path.name
 
 
-def _others(archive: Path, needed: Iterable[str]) -> list[Path]:
+def _unnamed_files(archive: Path, needed: Iterable[str]) -> list[Path]:
     """Return files of the archive that no release names, except those being written."""
     named = {archived(archive, sha256) for sha256 in needed}
     files = [p for p in archive.rglob("*") if p.is_symlink() or not p.is_dir()]

@@ -77,7 +77,7 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
         details = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
         result["error"] = f"{error.title}{': ' if details else ''}{details}"
-        what = f"cannot be built again: {result['error']}{_said(other)}"
+        what = f"cannot be built again: {result['error']}{_other_code_note(other)}"
         checked.find(release.place, what, do)
     return result
 
@@ -147,5 +147,5 @@ def _cause(release: Release, table: dict[str, Any], other: list[str]) -> str:
     return f"the same code made it from the same bytes: {release.version} was changed; restore it"
 
 
-def _said(other: list[str]) -> str:
+def _other_code_note(other: list[str]) -> str:
     return f" (made by other code: {first_of(other)})" if other else ""

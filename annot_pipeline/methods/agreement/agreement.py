@@ -209,7 +209,11 @@ class ItemAgreement:
     def from_codes(cls, codes: LabelCodes) -> tuple[ItemAgreement, RatingCounts]:
         """Count labels in long form, by item and by item, judge and label."""
         is_pairable, units = pairable(codes.items, n_units=codes.n_items)
-        m, judges, labels = _n(units), codes.judges[is_pairable], codes.labels[is_pairable]
+        m, judges, labels = (
+            _count_units(units),
+            codes.judges[is_pairable],
+            codes.labels[is_pairable],
+        )
         cells = RatingCounts.from_ratings(units, judges, labels, m, codes.n_judges, codes.n_labels)
         table = RatingTable.from_ratings(units, labels, n_units=m, n_codes=codes.n_labels)
         return cls(table, *cells.inter_judge_pairs()), cells
@@ -313,7 +317,7 @@ def _statistics_of_units(units: ItemAgreement, has_order: bool, times: Counts) -
     return statistics_of_sums(sums, units.ordinal_sum(times, sums) if has_order else None)
 
 
-def _n(units: Codes) -> int:
+def _count_units(units: Codes) -> int:
     return int(units.max(initial=-1)) + 1
 
 

@@ -105,7 +105,9 @@ class PairCounts:
     @classmethod
     def from_cells(cls, cells: RatingCounts, partners: Partners) -> PairCounts:
         """Count the labels of some items by pair of judges."""
-        blocks = [_counted(cells, partners, rows) for rows in _blocks_of_pairs(cells, partners)]
+        blocks = [
+            _count_labels(cells, partners, rows) for rows in _blocks_of_pairs(cells, partners)
+        ]
         return cls.joined(blocks)
 
     @classmethod
@@ -135,7 +137,7 @@ class PairCounts:
         return total[:, None]
 
 
-def _counted(cells: RatingCounts, partners: Partners, rows: Codes) -> PairCounts:
+def _count_labels(cells: RatingCounts, partners: Partners, rows: Codes) -> PairCounts:
     """Count the labels of the cells ``rows`` and of their partners."""
     pairs = _Paired.from_cells(cells, partners, rows)
     keys = np.concatenate([pairs.pair + pairs.labels, pairs.pair + pairs.others])

@@ -238,7 +238,7 @@ class _Decisions:
         counts = self.counts(np.ones(self.items.size, np.bool_))
         of_item = counts.sum(axis=1)
         own = self._repeats()
-        every, alike = _two(of_item), _two(counts).sum(axis=1)
+        every, alike = _n_pairs(of_item), _n_pairs(counts).sum(axis=1)
         if which == "all":
             return every, alike, of_item[self.items] > 1
         cells = RatingCounts.from_ratings(
@@ -270,7 +270,7 @@ class _Decisions:
         return np.asarray(n[cell], np.int64)
 
 
-def _two(n: Codes) -> Codes:
+def _n_pairs(n: Codes) -> Codes:
     return np.asarray(n * (n - 1) // 2)
 
 

@@ -137,7 +137,7 @@ def maximise(rounds: Rounds, *, max_iterations: int, start: Floats | None = None
         if not open_rounds.size:
             break
         step, tie_step, decrement = _newton_step(running, at)
-        at = _risen(running, at, step, tie_step)
+        at = _line_search(running, at, step, tie_step)
         theta[open_rounds], delta[open_rounds] = at.theta, at.delta
         iterations[open_rounds] += 1
         on = decrement > DECREMENT
@@ -250,8 +250,8 @@ def _newton_step(rounds: Rounds, at: Point) -> tuple[Floats, Floats, Floats]:
     return step, tie_step, decrement
 
 
-def _risen(rounds: Rounds, at: Point, step: Floats, tie_step: Floats) -> Point:
-    """Go as far as the likelihood does not fall."""
+def _line_search(rounds: Rounds, at: Point, step: Floats, tie_step: Floats) -> Point:
+    """Take the step, halved until the likelihood does not fall."""
     floor = at.log_likelihood - _ROUNDING * (1 + np.abs(at.log_likelihood))
     size = np.ones(len(floor))
     for _ in range(_HALVINGS):

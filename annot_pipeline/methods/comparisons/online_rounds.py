@@ -174,7 +174,7 @@ def _run(
         mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
     else:
         alpha, beta = np.full((2, n), FRESH)
-    for pairs, tie in _stretches(table, sequences, progress):
+    for pairs, tie in _comparison_chunks(table, sequences, progress):
         met[pairs] = True
         for pair, tied in waves_side_by_side(pairs, tie, n_items=n):
             if isinstance(params, TrueSkillParams):
@@ -185,7 +185,7 @@ def _run(
     return score.reshape(shape), met.reshape(shape)
 
 
-def _stretches(
+def _comparison_chunks(
     table: _Rankings,
     sequences: list[npt.NDArray[np.int32]],
     progress: Callable[[int, int], None] | None,

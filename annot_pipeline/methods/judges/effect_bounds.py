@@ -116,7 +116,8 @@ def effect_interval(effect: Floats, *samples: MeanErrors) -> tuple[Floats, Float
             )
     is_defined = smallest >= 2
     reach = np.maximum(
-        _reach(own, freedom, is_defined), _reach(moderated, freedom + PRIOR_FREEDOM, is_defined)
+        _half_width(own, freedom, is_defined),
+        _half_width(moderated, freedom + PRIOR_FREEDOM, is_defined),
     )
     return effect - reach, effect + reach
 
@@ -205,7 +206,7 @@ def _pooled(strata: Codes, variance: Floats, weight: Codes) -> Floats:
         return np.asarray(total / np.bincount(strata, weights=weight, minlength=n_strata))
 
 
-def _reach(variance: Floats, freedom: Floats, is_defined: npt.NDArray[np.bool_]) -> Floats:
+def _half_width(variance: Floats, freedom: Floats, is_defined: npt.NDArray[np.bool_]) -> Floats:
     """Return half the width of a t interval; scipy is not loaded where no interval is defined."""
     if not is_defined.any():
         return np.full(is_defined.size, np.nan)

@@ -56,7 +56,7 @@ def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTes
         statistic = sample.mean / np.sqrt(sample.variance / sample.n)
         p = _t_above(statistic, sample.n - 1)
     test = GroupedTest(statistic, sample.mean, p, sample.n, sample.n - 1)
-    return _decided(test, sample.variance, sample.n >= 2)
+    return _resolve_degenerate(test, sample.variance, sample.n >= 2)
 
 
 def welch(
@@ -72,7 +72,7 @@ def welch(
         freedom = (a + b) ** 2 / (a**2 / (one.n - 1) + b**2 / (two.n - 1))
         p = _t_above(statistic, freedom)
     test = GroupedTest(statistic, effect, p, n, freedom)
-    return _decided(test, one.variance + two.variance, n >= 2)
+    return _resolve_degenerate(test, one.variance + two.variance, n >= 2)
 
 
 def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
@@ -90,7 +90,7 @@ def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> Grouped
     variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
     statistic, p = _normal(positive - expected, variance)
     test = GroupedTest(statistic, sample.mean, p, sample.n, np.full(n_groups, np.inf))
-    return _decided(test, variance, sample.n >= 2)
+    return _resolve_degenerate(test, variance, sample.n >= 2)
 
 
 def mann_whitney(
@@ -109,7 +109,7 @@ def mann_whitney(
     effect = means(first_groups, first, n_groups=n_groups)
     effect = effect - means(second_groups, second, n_groups=n_groups)
     test = GroupedTest(ranks.statistic, effect, ranks.p_value, ranks.n, np.full(n_groups, np.inf))
-    return _decided(test, ranks.variance, ranks.n >= 1)
+    return _resolve_degenerate(test, ranks.variance, ranks.n >= 1)
 
 
 @dataclass(frozen=True)
@@ -253,8 +253,10 @@ def _t_above(statistic: Floats, freedom: Floats | Codes) -> Floats:
     return np.asarray(stdtr(freedom, -statistic), np.float64)
 
 
-def _decided(test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_]) -> GroupedTest:
-    """Zero variance is decided by the means; too few observations are undefined."""
+def _resolve_degenerate(
+    test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_]
+) -> GroupedTest:
+    """Resolve zero variance by the means, and set too few observations undefined."""
     constant = enough & (variance <= 0)
     p = np.where(constant, np.where(test.effect > 0, 0.0, 1.0), test.p_value)
     decided = np.select([test.effect > 0, test.effect < 0], [np.inf, -np.inf], 0.0)

@@ -219,7 +219,7 @@ class PairBlock:
         pairs, items = pairs[enough], items[enough]
         ranks = [ranks_within(pairs, scores[enough]) for scores in (x, y)]
         vary = np.logical_and(
-            *(_any(pair_ranks != 0, pairs) for pair_ranks in ranks)
+            *(_any_within_runs(pair_ranks != 0, pairs) for pair_ranks in ranks)
         )  # equal ranks are their mean
         pairs, items = pairs[vary], items[vary]
         first, second = (pair_ranks[vary] for pair_ranks in ranks)
@@ -258,7 +258,7 @@ class PairBlock:
         return sums
 
 
-def _any(flags: npt.NDArray[np.bool_], pairs: Codes) -> npt.NDArray[np.bool_]:
+def _any_within_runs(flags: npt.NDArray[np.bool_], pairs: Codes) -> npt.NDArray[np.bool_]:
     """Return whether any row of its run of equal ``pairs`` is flagged, ``(n_rows,)``."""
     starts, n = runs(pairs)
     return np.repeat(np.logical_or.reduceat(flags, starts), n) if starts.size else flags

@@ -123,7 +123,7 @@ def choose(
         alone, others = large_and_others(sizes)
         shared = None
         if others:
-            by = [others[t] for t in by_whom([sizes[t] for t in others])]
+            by = [others[t] for t in deciding_tasks([sizes[t] for t in others])]
             shared = choose_together(
                 held_out(by, ENOUGH), pooling=pooling, temper=temper, params=params
             )
@@ -184,8 +184,8 @@ def _candidates(pooling: float | None) -> tuple[float, ...]:
     return POOLING if pooling is None else (pooling,)
 
 
-def by_whom(sizes: Sequence[int]) -> list[int]:
-    """Places of the tasks by which those that choose together do, as many as there is room for.
+def deciding_tasks(sizes: Sequence[int]) -> list[int]:
+    """Return the places of the tasks whose labels decide for those that choose together.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def choose_together(
     temper: float | None,
     params: DawidSkeneParams,
 ) -> Choice:
-    """Return one choice for several tasks, by those that `by_whom` names; else the default.
+    """Return one choice for several tasks, by those that `deciding_tasks` names; else the default.
 
     Parameters
     ----------

@@ -300,7 +300,7 @@ def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[
         members = [t for t, task in enumerate(tasks) if task.n_labels == size]
         matrix = LabelMatrix.from_tasks(members, [tasks[t] for t in members])
         raw, pooled = (
-            e_step(matrix, _side_by_side([getattr(fits[t], name) for t in members]))[0]
+            e_step(matrix, _concatenate_estimates([getattr(fits[t], name) for t in members]))[0]
             for name in ("estimates", "pooled")
         )
         for place, t in enumerate(members):
@@ -312,7 +312,7 @@ def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[
     return [by_task[t] for t in range(len(tasks))]
 
 
-def _side_by_side(estimates: Sequence[Estimates]) -> Estimates:
+def _concatenate_estimates(estimates: Sequence[Estimates]) -> Estimates:
     return Estimates(*(
         np.concatenate([getattr(task, field.name) for task in estimates])
         for field in fields(Estimates)

@@ -124,8 +124,8 @@ class EMState:
             (*(before.log_likelihood if before else ()), counts.log_likelihood),
         )
 
-    def course(self, objective: str) -> tuple[Floats, ...]:
-        """What EM raises."""
+    def objective_trace(self, objective: str) -> tuple[Floats, ...]:
+        """Return the trace of the objective that EM maximizes, by task."""
         return self.log_posterior if objective == "posterior" else self.log_likelihood
 
     def keep(self, judge_starts: Codes, mask: Flags) -> EMState:
@@ -191,7 +191,7 @@ def run_em(
             state.counts, labels.judge_starts, prior, params.smoothing, state.estimates
         )
         state = EMState.after_e_step(estimates, labels.expected(estimates), state)
-        before, after = state.course(params.stop_on)[-2:]
+        before, after = state.objective_trace(params.stop_on)[-2:]
         converged = np.abs(after - before) <= params.tolerance * np.abs(before)
         ends = running & (converged | (state.iteration >= params.max_iterations))
         for place in np.flatnonzero(ends).tolist():

@@ -80,7 +80,7 @@ class LabelMatrix:
             (task.judges + start) * n_labels + task.labels
             for task, start in zip(tasks, judge_starts, strict=False)
         ]
-        cells = _side_by_side(rows, shape[0]), _side_by_side(columns, shape[1])
+        cells = _concatenate_codes(rows, shape[0]), _concatenate_codes(columns, shape[1])
         del rows, columns  # with millions of labels, memory is short here
         votes = csr_array((np.ones(cells[0].size), cells), shape=shape)
         del cells
@@ -116,8 +116,8 @@ class LabelMatrix:
         )
 
 
-def _side_by_side(codes: list[Codes], size: int) -> npt.NDArray[np.int32] | Codes:
-    """All codes in one array, of 4 bytes each where these do."""
+def _concatenate_codes(codes: list[Codes], size: int) -> npt.NDArray[np.int32] | Codes:
+    """Concatenate codes, as 4-byte integers where they fit."""
     if size < 2**31:
         return np.concatenate(codes, dtype=np.int32, casting="same_kind")
     return np.concatenate(codes)

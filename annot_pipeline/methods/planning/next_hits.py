@@ -134,12 +134,12 @@ def next_hits(
     fresh = np.flatnonzero(asked & ~judged)
     judged_items = np.flatnonzero(asked & judged)
     budget = alpha.size if params.hits is None else params.hits
-    cover = _cover(group, fresh, np.flatnonzero(asked), n, budget, rng)
+    cover = _hits_of_unjudged(group, fresh, np.flatnonzero(asked), n, budget, rng)
     n_judged = np.bincount(group[judged_items], minlength=size.size)
     n_more = min(budget - len(cover[0]), int((n_judged // n).sum()))
     n_random = int(np.ceil(params.random_share * n_more - 1e-9))
     adaptive = _adaptive(alpha, beta, group, judged_items, n_more - n_random, params, rng)
-    even = _even(group, np.flatnonzero(asked), n_random, n, rng)
+    even = _random_hits(group, np.flatnonzero(asked), n_random, n, rng)
     # random HITs stand anywhere among the adaptive ones: a batch that is cut short keeps its share
     place = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
                             rng.random(n_random)])  # fmt: skip
@@ -160,10 +160,10 @@ def next_hits(
 _Hits = tuple[Codes, Codes, Floats]
 
 
-def _cover(
+def _hits_of_unjudged(
     group: Codes, fresh: Codes, all_items: Codes, n: int, budget: int, rng: np.random.Generator
 ) -> _Hits:
-    """HITs of items without judgments, by group in random order."""
+    """Return HITs of items without judgments, by group in random order."""
     fresh = rng.permutation(fresh)
     fresh = fresh[np.argsort(group[fresh], kind="stable")]
     place = _place_in_group(group[fresh])
@@ -253,7 +253,9 @@ def _share_of_equals(group: Codes, variance: Floats, chosen: Flags) -> Floats:
     return np.asarray((np.bincount(equals, weights=chosen, minlength=n.size) / n)[equals])
 
 
-def _even(group: Codes, items: Codes, n_hits: int, n: int, rng: np.random.Generator) -> _Hits:
+def _random_hits(
+    group: Codes, items: Codes, n_hits: int, n: int, rng: np.random.Generator
+) -> _Hits:
     """Draw HITs of any first item and any others of its group."""
     by_group = _Groups(group, items)
     first = rng.choice(items, n_hits)

@@ -145,7 +145,7 @@ def _round(
     united, met = [], []
     while waiting:
         here = waiting.pop()
-        others = waiting[::-1] or _others(here, len(in_play), rng)
+        others = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
         there, pair = _partner(in_play, here, others, own, asked_pairs, rng)
         if waiting:
             waiting.remove(there)
@@ -155,7 +155,7 @@ def _round(
     return united, met
 
 
-def _others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:
+def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:
     order = rng.permutation(n_sets)
     return [int(place) for place in order if place != odd_one_out]
 

@@ -46,20 +46,20 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     unique = outputs - collapsed
     steps: list[Step] = [
         ("outputs", "outputs", 0, outputs, (GREY, 0.5), f"{outputs:,}"),
-        ("collapsed", "equal to another", unique, outputs, GREY, _said(-collapsed, outputs)),
+        ("collapsed", "equal to another", unique, outputs, GREY, _count_text(-collapsed, outputs)),
         ("unique", "vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
         (
             "by_reference", "adequate by a reference", unique - by_reference, unique, GREEN,
-            _said(-by_reference, unique, "vertices"),
+            _count_text(-by_reference, unique, "vertices"),
         ),
         (
             "by_spread", "inadequate by spread", unique - by_reference - by_spread,
-            unique - by_reference, VERMILLION, _said(-by_spread, unique, "vertices"),
+            unique - by_reference, VERMILLION, _count_text(-by_spread, unique, "vertices"),
         ),
-        ("asked", "asked", 0, asked, BLUE, _said(asked, outputs)),
+        ("asked", "asked", 0, asked, BLUE, _count_text(asked, outputs)),
     ]  # fmt: skip
     if rest:
-        says = _said(-rest, unique, "vertices")
+        says = _count_text(-rest, unique, "vertices")
         steps.insert(5, ("rest", "not answered", asked, asked + rest, FAINT, says))
     saved = f"{100 * (1 - asked / outputs):.2f}% of asking about every output was saved."
     says = f"{counted(outputs, 'output')}, {unique:,} vertices, {asked:,} asked. {saved}"
@@ -89,7 +89,7 @@ def _checked(counts: Mapping[str, int]) -> tuple[int, int, int, int, int, int]:
     return outputs, collapsed, by_reference, by_spread, asked, rest
 
 
-def _said(n: int, total: int, noun: str = "outputs") -> str:
+def _count_text(n: int, total: int, noun: str = "outputs") -> str:
     sign = "\u2212" if n < 0 else ""
     share = f" ({100 * abs(n) / total:.2f}% of the {noun})" if total else ""
     return f"{sign}{abs(n):,}{share}"

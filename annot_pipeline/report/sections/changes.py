@@ -100,7 +100,7 @@ def _tables(contents: Contents) -> Iterator[str]:
          Column("by whom it was", choose=True), Column("by whom it is", choose=True),
          Column("Dawid-Skene was", "share"), Column("Dawid-Skene is", "share")],
         lambda row: [row["item"], row["task"], row["label_old"], row["label"],
-                     _by(row, "_old"), _by(row),
+                     _label_source(row, "_old"), _label_source(row),
                      row["probability_old"], row["probability"]],
     )  # fmt: skip
     rankings = old["system_rankings"], new["system_rankings"], ("task", "method", "system")
@@ -138,8 +138,8 @@ def _tables(contents: Contents) -> Iterator[str]:
     )  # fmt: skip
 
 
-def _by(row: Row, age: str = "") -> str:
-    """Whose a label is."""
+def _label_source(row: Row, age: str = "") -> str:
+    """Return who decided a label."""
     if not row.get(f"adjudicated{age}"):
         return "the model"
     return f"expert {row.get(f'adjudicator{age}') or ''}".rstrip()

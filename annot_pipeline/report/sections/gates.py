@@ -36,15 +36,16 @@ def gates(contents: Contents) -> str:
     )
     return join([
         paragraph(intro),
-        *(_told(check) for check in sorted(open_, key=lambda c: c["level"] != "error")),
+        *(_failed_gate(check) for check in sorted(open_, key=lambda c: c["level"] != "error")),
         more(f"{len(passed)} gates that pass", _table(passed)),
     ])  # fmt: skip
 
 
-def _told(check: Check) -> str:
+def _failed_gate(check: Check) -> str:
     """Describe a gate that did not pass: the figure, the details, what to do."""
     lines = [
-        f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: {_found(check)}</p>"
+        f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: "
+        f"{_measure_text(check)}</p>"
     ]
     if check.get("unchecked"):  # older releases lack it
         reason = text(check["unchecked"], 1500)
@@ -56,7 +57,7 @@ def _told(check: Check) -> str:
     return Markup(f'<div class="gate {check["level"]}">{"".join(lines)}</div>\n')
 
 
-def _found(check: Check) -> str:
+def _measure_text(check: Check) -> str:
     allowed = _allowed(check)
     words = f"{text(check['question'], 300)} is {figure(check['value'], check['question'])}"
     return words + (f"; {allowed}" if allowed else "") + "."

@@ -46,18 +46,19 @@ def item_page(trace: Document) -> Markup:
     return Markup(
         f'<details class="item" id="{anchor}"><summary><h3>{title}</h3></summary>\n'
         f'<p class="kicker">Task {text(trace["task"])}, {text(trace.get("kind") or "")}'
-        f"{_known(', segment ', trace.get('segment'))}{_known(', system ', trace.get('system'))}"
+        f"{_prefixed(', segment ', trace.get('segment'))}"
+        f"{_prefixed(', system ', trace.get('system'))}"
         "</p>\n"
         + join([
             _decision(trace), _texts(trace), _distribution(trace), _judgments(trace),
-            _flips(trace), _without(trace), _likelihoods(trace), _scores(trace), _ranks(trace),
-            _judges(trace), _aside(trace), _chain(trace),
+            _flips(trace), _without_judges(trace), _likelihoods(trace), _scores(trace),
+            _ranks(trace), _judges(trace), _excluded(trace), _chain(trace),
         ])
         + '<p class="back"><a href="#contested">Back to the contested items</a></p></details>\n'
     )  # fmt: skip
 
 
-def _known(before: str, value: object) -> str:
+def _prefixed(before: str, value: object) -> str:
     return "" if value is None else f"{before}{text(value)}"
 
 
@@ -232,7 +233,7 @@ def _flips(trace: Document) -> str:
     return paragraph(f"Without the judgments of {names}{alone} the answer is another.")
 
 
-def _without(trace: Document) -> str:
+def _without_judges(trace: Document) -> str:
     rows = list(trace.get("without_judge") or ())
     if not rows:
         return ""
@@ -306,7 +307,7 @@ def _judges(trace: Document) -> str:
     return more("The judges and their tests", table("Judges of this item", columns, cells))
 
 
-def _aside(trace: Document) -> str:
+def _excluded(trace: Document) -> str:
     columns = [Column("judge"), Column("left out of"), Column("because")]
     cells = (
         (r["judge"], str(r["left_out_of"]).replace("_", " "), text(r["reason"], 300))
