@@ -52,7 +52,7 @@ def diff_text(document: Document) -> str:
 
 
 def _inputs_text(inputs: Mapping[str, Any]) -> Iterator[str]:
-    """What differs in the inputs; what does not is left out."""
+    """Return lines on the inputs that differ."""
     for what, exports in inputs["exports"].items():
         if exports:
             names = first_of([export["name"] for export in exports])

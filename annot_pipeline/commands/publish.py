@@ -265,7 +265,7 @@ def _place(
 
 
 def _temporary_folder(build: Build) -> tempfile.TemporaryDirectory[str]:
-    """A folder that every machine of the engine can write; a straggler may do so yet at the end."""
+    """Return a temporary folder in the store; slow machines may still write when it is removed."""
     return tempfile.TemporaryDirectory(
         prefix=TEMPORARY, dir=build.store.root, ignore_cleanup_errors=True
     )

@@ -11,7 +11,7 @@ from annot_pipeline.storage.releases import Releases
 
 
 def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
-    """All releases, oldest first."""
+    """Return all releases, oldest first."""
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins = read_pins(releases)

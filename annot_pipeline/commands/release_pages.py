@@ -82,7 +82,7 @@ def write_pages(
 
 
 def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[str, pa.Table]:
-    """What the pages show of gold: of tables with a row an item only counts, and rows drawn."""
+    """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
     read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
     read |= {name: _count_rows(there[name], columns) for name, columns in COUNTED.items()}
     inputs = {name: there[name] for name in ("labels", "items", "scores")}

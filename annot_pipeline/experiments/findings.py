@@ -27,7 +27,7 @@ def findings(all_measured: Sequence[Measured], reach: Sequence[int], unit: str) 
 
 
 def numbers(one: Measured) -> dict[str, object]:
-    """Key numbers of a task, Spearman's correlation, at each of the numbers of judgments."""
+    """Return key numbers of a task, by Spearman's correlation, at some numbers of judgments."""
     methods = one.task.correlations.methods
     at: dict[str, object] = {}
     for judgments in one.reaches:

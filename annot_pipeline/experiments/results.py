@@ -57,7 +57,7 @@ ABOUT_REPLAYS = (
 def item_result(
     tasks: Sequence[ItemTask], notes: Sequence[str], params: ItemExperiment | ItemReplay
 ) -> Result:
-    """Of experiments on items: with histograms, match quality and examples."""
+    """Return the result of an experiment on items, with histograms, match quality and examples."""
     examples = examples_table(tasks)
     result = _curves_result(
         tasks, notes, params, "item", lambda task: item_figures(task, params.gamma)
@@ -77,7 +77,7 @@ def item_result(
 def system_result(
     tasks: Sequence[SystemTask], notes: Sequence[str], params: SystemExperiment | SystemReplay
 ) -> Result:
-    """Of experiments on systems."""
+    """Return the result of an experiment on systems."""
     return _curves_result(tasks, notes, params, "system", lambda _: [])
 
 

@@ -68,14 +68,14 @@ class RecordedOutputs:
         return np.asarray(self._n_able > 0)
 
     def segment(self, seed: int) -> tuple[int, Codes]:
-        """One of these segments."""
+        """Draw one of these segments."""
         able = np.flatnonzero(self._able[:, seed])
         segment = int(able[self._rng.integers(able.size)])
         others = np.flatnonzero(self._n_fresh[segment])
         return segment, others[others != seed]
 
     def judge(self, segment: int, systems: Codes) -> Floats:
-        """A judgment of each output that was not drawn so far."""
+        """Draw a judgment of each output that was not drawn so far."""
         cells = segment * self.n_systems + systems
         scores = self._scores[self._by_cell[self._next[cells]]]
         self._next[cells] += 1

@@ -104,7 +104,7 @@ def has_header(opening: Opening) -> bool:
 
 
 def _missing_header(opening: Opening) -> tuple[str, ...] | None:
-    """The columns of a file without a header; None if it has one, or nothing at all."""
+    """Return the columns of a file without a header; None if it has one or is empty."""
     first: list[str] = []
     error: InputError | None = None
     try:
@@ -143,7 +143,7 @@ def _first_rows(opening: Opening, n_fields: int) -> FirstRows:
 
 
 def _unfit(layout: Sequence[str], row: Sequence[str | None] | None) -> set[str]:
-    """Columns of a layout that hold something else in a row."""
+    """Return the columns of a layout that a row does not fit."""
     if row is None:
         return {"the number of fields"}
     cells = dict(zip(layout, row, strict=True))

@@ -161,7 +161,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
 
 
 def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] | str:
-    """The cells of a line (null where nobody wants them), or why it holds none."""
+    """Return the cells of a line (null where nobody wants them), or why it holds none."""
     try:
         parsed = parse_json(line.decode(encoding).rstrip())
         if isinstance(parsed, dict):

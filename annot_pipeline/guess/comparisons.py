@@ -60,7 +60,7 @@ def _outcomes(choice: Choice) -> list[Column]:
 
 
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
-    """The answer that a column holds, if it holds sides."""
+    """Return the answer that a column holds, if it holds sides."""
     if column.numeric_share < 1 and (named := _named(sheet, things, column)):
         raise NoJudgmentsError(
             f"{column.name} names what won (as {named.first} and {named.second} do); "
@@ -102,7 +102,7 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
 
 
 def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
-    """Rows of which one column names what won, another what lost."""
+    """Map rows of which one column names what won, another what lost."""
     by_name = {names.bare(name): name for name in reversed(choice.remaining)}
     for pair in WON_AND_LOST:
         if {*pair} <= by_name.keys():

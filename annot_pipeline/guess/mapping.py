@@ -88,7 +88,7 @@ def _judge(choice: Choice, format_: str) -> Column:
 
 
 def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -> bool:
-    """Whether a column can say where each output was shown.
+    """Return whether a column can hold the position of each output.
 
     Records of one ranking that share a position are taken for one identical output, so what
     counts trials or HITs must not be taken for it.

@@ -41,7 +41,7 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
 
 
 def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
-    """Lines for item, system and segment; [] if nothing says what was judged."""
+    """Return lines for item, system and segment; [] if nothing says what was judged."""
     system = next((c for c in choice.with_role("system") if c.n_distinct > 1), None)
     segment = next(iter(choice.with_role("segment")), None)
     if system and segment:
@@ -76,7 +76,7 @@ def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
 
 
 def find_task(choice: Choice) -> tuple[list[Line], list[str]]:
-    """The task's line, and the names of the tasks; nothing if no column says them."""
+    """Return the task's line and the names of the tasks; nothing if no column has them."""
     source = next(filter(_is_language, choice.with_role("source_language")), None)
     target = next(filter(_is_language, choice.with_role("target_language")), None)
     if source and target:

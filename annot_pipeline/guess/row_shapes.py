@@ -76,7 +76,7 @@ def as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
 
 
 def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
-    """Rows with several judgments in numbered columns."""
+    """Map rows with several judgments in numbered columns."""
     for name in row.columns:
         choice.claim(choice.sheet[name])
     lines = [
@@ -167,7 +167,7 @@ APPRAISE_INPUTS = {
 
 
 def appraise(choice: Choice) -> Mapping:
-    """The reader's own columns; where documents are scored, too, they are tasks of their own."""
+    """Map the columns that the Appraise reader offers; scored documents are a separate task."""
     sheet = choice.sheet
     judge, system, segment, score, kind = (
         choice.claim(sheet[name]) for name in ("username", "system", "segment", "score", "itemType")
@@ -198,7 +198,7 @@ def appraise(choice: Choice) -> Mapping:
 
 
 def wmt_ranking(choice: Choice) -> Mapping:
-    """The reader's own columns."""
+    """Map the columns that the WMT ranking reader offers."""
     sheet = choice.sheet
     judge, ranking, segment, system, rank = (
         choice.claim(sheet[name]) for name in ("user", "ranking", "segment", "system", "rank")

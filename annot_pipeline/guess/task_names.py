@@ -31,7 +31,7 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
 
 
 def _differ(source: SourceGuess, other: SourceGuess) -> bool:
-    """Whether two sources answer different questions, as far as answers tell."""
+    """Return whether two sources answer different questions, as far as answers show it."""
     task, other_task = source.tasks[0], other.tasks[0]
     if task.kind != other_task.kind:
         return True

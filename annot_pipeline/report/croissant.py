@@ -67,7 +67,7 @@ CONTEXT = {
 
 
 def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON-LD document of a release, from its manifest (without ``files``)."""
+    """Return the JSON-LD document of a release, from its manifest (without ``files``)."""
     about = manifest["settings"]["about"]
     optional = {
         "license": about["license"] and _license(about["license"]),

@@ -34,7 +34,7 @@ Gold = Mapping[str, pa.Table]
 
 
 def data_card(manifest: Manifest, gold: Gold) -> str:
-    """The data card of a release.
+    """Return the data card of a release.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def _without_repeated(rows: Rows, faults: Faults) -> Rows:
 def _codes(
     rows: Rows, column: str, faults: Faults, unknown_wrong: bool
 ) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Codes of a column of classes, and where gold does not know them."""
+    """Return the codes of a column of classes, and which of them gold does not have."""
     cells = rows.column(column)
     places = pc.index_in(cells, pa.array(rows.classes, TEXT))
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
@@ -278,7 +278,7 @@ def _checked(
 
 
 def _sum_of(form: Form) -> str:
-    """What the sum should be, if columns that look like classes are not in it."""
+    """Return the allowed sum, with a note if columns that look like classes are not in it."""
     lost = form.like_classes
     return f"1; not in it, as no class of gold: {_class_list(lost)}" if lost else ""
 

@@ -45,7 +45,7 @@ class Matched:
 
 
 def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, GoldTask]:
-    """The task asked for, or all.
+    """Return the requested task, or all.
 
     Raises
     ------

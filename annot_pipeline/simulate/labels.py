@@ -265,7 +265,7 @@ def _answers(
     skill: Texts,
     confusion: Floats,
 ) -> ExportRows:
-    """Each judge's answer to each item given to that judge, as it was meant."""
+    """Draw each judge's answer to each assigned item, before slips."""
     item, judge = _assign_items(params, rng)
     n = item.size
     label = _draw(rng, confusion[judge, truth[item]])

@@ -153,7 +153,7 @@ def _repeats(simulated: SimulatedScores, nights: list[Codes]) -> list[Codes]:
 
 
 def _damaged(simulated: SimulatedScores, repeated: Codes, dirty: int) -> tuple[Codes, Codes, Codes]:
-    """Codes of all scores as written, rows that are lost, and rows that are written twice."""
+    """Return all scores as written, rows that are lost, and rows that are written twice."""
     rows = simulated.rows
     if dirty == 0:
         return rows.score, np.arange(0), np.arange(0)
@@ -185,7 +185,7 @@ def _random_places(rng: np.random.Generator, places: Codes, count: int) -> Codes
 
 
 def _other_slots_of_output(simulated: SimulatedScores, places: Codes) -> npt.NDArray[np.bool_]:
-    """``(n_places, SLOTS)`` which other slots of the HIT show the output of each place."""
+    """Return which other slots of the HIT show the output of each place, ``(n_places, SLOTS)``."""
     rows = simulated.rows
     slots = rows.hit[places, None] * SLOTS + np.arange(SLOTS)
     same = (rows.system[slots] == rows.system[places, None]) & (

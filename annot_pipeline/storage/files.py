@@ -89,7 +89,7 @@ def file_sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
-    """A temporary file beside ``target`` that takes its place if the block ends well.
+    """Yield a temporary file that replaces ``target`` if the block ends without an error.
 
     With ``keep``, a target that appeared meanwhile stays instead.
     """
@@ -109,7 +109,7 @@ def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def appearing(target: Path) -> Iterator[Path]:
-    """A temporary folder that becomes ``target`` in one step; an existing target stays."""
+    """Yield a temporary folder that becomes ``target`` in one step; an existing target stays."""
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = temp_sibling(target)
     temporary.mkdir()

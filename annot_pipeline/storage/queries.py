@@ -81,7 +81,7 @@ class Items:
     last: str | None
 
     def condition(self, columns: Collection[str]) -> str:
-        """Of SQL, over a table that has some columns of records."""
+        """Return a SQL condition on a table that has some columns of records."""
         item = ["item"] if "item" in columns else []
         pair = ["item_a || ' | ' || item_b"] if {"item_a", "item_b"} <= {*columns} else []
         name = f"coalesce({', '.join([*item, *pair, 'NULL'])})"
@@ -97,7 +97,7 @@ class Judges:
     last: str | None
 
     def condition(self) -> str:
-        """Of SQL, over a table of judgments."""
+        """Return a SQL condition on a table of judgments."""
         return " AND ".join(_range_conditions("judge", self.after, self.last)) or "true"
 
 

@@ -99,7 +99,7 @@ def write_table(
 
 
 def placed(path: Path, write: Callable[[Path], TableFile]) -> TableFile:
-    """A file that appears whole under its name: two machines may write the same one at once.
+    """Write a file that appears whole under its name: two machines may write it at once.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def same_settings(one: Campaign, other: Campaign) -> bool:
 
 
 def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
-    """The older settings for the newer exports, and these numbered by the entries of them.
+    """Return the older settings for the newer exports, and these renumbered by their entries.
 
     The entries are those of the newer side; those of both have the mapping, and among each other
     the order, of the older one: order decides which of two answers takes precedence.

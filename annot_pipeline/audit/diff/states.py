@@ -248,7 +248,7 @@ class Between:
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 
     def _settled_with_old_settings(self) -> Settled:
-        """The new exports as the old settings read them, or as little of the new as is needed."""
+        """Return judgments of the new exports under the old settings, or as few new as needed."""
         wider = {"sources": self.new.settings.sources, "items": self.new.settings.items}
         named = {"privacy": self.old.settings.privacy}  # judges are matched by name
         for settings, what in (

@@ -144,7 +144,7 @@ def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str,
 
 
 def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task: ByTask) -> Row:
-    """All that the rows say of an item in one task."""
+    """Return the document of an item in one task, from its rows."""
     own, nowhere = by_task.get(task, {}), by_task.get(None, {})
     lineage = own.get("lineage", []) + (nowhere.get("lineage", []) if task is not None else [])
     judgments = own.get("judgments", [])

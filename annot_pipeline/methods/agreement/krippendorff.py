@@ -99,7 +99,7 @@ class RatingTable:
         return cls(n, agreeing, WholeMatrix.from_sparse(by_unit.T.tocsr()), by_unit)
 
     def code_counts(self, times: Counts) -> Floats:
-        """Ratings of each code ``(n_codes, n_rounds)`` of units drawn ``(n_units, n_rounds)``."""
+        """Count ratings of drawn units ``(n_units, n_rounds)`` by code, ``(n_codes, n_rounds)``."""
         return (self.by_code @ WholeNumbers.from_array(times)).astype(np.float64)
 
 

@@ -221,7 +221,7 @@ class PairKinds:
         n_judges: int,
         n_categories: int,
     ) -> PairKinds:
-        """Of pairs of scores by distinct judges; as `inter_judge_binned_agreement` takes them."""
+        """Count pairs of scores by distinct judges, as `inter_judge_binned_agreement` does."""
         codes = LabelCodes(items, judges, bins, n_items, n_judges, n_categories)
         cells = RatingCounts.from_ratings(
             codes.items, codes.judges, codes.labels, n_items, n_judges, n_categories
@@ -247,7 +247,7 @@ class PairKinds:
 def binned_agreement_of(
     kinds: PairKinds, *, n_categories: int, rounds: int, rng: Rng
 ) -> BinnedAgreement:
-    """Agreement by kinds of items; parameters as `binned_agreement` has them."""
+    """Compute agreement by kinds of items; parameters as `binned_agreement` has them."""
     shares = _share_of_kinds(kinds, rounds, rng)
     return BinnedAgreement(
         Estimate.from_replicates(shares),

@@ -233,7 +233,7 @@ class _Decisions:
         return cls(places, codes[1], codes[2] + 1, codes[3], segment_of)
 
     def pairs(self, which: Pairs) -> tuple[Codes, Codes, Flags]:
-        """Pairs of decisions and those that agree ``(n_items,)``; comparisons that are in one."""
+        """Count pairs of decisions and agreeing ones ``(n_items,)``; mark comparisons in a pair."""
         n_items, n_judges = self.segment_of.size, int(self.judges.max(initial=-1)) + 1
         counts = self.counts(np.ones(self.items.size, np.bool_))
         of_item = counts.sum(axis=1)

@@ -262,7 +262,7 @@ def _numbered(labels: Codes, graph: Codes) -> Codes:
 
 
 def _condensed(source: Codes, target: Codes, n_components: int) -> Reachability:
-    """Edges between components, each once; without cycles by construction."""
+    """Return the edges between components, each once; they have no cycle by construction."""
     between = source != target
     edges = np.unique(source[between] * n_components + target[between])
     return Reachability.from_edges(*np.divmod(edges, max(n_components, 1)), n_vertices=n_components)

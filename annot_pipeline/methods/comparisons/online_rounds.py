@@ -166,7 +166,7 @@ def _run(
     params: TrueSkillParams | BoundedRaParams,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Floats, Flags]:
-    """Scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
+    """Return scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
     shape = len(sequences), table.n_systems
     n = shape[0] * shape[1]
     met = np.zeros(n, np.bool_)

@@ -62,7 +62,7 @@ def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTes
 def welch(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
-    """Welch's t-test: unequal variances."""
+    """Run Welch's t-test, which allows unequal variances."""
     one = moments(first_groups, first, n_groups=n_groups)
     two = moments(second_groups, second, n_groups=n_groups)
     effect, n = one.mean - two.mean, np.minimum(one.n, two.n)
@@ -144,7 +144,7 @@ def rank_sums(
     n_groups: int,
     n_values: int,
 ) -> RankSums:
-    """The rank-sum test on values given as codes in their order; one sort of integers.
+    """Run the rank-sum test on values coded in their order, by one sort of integers.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ class JudgedItems:
         )  # fmt: skip
 
     def partners(self) -> Partners:
-        """Of the rows."""
+        """Find the partners of the rows."""
         return Partners.from_rows(self.units, self.judges)
 
 

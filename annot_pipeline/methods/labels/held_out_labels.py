@@ -209,7 +209,7 @@ def log_scores(fold: Fold, fit: DawidSkeneResult, powers: Floats) -> Floats:
 
 
 def log_scores_of_votes(fold: Fold) -> Floats:
-    """The same by the item's votes, with one more that is shared as all votes are."""
+    """Return log scores by the item's votes, with one more vote distributed as all votes are."""
     k = fold.training.n_labels
     of_all = np.bincount(fold.training.labels, minlength=k) + 1.0
     votes = np.zeros(fold.n.size * k)

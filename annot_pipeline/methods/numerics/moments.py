@@ -31,7 +31,7 @@ class Moments:
 
 
 def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
-    """Moments of ``(n_values,)`` values by codes of groups from 0."""
+    """Compute moments of ``(n_values,)`` values by codes of groups from 0."""
     extent = Extent.from_values(groups, values, n_groups=n_groups)
     firsts = FirstSums.from_values(groups, values, extent)
     return moments_of(extent, firsts, squares_about(groups, values, extent, firsts))

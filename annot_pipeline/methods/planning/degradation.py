@@ -80,7 +80,7 @@ def degrade(text: str, *, how: Way, donors: Sequence[str], rng: np.random.Genera
 
 
 def duplicate_words(text: str, rng: np.random.Generator) -> str:
-    """The text with two of its words duplicated elsewhere.
+    """Return the text with two of its words duplicated elsewhere.
 
     The first word is drawn from all words that have a place, its place from those of the word;
     then the second from all other words that have a place left, and its place.

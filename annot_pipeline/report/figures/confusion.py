@@ -51,7 +51,7 @@ class _Grid:
         return self.cell * len(self.labels)
 
     def corner(self, place: int) -> tuple[int, int]:
-        """Left and top of a matrix."""
+        """Return left and top of a matrix, px."""
         return (
             self.x_left + place % self.across * self.step,
             TOP + place // self.across * (self.size + 36),
@@ -66,7 +66,7 @@ class _Grid:
 def confusion_svg(
     labels: Sequence[object], confusions: npt.ArrayLike, titles: Sequence[object]
 ) -> str:
-    """Confusion matrices of judges, side by side, on one scale from 0 to 1.
+    """Draw confusion matrices of judges, side by side, on one scale from 0 to 1.
 
     Passonneau & Carpenter 2013, Fig. 1: a row is a true label, a column an observed one. A
     judge without errors has a full diagonal; a label that is overused shows as a column. Up to

@@ -36,7 +36,7 @@ LABEL, PITCH = 14, 20
 def correlation_curves_svg(
     curves: Sequence[Curve], *, x_label: str, y_label: str, title: object = None
 ) -> str:
-    """Correlation with the oracle against judgments or iterations, a line a method.
+    """Draw correlation with the oracle against judgments or iterations, one line per method.
 
     Sakaguchi & Van Durme 2018, Figs. 6, 9 and 11. The bands are 95% intervals. Lines differ in
     colour, dashes and markers, and are named at the right, in the order in which they end.

@@ -41,7 +41,7 @@ def seconds_by_length_svg(
     high: npt.ArrayLike | None = None,
     y_label: str = "mean seconds per word of the source",
 ) -> str:
-    """Seconds that a comparison and a ranking take, over texts of so many words or fewer.
+    """Draw seconds per comparison and ranking, over texts of so many words or fewer.
 
     Pighin et al. 2012, Fig. 3, left axis. Lengths add up, so neighbouring points share most of
     their texts. Under the axis stands how many were timed.

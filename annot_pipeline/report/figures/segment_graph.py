@@ -40,7 +40,7 @@ def segment_graph_svg(
     *,
     segment: object = None,
 ) -> str:
-    """The graph of a segment before and after its components became vertices.
+    """Draw the graph of a segment before and after its components became vertices.
 
     Pighin et al. 2012, Fig. 1 (2) to (4). Left: an arrow leads from the better output to the
     worse one, a line without a head is a tie; what lies on a cycle with a preference is in the

@@ -26,7 +26,7 @@ COLUMNS = [
 
 
 def gates(contents: Contents) -> str:
-    """Gates that ask for attention in full, those that pass in a table to open."""
+    """Return the section: failed gates and warnings in full, passed gates in a table to open."""
     checks = contents.manifest["checks"]
     open_ = [check for check in checks if check["level"] != "pass"]
     passed = [check for check in checks if check["level"] == "pass"]

@@ -73,7 +73,7 @@ def _by_chance(contents: Contents) -> str:
 
 
 def glance(contents: Contents) -> str:
-    """Numbers, tasks, and the next commands."""
+    """Return the section: numbers, tasks, and the next commands."""
     return join(
         [_sentence(contents), _cards(contents), _task_table(contents), next_commands(contents)]
     )

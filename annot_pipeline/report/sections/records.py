@@ -43,7 +43,7 @@ SAYS = {
 
 
 def records(contents: Contents) -> str:
-    """The flow, and the same as tables."""
+    """Return the section: the flow of records, and the same as tables."""
     fates = contents.facts["fates"]
     sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
     read = sum(source["rows"] for source in sources)
