@@ -50,7 +50,7 @@ OnFailure = Callable[[FailedBuild], object]
 
 
 def resolved(on_failure: OnFailure | str | None) -> OnFailure | None:
-    """The function, imported if it is named as ``package.module:function``.
+    """Return the function; import it if it is named as ``package.module:function``.
 
     Raises
     ------
@@ -62,10 +62,10 @@ def resolved(on_failure: OnFailure | str | None) -> OnFailure | None:
     module, _, name = on_failure.partition(":")
     what = ""
     try:
-        found = getattr(importlib.import_module(module), name) if module and name else None
+        target = getattr(importlib.import_module(module), name) if module and name else None
     except Exception as error:  # a user's module may raise anything when it is imported
-        found, what = None, f"{type(error).__name__}: {error}"
-    if not callable(found):
+        target, what = None, f"{type(error).__name__}: {error}"
+    if not callable(target):
         raise ConfigError(
             f"on_failure: {on_failure} cannot be called",
             [
@@ -77,7 +77,7 @@ def resolved(on_failure: OnFailure | str | None) -> OnFailure | None:
                 )
             ],
         )
-    function: OnFailure = found
+    function: OnFailure = target
     return function
 
 

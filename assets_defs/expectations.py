@@ -39,7 +39,7 @@ def expectation_checks(campaign: LoadedCampaign) -> dg.AssetChecksDefinition:
         ],
     )
     def checks() -> Iterator[dg.AssetCheckResult]:
-        release = Releases.of(campaign).latest()
+        release = Releases.for_campaign(campaign).latest()
         for name in tables:
             yield _result(campaign, release, name)
 

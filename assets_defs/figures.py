@@ -42,11 +42,11 @@ class Tables:
         """Read one."""
         return read_table(self._stored(name))
 
-    def ask(self, query: str, *names: str, **told: Any) -> pa.Table:
-        """What a query of the report gives over some, of which one may have a row a judgment."""
+    def ask(self, query: str, *names: str, **parameters: Any) -> pa.Table:
+        """Run a query of the report over some tables; one of them may have a row per judgment."""
         campaign = self.build.campaign
         queries = Queries(campaign.settings.resources, campaign.spill)
-        return queries.table(f"report/{query}", {n: self._stored(n) for n in names}, told)
+        return queries.table(f"report/{query}", {n: self._stored(n) for n in names}, parameters)
 
     def _stored(self, name: str) -> StoredTable:
         return self.build.store.recorded(self.build.run, MAKER[name].name).tables[name]

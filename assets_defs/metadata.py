@@ -83,12 +83,14 @@ def gold_metadata(release: Release, table: Mapping[str, Any], *, published: bool
     }
 
 
-def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> dict[str, Any]:
-    """Metadata of one table of a stage; with figures, if Dagster keeps it to show it."""
-    made = run.result.tables[table]
+def stage_metadata(
+    build: Build, run: StageRun, table: str, *, is_persistent: bool
+) -> dict[str, Any]:
+    """Return the metadata of one table of a stage; with figures, if Dagster stores them."""
+    output = run.result.tables[table]
     metadata: dict[str, Any] = {
-        "dagster/row_count": made.rows,
-        "bytes": made.bytes,
+        "dagster/row_count": output.rows,
+        "bytes": output.bytes,
         "seconds": run.result.seconds,
         "reused": run.result.reused,
         "made_by_run": run.result.run,
@@ -102,11 +104,11 @@ def stage_metadata(build: Build, run: StageRun, table: str, *, kept: bool) -> di
     elif table == "settled":
         rejections = _rejections(run.metrics(JudgmentMetrics).rejections)
         metadata["rejected"] = dg.MetadataValue.md(build.masked(rejections))
-    elif table == "labels" and made.rows:
-        metadata["certain_share"] = _certain_share(made)
-    elif table == "label_fits" and made.rows:
+    elif table == "labels" and output.rows:
+        metadata["certain_share"] = _certain_share(output)
+    elif table == "label_fits" and output.rows:
         metadata["most_iterations"] = max(run.metrics(LabelMetrics).iterations.values(), default=0)
-    if kept and table not in GOLD:  # figures of those are on the published table
+    if is_persistent and table not in GOLD:  # figures of those are on the published table
         from assets_defs.figures import figures_of
 
         metadata |= figures_of(build, run, table)

@@ -48,8 +48,10 @@ def release_asset(campaign: LoadedCampaign, progress: Progress | None) -> dg.Ass
         yield _materialized(campaign, publication)
         for table in publication.release.manifest["tables"]:
             if table["name"] in GOLD:
-                kept = not context.instance.is_ephemeral
-                yield _gold_materialized(campaign, build, publication, table, kept=kept)
+                is_persistent = not context.instance.is_ephemeral
+                yield _gold_materialized(
+                    campaign, build, publication, table, is_persistent=is_persistent
+                )
 
     return release
 
@@ -115,12 +117,12 @@ def _gold_materialized(
     publication: Publication,
     table: Mapping[str, Any],
     *,
-    kept: bool,
+    is_persistent: bool,
 ) -> dg.MaterializeResult[Any]:
-    """Return the event of a gold table; with figures, if Dagster keeps it to show it."""
+    """Return the event of a gold table; with figures, if Dagster stores them."""
     name = table["name"]
     metadata = gold_metadata(publication.release, table, published=publication.published)
-    if kept and name in MAKER:
+    if is_persistent and name in MAKER:
         from assets_defs.figures import figures_of
 
         metadata |= figures_of(build, build.recorded(MAKER[name]), name)

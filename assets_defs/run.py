@@ -49,7 +49,7 @@ def run_in_process(campaign: LoadedCampaign, progress: Progress) -> tuple[Public
             raise error from None
         except dg.DagsterExecutionInterruptedError:
             raise KeyboardInterrupt from None
-    release = Releases.of(campaign).latest()
+    release = Releases.for_campaign(campaign).latest()
     if release is None:
         raise StoreError(f"{campaign.gold_url or campaign.gold}: the release is gone")
     events = result.asset_materializations_for_node(f"{campaign.settings.campaign}__release")

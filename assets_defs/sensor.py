@@ -84,20 +84,20 @@ def _wanted(campaign: LoadedCampaign) -> str:
     """
     store = Store(campaign.store)
     with known_digests(store.export_digests, SECONDS) as sha256:
-        found = present_exports(campaign, sha256=sha256)
+        exports = present_exports(campaign, sha256=sha256)
     settings = campaign.settings.model_dump(mode="json", by_alias=True, exclude={"schedule"})
-    wanted = digest([found, settings])
+    wanted = digest([exports, settings])
     if campaign.settings.privacy.pseudonymize:
         is_new = not (store.root / "runs").exists()
         key = (judge_key if is_new else present_key)(campaign.settings, store.root)
         if key is None:  # lost: the build that is asked for says so
-            return digest([[name for _, name, _ in found], settings])[:16]
+            return digest([[name for _, name, _ in exports], settings])[:16]
         wanted = published_digest(campaign.settings, key, wanted)
     return wanted[:16]
 
 
 def _waits(instance: dg.DagsterInstance, job: str, asked: str) -> str:
-    """Why what was asked for is not asked for again now; nothing: its builds failed, long ago."""
+    """Return why a build is not requested again now; empty if its failures are long enough ago."""
     records = instance.get_run_records(
         dg.RunsFilter(job_name=job, tags={EXPORTS_TAG: asked}), limit=MANY_FAILURES
     )
@@ -107,12 +107,12 @@ def _waits(instance: dg.DagsterInstance, job: str, asked: str) -> str:
     if not failed:
         return "exports and settings are as they were"
     ended = failed[0].end_time or failed[0].update_timestamp.timestamp()
-    left = ended + pause(len(failed)).total_seconds() - time.time()
-    if left <= 0:
+    remaining_s = ended + pause(len(failed)).total_seconds() - time.time()
+    if remaining_s <= 0:
         return ""
     return (
         f"run {failed[0].dagster_run.run_id} failed; unless exports or settings change, "
-        f"the same is asked for again in {left / 60:.0f} minutes"
+        f"the same is asked for again in {remaining_s / 60:.0f} minutes"
     )
 
 

@@ -46,13 +46,14 @@ def stage_assets(
     )
     def assets(context: dg.AssetExecutionContext) -> Iterator[dg.MaterializeResult[Any]]:
         build = Build(campaign, context.run.run_id, progress or context.log.info)
-        kept = not context.instance.is_ephemeral
+        is_persistent = not context.instance.is_ephemeral
 
         def results() -> list[dg.MaterializeResult[Any]]:
             run = build.run_stage(stage)
             with build.noting():  # data versions need the key of the judges' names
                 return [
-                    _materialized(campaign, build, run, table, kept=kept) for table in stage.outputs
+                    _materialized(campaign, build, run, table, is_persistent=is_persistent)
+                    for table in stage.outputs
                 ]
 
         yield from in_dagster(stage.name, results)
@@ -61,11 +62,11 @@ def stage_assets(
 
 
 def _materialized(
-    campaign: LoadedCampaign, build: Build, run: StageRun, table: str, *, kept: bool
+    campaign: LoadedCampaign, build: Build, run: StageRun, table: str, *, is_persistent: bool
 ) -> dg.MaterializeResult[Any]:
     return dg.MaterializeResult(
         asset_key=work_key(campaign, table),
-        metadata=stage_metadata(build, run, table, kept=kept),
+        metadata=stage_metadata(build, run, table, is_persistent=is_persistent),
         data_version=dg.DataVersion(
             build.published_version(table, run.result.tables[table].sha256)
         ),

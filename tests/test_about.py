@@ -10,7 +10,7 @@ import pytest
 
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.config.signature import settings_document, settings_hash, told_document
+from annot_pipeline.config.signature import release_settings, settings_document, settings_hash
 from annot_pipeline.errors import ConfigError
 from tests.full_campaign import ABOUT
 
@@ -30,10 +30,10 @@ def test_nothing_of_it_moves_a_number(tmp_path):
     assert settings_document(plain) == settings_document(said)
     assert "about" not in settings_document(said)
     assert settings_hash(plain, "k") != settings_hash(said, "k")  # but it has to be published
-    told = told_document(said)
+    told = release_settings(said)
     assert (told["about"], told["tasks"][0]["question"]) == (ABOUT, "x?")
     assert {**told, "about": None, "tasks": None} == {
-        **told_document(plain), "about": None, "tasks": None,
+        **release_settings(plain), "about": None, "tasks": None,
     }  # fmt: skip
 
 

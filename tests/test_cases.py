@@ -69,7 +69,7 @@ def failing_disk(path: Path, number: int, monkeypatch: pytest.MonkeyPatch) -> It
             else:
                 fill_disk(path / "lost+found")  # a name that leaves the folder empty for builds
         else:
-            monkeypatch.setattr(files, "_beside", raising(files._beside, path, number))
+            monkeypatch.setattr(files, "temp_sibling", raising(files.temp_sibling, path, number))
         yield
     finally:
         if is_mounted:

@@ -124,14 +124,14 @@ def exports_of(campaign: LoadedCampaign, release: Release) -> pa.Table:
         if "source" not in source:
             what = "its manifest, of schema 1, does not say which source an export belongs to"
             raise StoreError(f"{release.version} cannot be made again", [Problem("", what)])
-        of = (source["kind"], source["source"])
-        place = places[of] = places.get(of, -1) + 1
+        source_key = (source["kind"], source["source"])
+        place = places[source_key] = places.get(source_key, -1) + 1
         sha256 = digests.sha256(source_digest(source))
         if sha256 is None:
             unknown.append(source["name"])
         named = {"source_file": source["name"], "source_sha256": sha256 or ""}
         rows.append(
-            {"kind": of[0], "source_order": of[1], "file_order": place, **named}
+            {"kind": source_key[0], "source_order": source_key[1], "file_order": place, **named}
             | {"bytes": source["bytes"]}
         )
     if unknown:
@@ -149,10 +149,10 @@ def temporary_build(
     *,
     progress: Progress,
     reuse: bool = True,
-    instead: Mapping[str, Work] | None = None,
+    overrides: Mapping[str, Work] | None = None,
     derivation: int | None = None,
 ) -> Iterator[Build]:
-    """A build in a temporary store over a campaign's archive; runs no stage yet.
+    """Yield a build in a temporary store over a campaign's archive; it has run no stage yet.
 
     Parameters
     ----------
@@ -166,19 +166,19 @@ def temporary_build(
         Told, in a sentence, what is going on.
     reuse
         Whether results that the store holds for the same inputs, settings and code count.
-    instead
+    overrides
         Work that takes a stage's place, by stage.
     derivation
         How the key of the judges' names follows from the secret; None: as in builds of now.
     """
     real = Store(campaign.store)
-    with temporary_store(campaign, settings, goes_on=True) as apart, real.in_use():
+    with temporary_store(campaign, settings, continues_previous=True) as temporary, real.in_use():
         for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
             if (real.root / name).exists():
-                (apart.store / name).symlink_to((real.root / name).resolve())
-        record_derivation(apart.store, derivation or key_derivation(real.root))
-        work = {"archive_exports": _archived(exports)} | dict(instead or {})
-        yield Build(apart, progress=progress, instead=work)
+                (temporary.store / name).symlink_to((real.root / name).resolve())
+        record_derivation(temporary.store, derivation or key_derivation(real.root))
+        work = {"archive_exports": _archived(exports)} | dict(overrides or {})
+        yield Build(temporary, progress=progress, instead=work)
 
 
 def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTable]:
@@ -193,15 +193,15 @@ def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTab
 
 
 def _archived(exports: pa.Table) -> Callable[[StageContext], StageOutput[ExportMetrics]]:
-    """The work of ``archive_exports`` where the exports are known: their bytes are there."""
+    """Return work for ``archive_exports`` that checks exports which are archived already."""
 
     def work(context: StageContext) -> StageOutput[ExportMetrics]:
         wrong: dict[str, list[str]] = {}
         for row in exports.to_pylist():
-            kept = archived(context.store.archive, row["source_sha256"])
-            if not kept.is_file():
+            path = archived(context.store.archive, row["source_sha256"])
+            if not path.is_file():
                 wrong.setdefault("is not there", []).append(row["source_file"])
-            elif file_sha256(kept) != row["source_sha256"]:
+            elif file_sha256(path) != row["source_sha256"]:
                 wrong.setdefault("is damaged", []).append(row["source_file"])
         if wrong:
             do = "restore the store's archive from a backup"

@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.storage.releases import Releases
     from assets_defs.run import run_in_process
 
-    if arguments.gone and (versions := Releases.of(campaign).give_up()):
+    if arguments.gone and (versions := Releases.for_campaign(campaign).give_up()):
         say(f"struck off: {', '.join(versions)}")
     publication, build = run_in_process(campaign, say)
     manifest, folder = publication.release.manifest, publication.release.folder

@@ -20,13 +20,13 @@ NEGLIGIBLE = 1e-6
 
 
 def diff_text(document: Document) -> str:
-    """All of it, as lines."""
+    """Return the whole diff as text."""
     lines = [f"{document['campaign']}: {document['from']} to {document['to']}"]
     lines += _inputs_text(document["inputs"])
     lines += _judgments_text(document)
-    made = [f"{row['state']} ({', '.join(row['tables'])})" for row in document["recomputed"]]
+    recomputed = [f"{row['state']} ({', '.join(row['tables'])})" for row in document["recomputed"]]
     if document["causes_found"]:
-        lines.append(f"recomputed: {'; '.join(made) or 'nothing'}")
+        lines.append(f"recomputed: {'; '.join(recomputed) or 'nothing'}")
     lines += [f"note: {note}" for note in document["notes"]]
     if document["cells"]:
         by_cause = ", by cause" if document["causes_found"] else ""
@@ -52,14 +52,14 @@ def diff_text(document: Document) -> str:
 
 
 def _inputs_text(inputs: Mapping[str, Any]) -> Iterator[str]:
-    """What differs in the inputs; what does not is left out."""
+    """Return lines on the inputs that differ."""
     for what, exports in inputs["exports"].items():
         if exports:
             names = first_of([export["name"] for export in exports])
             yield f"exports {what}: {len(exports):,} ({names})"
     counts = {what: n for what, n in (inputs["judgments"] or {}).items() if n}
     if counts:
-        words = ", ".join(_counted(what.replace("_", " "), n) for what, n in counts.items())
+        words = ", ".join(_count_text(what.replace("_", " "), n) for what, n in counts.items())
         yield f"judgments: {words}"
     judges = inputs["verdicts"] or []
     if judges:
@@ -81,7 +81,7 @@ def _inputs_text(inputs: Mapping[str, Any]) -> Iterator[str]:
         yield f"code, {row['what']}: {' to '.join(versions)}"
 
 
-def _counted(what: str, n: int) -> str:
+def _count_text(what: str, n: int) -> str:
     return f"{n:,} {what.removesuffix('s') if n == 1 else what}"
 
 

@@ -15,13 +15,13 @@ def add(releases: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the releases; returns 1 where gold is away or older than the store knows it."""
+    """List the releases; return 1 where gold is missing or older than the store's copy."""
     from annot_pipeline.commands.release_list import list_releases
     from annot_pipeline.storage.releases import Releases
 
     campaign = load(arguments)
     rows = list_releases(campaign)
-    rolled_back = Releases.of(campaign).rolled_back()
+    rolled_back = Releases.for_campaign(campaign).rolled_back()
 
     def text() -> str:
         if not rows and not rolled_back:
@@ -37,9 +37,9 @@ def run(arguments: argparse.Namespace) -> int:
             changes = changes_text(row["changes"] | {"settings_changed": row["settings_changed"]})
             parent = f" after {row['parent']}" if row["parent"] else ""
             first = "no judgment, label or decision changed" if row["parent"] else "first release"
-            made = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
+            sizes = "".join(f"{row[n]:,} {n}, " for n in ("labels", "scores") if row[n])
             lines.append(
-                f"{row['version']}{pinned}  {row['created_at']}{parent}  {made}"
+                f"{row['version']}{pinned}  {row['created_at']}{parent}  {sizes}"
                 f"{row['records']:,} records  "
                 f"{changes or first}"
             )

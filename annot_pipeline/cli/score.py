@@ -113,7 +113,7 @@ def _score_text(document: Document) -> str:
 
 
 def _coverage(document: Document) -> list[str]:
-    """What of the file and of gold is in the figures, and what is not."""
+    """Return lines on what of the file and of gold is in the figures, and what is not."""
     lines = [
         f"{document['rows']:,} rows, {document['matched']:,} of {document['gold_items']:,} items "
         "of gold"
@@ -122,9 +122,9 @@ def _coverage(document: Document) -> list[str]:
         ("unknown_items", "rows left out, items that gold does not have"),
         ("gold_without_prediction", "items of gold without a prediction, left out"),
     ):
-        found = document[name]
-        if found["n"]:
-            lines.append(f"  {found['n']:,} {says}: {_names(found['first'], found['n'])}")
+        missing = document[name]
+        if missing["n"]:
+            lines.append(f"  {missing['n']:,} {says}: {_names(missing['first'], missing['n'])}")
     for name, says in (
         ("unknown_tasks", "rows left out, tasks that gold does not have"),
         ("other_tasks", "rows left out, of other tasks"),
@@ -163,16 +163,16 @@ def _names(names: Sequence[str], n: int) -> str:
 
 
 def _figures(part: Document, document: Document) -> list[str]:
-    """The model beside the baselines."""
+    """Return the figures of the model next to those of the baselines."""
     n = part["n_items"]
     lines = [f"{f'{n:,} items':<20}{'model':>8}  {'95% interval':<16}{'majority':>9}"
              f"{'prevalence':>12}{'gold':>9}"]  # fmt: skip
     for name, says in NAMES.items():
-        found = part["figures"][name]
-        beside = [part["baselines"][of][name]["value"] for of in part["baselines"]]
+        figure = part["figures"][name]
+        baselines = [part["baselines"][baseline][name]["value"] for baseline in part["baselines"]]
         lines.append(
-            f"{says:<20}{_value(found['value']):>8}  {_interval(found):<16}"
-            f"{_value(beside[0]):>9}{_value(beside[1]):>12}{_value(beside[2]):>9}"
+            f"{says:<20}{_value(figure['value']):>8}  {_interval(figure):<16}"
+            f"{_value(baselines[0]):>9}{_value(baselines[1]):>12}{_value(baselines[2]):>9}"
         )
     reasons = dict.fromkeys(document["why_null"].values())
     return [*lines, CIRCULAR, *(f"-: {why}" for why in reasons)]
@@ -187,7 +187,7 @@ def _classes(task: Document) -> list[str]:
     for row in task["by_class"][:MOST_CLASSES]:
         values = [_value(row[name]["value"]) for name in ("precision", "recall", "f1")]
         lines.append(
-            f"{_fit(row['label'], 19):<20}{row['n_gold']:>7,}{row['n_predicted']:>7,}"
+            f"{_truncate(row['label'], 19):<20}{row['n_gold']:>7,}{row['n_predicted']:>7,}"
             f"{values[0]:>11}{values[1]:>8}{values[2]:>8}"
             f"{_value(row['expected_f1']['value']):>13}"
         )
@@ -206,15 +206,15 @@ def _tasks(document: Document) -> list[str]:
     lines = [head]
     rows = [(row["task"], row["n_items"], row["figures"]) for row in document["tasks"]]
     macro = document["macro"]
-    for name, n, figures in [*rows[:MOST_TASKS], (None, macro["n_tasks"], macro["figures"])]:
+    for task, n, figures in [*rows[:MOST_TASKS], (None, macro["n_tasks"], macro["figures"])]:
         values = [
-            _value(figures[of]["value"])
-            for of in ("accuracy", "expected_accuracy", "log_loss", "kl")
+            _value(figures[name]["value"])
+            for name in ("accuracy", "expected_accuracy", "log_loss", "kl")
         ]
-        of = f"mean over {n:,} tasks" if name is None else _fit(name, 27)
-        count = "" if name is None else f"{n:,}"
+        label = f"mean over {n:,} tasks" if task is None else _truncate(task, 27)
+        count = "" if task is None else f"{n:,}"
         lines.append(
-            f"{of:<28}{count:>8}{values[0]:>10}{values[1]:>10}{values[2]:>10}{values[3]:>9}"
+            f"{label:<28}{count:>8}{values[0]:>10}{values[1]:>10}{values[2]:>10}{values[3]:>9}"
         )
     if len(rows) > MOST_TASKS:
         lines.append(f"{len(rows) - MOST_TASKS:,} more tasks are in --json; --task shows one")
@@ -228,12 +228,12 @@ def _certainty(part: Document) -> list[str]:
     ]
     for row in part["by_certainty"]:
         if row["n_items"]:
-            found = row["figures"]
+            figures = row["figures"]
             lines.append(
                 f"{row['certainty']:<20}{row['n_items']:>8,}"
-                f"{_value(found['accuracy']['value']):>10}  {_interval(found['accuracy']):<16}"
-                f"{_value(found['expected_accuracy']['value']):>9}"
-                f"{_value(found['log_loss']['value']):>10}"
+                f"{_value(figures['accuracy']['value']):>10}  {_interval(figures['accuracy']):<16}"
+                f"{_value(figures['expected_accuracy']['value']):>9}"
+                f"{_value(figures['log_loss']['value']):>10}"
             )
     return lines
 
@@ -242,12 +242,12 @@ def _farthest(rows: Sequence[Document], several: bool) -> list[str]:
     lines = ["farthest from gold:"] if rows else []
     for row in rows:
         by = "an expert" if row["adjudicated"] else f"{row['probability']:.3f}"
-        said = "no class" if row["predicted"] is None else _fit(shorten(row["predicted"]), 13)
+        said = "no class" if row["predicted"] is None else _truncate(shorten(row["predicted"]), 13)
         if row["predicted_probability"] is not None:
             said += f" ({row['predicted_probability']:.3f})"
-        item, label = _fit(shorten(row["item"]), 18), _fit(shorten(row["label"]), 13)
+        item, label = _truncate(shorten(row["item"]), 18), _truncate(shorten(row["label"]), 13)
         if several:
-            item = f"{_fit(row['task'], 12)} {_fit(item, 14)}"
+            item = f"{_truncate(row['task'], 12)} {_truncate(item, 14)}"
         lines.append(f"  {item}: gold {label} ({by}), model {said}")
     return lines
 
@@ -256,11 +256,11 @@ def _value(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def _interval(found: Document) -> str:
-    if found["ci_low"] is None:
+def _interval(figure: Document) -> str:
+    if figure["ci_low"] is None:
         return ""
-    return f"{found['ci_low']:.4f}..{found['ci_high']:.4f}"
+    return f"{figure['ci_low']:.4f}..{figure['ci_high']:.4f}"
 
 
-def _fit(name: str, width: int) -> str:
+def _truncate(name: str, width: int) -> str:
     return name if len(name) <= width else f"{name[: width - 1]}…"

@@ -38,7 +38,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     name = arguments.experiment
     if name is None:
-        document: Document = {"experiments": [_described(e) for e in EXPERIMENTS.values()]}
+        document: Document = {
+            "experiments": [_experiment_document(e) for e in EXPERIMENTS.values()]
+        }
         show(arguments, document, lambda: _experiments_text(EXPERIMENTS.values()))
         return 0
     settings, others = _own_settings(EXPERIMENTS.get(name), arguments.sets)
@@ -55,17 +57,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _own_settings(experiment: Any, sets: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Settings of the experiment, and those left for the campaign."""
+    """Return the settings of the experiment, and the others, which are the campaign's."""
     names = {name for name, _, _ in experiment.settings()} if experiment else set()
-    own = [given for given in sets if given.partition("=")[0] in names]
-    return _pairs(own), [given for given in sets if given not in own]
+    own = [assignment for assignment in sets if assignment.partition("=")[0] in names]
+    return _pairs(own), [assignment for assignment in sets if assignment not in own]
 
 
 def _pairs(sets: Iterable[str]) -> dict[str, str]:
-    return {name: value for name, _, value in (given.partition("=") for given in sets)}
+    return {name: value for name, _, value in (assignment.partition("=") for assignment in sets)}
 
 
-def _described(experiment: Any) -> Document:
+def _experiment_document(experiment: Any) -> Document:
     return {
         "name": experiment.name,
         "says": experiment.says,

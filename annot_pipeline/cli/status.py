@@ -35,8 +35,8 @@ def _status_text(campaign: str, document: Document) -> str:
         lines = [f"{document['campaign']}: {version} of {when}, {path}"]
         for gate in release["checks"]:
             if gate["level"] != "pass":
-                found = f": {printable(gate['detail'])}" if gate["detail"] else ""
-                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{found}")
+                detail = f": {printable(gate['detail'])}" if gate["detail"] else ""
+                lines.append(f"  {gate['level']}: {gate['name']}: {gate['question']}{detail}")
                 lines.append(f"    do: {gate['do']}")
     exposed = document["exposed_secrets"]
     if exposed:
@@ -53,14 +53,16 @@ def _status_text(campaign: str, document: Document) -> str:
     if rolled_back:
         lines.append(f"latest.json: {printable(rolled_back['what'])}")
     if damaged:
-        lines.append(f"damaged, not as it was published: {_few(damaged)}")
+        lines.append(f"damaged, not as it was published: {_shorten_list(damaged)}")
     for what, names in document["arrived"].items():
         if names:
-            lines.append(f"since then {what}: {counted(len(names), 'export')} ({_few(names)})")
+            lines.append(
+                f"since then {what}: {counted(len(names), 'export')} ({_shorten_list(names)})"
+            )
     if document["unread"]:
-        lines.append(f"not read, no source matches: {_few(document['unread'])}")
+        lines.append(f"not read, no source matches: {_shorten_list(document['unread'])}")
     if document["settings_changed"]:
-        lines.append(f"since then other settings: {_few(document['changed_settings'])}")
+        lines.append(f"since then other settings: {_shorten_list(document['changed_settings'])}")
     missing = document["not_compared"]
     if missing:
         warned = "settings cannot be compared" if release else "warning"
@@ -73,9 +75,10 @@ def _status_text(campaign: str, document: Document) -> str:
         lines.append(f"last build, {last['finished']}: {outcome}")
     unended = document["unended_build"]
     if unended:
-        made = f"it had made {unended['stage']} at {unended['at']}"
+        progress = f"it had made {unended['stage']} at {unended['at']}"
         lines.append(
-            f"a build has not ended: {made}; it runs still, was killed, or was of some assets only"
+            f"a build has not ended: {progress}; it runs still, was killed, or was of some assets "
+            "only"
         )
     step = _idle(document)
     if document["build_due"]:
@@ -109,5 +112,5 @@ def _idle(document: Document) -> str:
     return f"{counted(warnings, 'warning')} to resolve (see above)"
 
 
-def _few(names: list[str]) -> str:
+def _shorten_list(names: list[str]) -> str:
     return first_of(list(map(printable, names)))

@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     from annot_pipeline.storage.releases import Releases
 
     campaign = load(arguments)
-    release = Releases.of(campaign).get(arguments.release)
+    release = Releases.for_campaign(campaign).get(arguments.release)
     lines = released_lines(campaign, release.manifest)
     documents = trace(release, arguments.item, arguments.task, lines)
     document = {

@@ -39,23 +39,23 @@ def _only_file(trace: Row) -> str | None:
 
 
 def judgments(trace: Row) -> Iterable[str]:
-    """Each judgment: who, what, evidence or weight, fate, where."""
+    """Return lines on each judgment: judge, answer, evidence or weight, fate, file and row."""
     rows: list[tuple[str, ...]] = []
-    left = {row["judge"]: row for row in trace["without_judge"]}
+    without_judge = {row["judge"]: row for row in trace["without_judge"]}
     place = _place if _only_file(trace) is None else _row
     for row in trace["judgments"]:
         places = [p for p in row["places"] if p["fate"] == row["fate"]]
-        beside = ", ".join(f"{b['rank']} {b['system'] or b['item']}" for b in row["beside"])
+        other_ranks = ", ".join(f"{b['rank']} {b['system'] or b['item']}" for b in row["beside"])
         rows.append(
             (
                 row["judge"],
                 short(row["answer"]) + (f" [{row['criterion']}]" if row["criterion"] else ""),
                 _weight(row),
-                _left(left[row["judge"]]) if row["likelihoods"] else "",
+                _label_without_judge(without_judge[row["judge"]]) if row["likelihoods"] else "",
                 _fate(row),
                 ", ".join(map(place, places)),
                 short(row["reason"], 80) if row["reason"] else "",
-                f"of {short(beside, 80)}" if beside else "",
+                f"of {short(other_ranks, 80)}" if other_ranks else "",
             )
         )
     rows += _sum(trace)
@@ -66,17 +66,17 @@ def judgments(trace: Row) -> Iterable[str]:
 
 
 def _sum(trace: Row) -> list[tuple[str, ...]]:
-    """The prevalence, and what it makes together with all answers: log odds of the label."""
+    """Return the log odds of the label: by prevalence, and together with all answers."""
     prior = trace["prior_evidence"]
-    found = [row["evidence"] for row in trace["judgments"] if row["likelihoods"]]
-    if prior is None or None in found:
+    evidence = [row["evidence"] for row in trace["judgments"] if row["likelihoods"]]
+    if prior is None or None in evidence:
         return []
-    rows = (("prevalence", signed(prior)), ("all together", signed(prior + sum(found))))
-    return [("", name, evidence, "", "", "", "", "") for name, evidence in rows]
+    rows = (("prevalence", signed(prior)), ("all together", signed(prior + sum(evidence))))
+    return [("", name, log_odds, "", "", "", "", "") for name, log_odds in rows]
 
 
-def _left(without: Row) -> str:
-    """Label and probability that are left without a judge."""
+def _label_without_judge(without: Row) -> str:
+    """Return the label and its probability without a judge."""
     return f"{short(without['label'], 20)}, {share(without['probability'])}"
 
 
@@ -108,11 +108,11 @@ def other_places(trace: Row) -> Iterable[str]:
     )
 
 
-def records(found: Sequence[Row]) -> Iterable[str]:
-    """Records with their fates and reasons."""
+def records(rejected: Sequence[Row]) -> Iterable[str]:
+    """Return lines on records with their fates and reasons."""
     rows = [
         (row["fate"], row["judge"] or "nobody", _place(row), short(row["reason"] or "", 100))
-        for row in found
+        for row in rejected
     ]
     return first_rows(rows)
 

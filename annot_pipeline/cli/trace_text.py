@@ -80,16 +80,16 @@ def _trace(trace: Row) -> Iterator[str]:
 
 
 def _headline(trace: Row) -> str:
-    """The answer in a few words."""
+    """Return the result in a few words."""
     label, score = trace["label"], trace["score"]
     if label:
-        found = f"label {short(label['label'])}"
+        headline = f"label {short(label['label'])}"
         if label["adjudicated"]:
-            return f"{found}, decided by an expert"
+            return f"{headline}, decided by an expert"
         probability, _ = certainty(label)
         if probability is None:
-            return f"{found}, by majority vote: the task has too many classes for Dawid-Skene"
-        return f"{found}, probability {share(probability)}"
+            return f"{headline}, by majority vote: the task has too many classes for Dawid-Skene"
+        return f"{headline}, probability {share(probability)}"
     if score:
         return f"score {number(score['raw_mean'])}"
     own = [row["rank"] for row in trace["segment_ranks"] if row["item"] == trace["item"]]
@@ -97,17 +97,17 @@ def _headline(trace: Row) -> str:
 
 
 def _outcomes(trace: Row) -> str:
-    """What comparisons found, where they are no ranks; of one item by how often it won."""
+    """Summarize the outcomes of comparisons without ranks; of one item, how often it won."""
     item = trace["item"]
-    found: Counter[str] = Counter()
+    outcomes: Counter[str] = Counter()
     for row in trace["judgments"]:
         if row["fate"] == "used" and trace["kind"] in ("pairwise", "ranking"):
             is_side = item in (row["item_a"], row["item_b"])
             answer = "a tie" if row["answer"].startswith("a tie") else row["answer"]
-            found[answer.split(" ")[0] if is_side and answer != "a tie" else answer] += 1
-    if not found:
+            outcomes[answer.split(" ")[0] if is_side and answer != "a tie" else answer] += 1
+    if not outcomes:
         return "no judgment counts" if trace["judgments"] else ""
-    n, said = found.total(), (f"{short(answer)} ({n})" for answer, n in found.most_common())
+    n, said = outcomes.total(), (f"{short(answer)} ({n})" for answer, n in outcomes.most_common())
     return f"{n} comparison{'s' * (n != 1)}: {', '.join(said)}"
 
 

@@ -36,8 +36,8 @@ def _text(campaign: str, document: Document) -> str:
     if document["pruned"]:
         lines.append(f"pruned: {first_of(document['pruned'])}")
     for row in document["rebuilt"] or ():
-        of = f"{row['equal']} of {row['tables']} tables byte for byte the same"
-        built = f"not built again: {row['error']}" if row["error"] else f"built again: {of}"
+        equal = f"{row['equal']} of {row['tables']} tables byte for byte the same"
+        built = f"not built again: {row['error']}" if row["error"] else f"built again: {equal}"
         lines.append(f"{row['version']} {built}")
         lines += [f"  not as then: {what}" for what in row["other_code"]]
     findings = document["findings"]

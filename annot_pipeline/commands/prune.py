@@ -79,7 +79,7 @@ def prune(
         raise ConfigError("no release would stay", [Problem("--keep", f"is {keep}", do=do)])
     store = Store(campaign.store)
     store.refuse_foreign(campaign.folder)
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.get()  # there is something to keep
     given_up = given_up_gold(campaign, releases, gone)
     if dry_run:
@@ -115,7 +115,7 @@ def set_pin(
     StoreError
         There is no such release, or no such pin; or gold cannot be written.
     """
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.get()
     try:
         with releases.publishing(lambda: progress(WAITING)):
@@ -125,11 +125,11 @@ def set_pin(
 
 
 def list_pins(campaign: LoadedCampaign) -> list[dict[str, Any]]:
-    """Pins, oldest release first."""
-    releases = Releases.of(campaign)
+    """Return the pins, oldest release first."""
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins = read_pins(releases)
-    return [{"version": version} | asdict(kept) for version, kept in pins.items()]
+    return [{"version": version} | asdict(pin) for version, pin in pins.items()]
 
 
 def _plan(
@@ -182,13 +182,13 @@ def _sources(releases: Releases, version: str, digests: SourceDigests) -> set[st
         Nobody knows which archived bytes a published digest stands for.
     """
     sources = releases.get(version).manifest["sources"]
-    known = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
-    unknown = [name for name, sha256 in known.items() if sha256 is None]
+    sha256_by_name = {source["name"]: digests.sha256(source_digest(source)) for source in sources}
+    unknown = [name for name, sha256 in sha256_by_name.items() if sha256 is None]
     if unknown:
         what = f"nothing tells which archived bytes {first_of(unknown)} of {version} are"
         do = "restore store/digests, or set the key of then; no archived file was deleted"
         raise StoreError("the archive cannot be pruned", [Problem("", what, do=do)])
-    return {sha256 for sha256 in known.values() if sha256}
+    return {sha256 for sha256 in sha256_by_name.values() if sha256}
 
 
 def _of_others(campaign: LoadedCampaign, given_up: GivenUp, digests: SourceDigests) -> set[str]:

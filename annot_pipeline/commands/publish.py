@@ -89,7 +89,7 @@ def publish(build: Build) -> Publication:
     with build.noting():
         runs = _recorded(build)
         check_one_build(build, runs)
-        releases = Releases.of(build.campaign)
+        releases = Releases.for_campaign(build.campaign)
         try:
             with (
                 running("publishing"),
@@ -99,12 +99,14 @@ def publish(build: Build) -> Publication:
                 for problem in (*releases.damaged_copies(), releases.lost_number()):
                     if problem:
                         build.progress(f"{problem.where or POINTER}: {problem.what}")
-                left = releases.finish_interrupted()
-                if left:
-                    build.progress(f"not published, and left alone: {first_of(left)}")
+                unfinished = releases.finish_interrupted()
+                if unfinished:
+                    build.progress(f"not published, and left alone: {first_of(unfinished)}")
                 publication = _publish_if_new(build, runs, releases)
                 if not releases.copied:
-                    build.progress(f"{releases.kept}: cannot be written; the next build writes it")
+                    build.progress(
+                        f"{releases.copy_path}: cannot be written; the next build writes it"
+                    )
         except OSError as cause:
             if _is_within(cause, build.store.root):
                 raise cannot_write(build.store.root, cause, "store") from cause
@@ -138,14 +140,14 @@ def _recorded(build: Build) -> dict[str, StageRun]:
 
 
 def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releases) -> Publication:
-    made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
-    exports = exports_with_fates(build, made, runs)
+    outputs = {name: table for run in runs.values() for name, table in run.result.tables.items()}
+    exports = exports_with_fates(build, outputs, runs)
     parent = releases.latest()
     version_ = releases.next_version()
     settings = settings_hash(build.campaign.settings, derive(build.key, "fingerprint"))
     digests = {
         build.published(export["source_sha256"]): export["source_sha256"]
-        for export in read_unharmed(made["exports"]).to_pylist()
+        for export in read_unharmed(outputs["exports"]).to_pylist()
     }
     checks = [gate.document() for run in runs.values() for gate in run.gates]
 
@@ -153,15 +155,15 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         from annot_pipeline.commands.release_pages import write_pages
         from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, released_lines
 
-        tables = _place(build, made, folder)
+        tables = _place(build, outputs, folder)
         document = release_manifest(build, runs, tables, exports, settings, version_, parent)
         document["changes"] = changes_since(build, folder, document, parent)
         queries = Queries(build.campaign.settings.resources, build.campaign.spill)
         lines = released_lines(build.campaign, document, MOST_BYTES)
-        names = names_in_release(build, made, tables, document)
+        names = names_in_release(build, outputs, tables, document)
         gate_checks = check_names(build, names)
         document["checks"] = [*checks, *gate_checks]
-        write_pages(folder, document, made, parent, queries, lines)
+        write_pages(folder, document, outputs, parent, queries, lines)
         if names:
             names.add_pages(sorted(p for p in folder.iterdir() if p.suffix in PAGES))
             gate_checks = check_names(build, names)
@@ -172,7 +174,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
 
     if parent:
         refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
-    if parent and not _is_new(build, parent, made, settings, exports):
+    if parent and not _is_new(build, parent, outputs, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
@@ -203,7 +205,7 @@ def _write_catalog(build: Build, releases: Releases) -> None:
 def _is_new(
     build: Build,
     parent: Release,
-    made: Mapping[str, StoredTable],
+    outputs: Mapping[str, StoredTable],
     settings: str,
     exports: Sequence[Mapping[str, Any]],
 ) -> bool:
@@ -214,39 +216,43 @@ def _is_new(
     ):
         return True
     files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
-    outputs = {n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()}
+    published_outputs = {
+        n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()
+    }
     others = {
         name: table
-        for name, table in made.items()
+        for name, table in outputs.items()
         if name in GOLD and name != "lineage"
-        if table.sha256 not in (files.get(name), outputs.get(name))
+        if table.sha256 not in (files.get(name), published_outputs.get(name))
     }
     if not others or any(len(table.files) == 1 for table in others.values()):
         return bool(others)
-    with _apart(build) as folder:  # parts ended elsewhere?
+    with _temporary_folder(build) as folder:  # did partitions end elsewhere?
         planned = {name: as_published(table, Path(folder, name)) for name, table in others.items()}
         written = build.written(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
 
 
-def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[str, StoredTable]:
-    """The gold tables in the release's folder; one that no stage makes is there, empty.
+def _place(
+    build: Build, outputs: Mapping[str, StoredTable], folder: Path
+) -> dict[str, StoredTable]:
+    """Write the gold tables into the release's folder; those that no stage makes are empty.
 
     Files are written where every machine of the engine can, in the store, and copied.
     """
-    with _apart(build) as apart:
+    with _temporary_folder(build) as temporary:
         planned: dict[str, Planned] = {}
         for name in GOLD:
-            path = Path(apart, f"{name}.parquet")
-            if name in made:
-                planned[name] = as_published(made[name], path)
+            path = Path(temporary, f"{name}.parquet")
+            if name in outputs:
+                planned[name] = as_published(outputs[name], path)
             else:
                 write = partial(write_table, rows=GOLD[name].empty())
                 planned[name] = [(path, partial(placed, path, write))]
         written = build.written(planned)
         targets = {
             name: [
-                (folder / path.relative_to(apart), file)
+                (folder / path.relative_to(temporary), file)
                 for (path, _), file in zip(files, written[name].files, strict=True)
             ]
             for name, files in planned.items()
@@ -255,13 +261,13 @@ def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[
             for files in targets.values():
                 deque(pool.map(_copy, *zip(*files, strict=True)), 0)
     return {
-        name: StoredTable(tuple(TableFile(path, of.sha256, of.rows) for path, of in files))
+        name: StoredTable(tuple(TableFile(path, file.sha256, file.rows) for path, file in files))
         for name, files in targets.items()
     }
 
 
-def _apart(build: Build) -> tempfile.TemporaryDirectory[str]:
-    """A folder that every machine of the engine can write; a straggler may do so yet at the end."""
+def _temporary_folder(build: Build) -> tempfile.TemporaryDirectory[str]:
+    """Return a temporary folder in the store; slow machines may still write when it is removed."""
     return tempfile.TemporaryDirectory(
         prefix=TEMPORARY, dir=build.store.root, ignore_cleanup_errors=True
     )

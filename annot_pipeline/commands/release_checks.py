@@ -24,14 +24,14 @@ PAGES = (".html", ".md", ".json")
 
 def names_in_release(
     build: Build,
-    made: Mapping[str, StoredTable],
+    outputs: Mapping[str, StoredTable],
     tables: Mapping[str, StoredTable],
     document: Mapping[str, Any],
 ) -> PublishedNames | None:
     """Return the raw names of judges in tables and manifest; None without pseudonyms."""
     if not build.campaign.settings.privacy.pseudonymize:
         return None
-    files = dict.fromkeys(read_unharmed(made["record_files"])["filename"].to_pylist())
+    files = dict.fromkeys(read_unharmed(outputs["record_files"])["filename"].to_pylist())
     names = raw_names(build.store.records / name for name in files)
     return PublishedNames(sorted(names), tables, document)
 

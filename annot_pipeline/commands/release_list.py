@@ -11,8 +11,8 @@ from annot_pipeline.storage.releases import Releases
 
 
 def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
-    """All releases, oldest first."""
-    releases = Releases.of(campaign)
+    """Return all releases, oldest first."""
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     pins = read_pins(releases)
     rows: list[dict[str, Any]] = []
@@ -45,10 +45,10 @@ def list_releases(campaign: LoadedCampaign) -> list[dict[str, Any]]:
 
 
 def _has_other_settings(manifest: dict[str, Any], before: dict[str, Any] | None) -> bool | None:
-    """Whether settings are not those of the parent; None where only the parent could tell."""
+    """Return whether settings differ from the parent's; None if the parent is needed to know."""
     if manifest["parent"] is None:
         return False
-    told: bool | None = (manifest["changes"] or {}).get("settings_changed")
-    if told is None and before and before["version"] == manifest["parent"]["version"]:
-        told = before["settings_hash"] != manifest["settings_hash"]
-    return told
+    has_changed: bool | None = (manifest["changes"] or {}).get("settings_changed")
+    if has_changed is None and before and before["version"] == manifest["parent"]["version"]:
+        has_changed = before["settings_hash"] != manifest["settings_hash"]
+    return has_changed

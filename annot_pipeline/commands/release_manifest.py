@@ -222,9 +222,9 @@ def changes_since(
     sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
     parts = cut(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
     for place, names in enumerate(parts, start=1):  # ids name their task: counts add up
-        tasks = Tasks.of(names, none=place == len(parts))
+        tasks = Tasks.from_names(names, none=place == len(parts))
         told = {"same_names": named_alike}
-        with queries.run("audit/changes", inputs, told, tasks=tasks, of=inputs) as rows:
+        with queries.run("audit/changes", inputs, told, tasks=tasks, filtered=inputs) as rows:
             for name, n in rows.read_all().to_pylist()[0].items():
                 counts[name] = None if n is None else n + (counts.get(name) or 0)
     exports = export_changes(parent.manifest, document)

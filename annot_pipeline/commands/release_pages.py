@@ -43,18 +43,18 @@ from annot_pipeline.storage.tables import (
 def write_pages(
     folder: Path,
     document: Mapping[str, Any],
-    made: Mapping[str, StoredTable],
+    outputs: Mapping[str, StoredTable],
     parent: Release | None,
     queries: Queries,
     lines: FindLines,
 ) -> None:
-    """Write them into the folder of a release in the making, whose tables are there.
+    """Write data card, report and description into a new release's folder, which has its tables.
 
     Parameters
     ----------
     folder, document
         The release; its manifest, without ``files``.
-    made
+    outputs
         All tables of the build.
     parent
         The release before.
@@ -72,9 +72,9 @@ def write_pages(
         report_html(
             document,
             gold,
-            drawn_tables(made, gold, queries),
+            drawn_tables(outputs, gold, queries),
             trace_items(folder, document, items, queries, lines),
-            _before(parent, there, document, queries),
+            _parent_tables(parent, there, document, queries),
             parent.manifest if parent else None,
         ),
         encoding="utf-8",
@@ -82,38 +82,40 @@ def write_pages(
 
 
 def reported_tables(there: Mapping[str, StoredTable], queries: Queries) -> dict[str, pa.Table]:
-    """What the pages show of gold: of tables with a row an item only counts, and rows drawn."""
+    """Return the gold tables for the pages: large ones only as counts, and rows to draw."""
     read = {name: read_table(there[name], columns) for name, columns in REPORTED.items()}
-    read |= {name: _counted(there[name], columns) for name, columns in COUNTED.items()}
+    read |= {name: _count_rows(there[name], columns) for name, columns in COUNTED.items()}
     inputs = {name: there[name] for name in ("labels", "items", "scores")}
-    return read | told_by_queries(QUERIED, inputs, queries)
+    return read | query_tables(QUERIED, inputs, queries)
 
 
 def drawn_tables(
-    made: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
+    outputs: Mapping[str, StoredTable], gold: Mapping[str, pa.Table], queries: Queries
 ) -> dict[str, pa.Table]:
-    """What the report draws of the store's tables."""
-    found = {name: read_table(unharmed(made[name]), columns) for name, columns in INTERNAL.items()}
+    """Return the tables that the report draws, from the outputs of stages."""
+    tables = {
+        name: read_table(unharmed(outputs[name]), columns) for name, columns in INTERNAL.items()
+    }
     queried = ("comparisons", "control_pairs", "segment_ranks")
-    inputs = {name: unharmed(made[name]) for name in queried}
+    inputs = {name: unharmed(outputs[name]) for name in queried}
     asked = DRAWN | {"control_differences": {"judges": drawn_judges(gold["judges"])}}
-    return found | told_by_queries(asked, inputs, queries)
+    return tables | query_tables(asked, inputs, queries)
 
 
-def told_by_queries(
+def query_tables(
     asked: Mapping[str, Mapping[str, Any]],
     inputs: Mapping[str, StoredTable | pa.Table],
     queries: Queries,
 ) -> dict[str, pa.Table]:
-    """What queries of the report give, with their parameters; each may read those before it."""
-    found: dict[str, pa.Table] = {}
-    for name, told in asked.items():
-        found[name] = queries.table(f"report/{name}", {**inputs, **found}, told)
-    return found
+    """Run the report's queries with their parameters; each may read those before it."""
+    tables: dict[str, pa.Table] = {}
+    for name, parameters in asked.items():
+        tables[name] = queries.table(f"report/{name}", {**inputs, **tables}, parameters)
+    return tables
 
 
-def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
-    """How many rows have the same values of some columns, a row group at a time."""
+def _count_rows(table: StoredTable, columns: Sequence[str]) -> pa.Table:
+    """Count rows by the values of some columns, a row group at a time."""
     counts = [
         rows.group_by(columns).aggregate([([], "count_all")])
         for rows in read_groups(table, columns, plain=True)
@@ -123,21 +125,21 @@ def _counted(table: StoredTable, columns: Sequence[str]) -> pa.Table:
     return in_order.rename_columns([*columns, "n"])
 
 
-def _before(
+def _parent_tables(
     parent: Release | None,
     there: Mapping[str, StoredTable],
     document: Mapping[str, Any],
     queries: Queries,
 ) -> dict[str, pa.Table] | None:
-    """Tables of the parent that the report compares with, and the labels that differ."""
+    """Return tables of the parent that the report compares with, and the labels that differ."""
     if parent is None:
         return None
     tables = {}
     for name, columns in COMPARED.items():
         stored = parent.stored(name)
-        known = read_schema(stored.paths[0]).names  # an older schema has fewer columns
-        tables[name] = read_table(stored, [c for c in columns if c in known])
+        columns_there = read_schema(stored.paths[0]).names  # an older schema has fewer columns
+        tables[name] = read_table(stored, [c for c in columns if c in columns_there])
     labels = {"old_labels": parent.stored("labels"), "new_labels": there["labels"]}
     other_names = (document["changes"] or {}).get("judges_have_other_names", False)
-    told = {"most": MOST_CHANGES, "same_names": not other_names}
-    return tables | {"label_changes": queries.table("report/label_changes", labels, told)}
+    parameters = {"most": MOST_CHANGES, "same_names": not other_names}
+    return tables | {"label_changes": queries.table("report/label_changes", labels, parameters)}

@@ -36,13 +36,13 @@ DECIDED = ("decided", "overridden")
 
 
 def status(campaign: LoadedCampaign) -> dict[str, Any]:
-    """The newest release, the last build, and what has arrived since; writes nothing.
+    """Return the newest release, the last build, and what has arrived since; write nothing.
 
     Reads every file of the newest release and every export for their checksums. Without the key of
     the judges' names nobody knows whether settings have changed, since the key is one of them:
     that, and whether a build is due for it, is None then.
     """
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     release = releases.latest()
     rolled_back = releases.rolled_back()

@@ -41,7 +41,7 @@ EXAMPLES = 3
 
 
 def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
-    """What each source maps to, what would be rejected and why, which gates would fail.
+    """Return the mapping of each source, records that would be rejected, and failing gates.
 
     Raises
     ------
@@ -51,8 +51,8 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
     """
     check_places(campaign)
     check_exports(campaign)  # of its own store and gold, not of the temporary ones
-    with temporary_store(campaign, campaign.settings, goes_on=False) as apart:
-        build = Build(apart, progress=progress)
+    with temporary_store(campaign, campaign.settings, continues_previous=False) as temporary:
+        build = Build(temporary, progress=progress)
         runs = {s.name: build.run_stage(s) for s in STAGES if s.name in STAGES_NEEDED}
         document = _document(campaign, runs, build.store.records)
     advice = failed_build_advice(Build(campaign))
@@ -66,7 +66,7 @@ def validate(campaign: LoadedCampaign, progress: Progress) -> dict[str, Any]:
 def _newest_release(campaign: LoadedCampaign) -> Release | None:
     """Return the newest release; None where gold cannot be read, which is for status to say."""
     try:
-        return Releases.of(campaign).latest()
+        return Releases.for_campaign(campaign).latest()
     except AnnotError:
         return None
 
@@ -138,10 +138,10 @@ def _fields(fields: dict[Any, Expression], paths: list[Path]) -> list[dict[str, 
 
 
 def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
-    """Of the same column of several files: cells that are not blank, and their distinct values."""
+    """Count the cells of a column that are not blank, over files, and return distinct values."""
     if not columns:
         return 0, pa.nulls(0, TEXT)
-    column = pa.chunked_array([chunk for of in columns for chunk in of.chunks], columns[0].type)
+    column = pa.chunked_array([chunk for part in columns for chunk in part.chunks], columns[0].type)
     column = column.unify_dictionaries()
     if pa.types.is_floating(column.type):
         column = pc.add(column, 0.0)  # -0 is 0

@@ -173,9 +173,9 @@ class LoadedCampaign:
 
     @property
     def spill(self) -> Path:
-        """Where SQL puts what does not fit into memory."""
-        given = self.settings.resources.spill
-        return self.folder / given if given else self.store / "spill"
+        """Folder where SQL puts what does not fit into memory."""
+        folder = self.settings.resources.spill
+        return self.folder / folder if folder else self.store / "spill"
 
     @property
     def gold(self) -> Path:

@@ -80,10 +80,10 @@ def load_campaign(
         )
     _refuse_many(data, str(file))
     data.update(overrides or {})
-    given = tuple(sets)
-    for assignment in given:
+    assignments = tuple(sets)
+    for assignment in assignments:
         _set(data, assignment)
-    return LoadedCampaign(_validated(data, str(file)), file.resolve(), given)
+    return LoadedCampaign(_validated(data, str(file)), file.resolve(), assignments)
 
 
 def kept_text(settings: Campaign) -> str:
@@ -285,32 +285,32 @@ def _problem(detail: dict[str, Any]) -> Problem:
     if location and location[-1] == "[key]":
         location.pop()
     where = ".".join(location)
-    kind, given = detail["type"], detail.get("input")
+    kind, value = detail["type"], detail.get("input")
     if kind in ("extra_forbidden", "unexpected_keyword_argument"):
         return _unknown_key(where, location)
     if kind == "literal_error":
         allowed = detail["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
         if "[key]" in detail["loc"]:
             return _unknown_key(where, location)
-        likely = difflib.get_close_matches(str(given), allowed, 1)
+        likely = difflib.get_close_matches(str(value), allowed, 1)
         return Problem(
             where,
-            f"{shorten(given)} is not allowed",
+            f"{shorten(value)} is not allowed",
             ", ".join(["a number"] * _is_word(detail) + allowed),
             f"{MEANT}{likely[0]}?" if likely else "",
         )
     if kind in SHAPES:
-        return Problem(where, SHAPES[kind], values=(_literal(given),) if given else ())
+        return Problem(where, SHAPES[kind], values=(_literal(value),) if value else ())
     if kind == "missing":
         return Problem(where, MISSING)
     if kind in ("value_error", "assertion_error"):
         return Problem(where, str(detail["ctx"]["error"]))
     if kind == "string_type":
-        literal = _literal(given)
-        do = f'put it in quotes: "{literal}"' if not isinstance(given, dict | tuple) else ""
+        literal = _literal(value)
+        do = f'put it in quotes: "{literal}"' if not isinstance(value, dict | tuple) else ""
         return Problem(where, f"{literal[:60]} is not a string", do=do)
     message = detail["msg"][:1].lower() + detail["msg"][1:]
-    shown = "" if isinstance(given, dict | list) else f" (found {shorten(given)})"
+    shown = "" if isinstance(value, dict | list) else f" (found {shorten(value)})"
     return Problem(where, message + shown)
 
 
@@ -330,17 +330,17 @@ def _unknown_key(where: str, location: Sequence[str]) -> Problem:
 
 
 def _keys_at(location: Sequence[str]) -> list[str]:
-    """The keys allowed at a path of the file, found by walking the models."""
+    """Return the keys allowed at a path of the file, found by walking the models."""
     models: list[Any] = [Campaign]
     for part in location:
         if part.isdigit():
             continue
-        found: list[Any] = []
+        inner_models: list[Any] = []
         for model in models:
             for name, info in _fields(model).items():
                 if name == part:
-                    found += _models_in(info)
-        models = found or models
+                    inner_models += _models_in(info)
+        models = inner_models or models
         if part == "fields":
             names = ItemFieldName if "items" in location else FieldName
             if location[-1] == "fields":

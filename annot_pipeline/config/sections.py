@@ -360,11 +360,13 @@ class Engine(Section):
 
 
 def _dotted(nested: dict[str, Any]) -> dict[str, Any]:
-    """Spark's names have dots, at which YAML and ``--set`` may nest; its values are texts."""
+    """Flatten nested settings into Spark's dotted names; values become texts."""
     flat: dict[str, Any] = {}
     for name, value in nested.items():
         if isinstance(value, dict):
-            flat |= {f"{name}.{inner}": found for inner, found in _dotted(value).items()}
+            flat |= {
+                f"{name}.{inner}": inner_value for inner, inner_value in _dotted(value).items()
+            }
         elif isinstance(value, bool | int | float):
             flat[name] = str(value).lower()
         else:

@@ -31,35 +31,35 @@ def settings_document(settings: Campaign, keys: Iterable[str] = MOVING) -> dict[
     return {key: reduce(getitem, key.split("."), document) for key in keys}
 
 
-def told_document(settings: Campaign, kept: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Settings that a release tells: those that move numbers, and what they are about.
+def release_settings(settings: Campaign, stored: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the settings that a release publishes: those that move numbers, and descriptions.
 
     Parameters
     ----------
     settings
         Of a campaign.
-    kept
-        The settings as the store keeps them. Those that the annot-pipeline of then did not know
-        are at their defaults since, and were not told.
+    stored
+        The settings as the store holds them. Settings that an earlier annot-pipeline did not
+        have are at their defaults since, and were not published.
     """
     document = settings.model_dump(mode="json", by_alias=True)
-    if kept is not None:
-        document = _known(document, kept)
+    if stored is not None:
+        document = _known_keys(document, stored)
     keys = [key for key in MOVING if _holds(document, key)]
-    told = {key: reduce(getitem, key.split("."), document) for key in keys}
-    return told | {name: document[name] for name in ("tasks", "about") if name in document}
+    published = {key: reduce(getitem, key.split("."), document) for key in keys}
+    return published | {name: document[name] for name in ("tasks", "about") if name in document}
 
 
 def settings_hash(
-    settings: Campaign, key_fingerprint: str, kept: Mapping[str, Any] | None = None
+    settings: Campaign, key_fingerprint: str, stored: Mapping[str, Any] | None = None
 ) -> str:
-    """SHA-256 over `told_document` and the key of the judges' names.
+    """Return the SHA-256 over `release_settings` and the key of the judges' names.
 
-    A licence that is mended has to be published, though no number moves.
+    A corrected licence has to be published, though no number changes.
     """
-    told = told_document(settings, kept)
-    told["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
-    return digest(told)
+    published = release_settings(settings, stored)
+    published["privacy"] = {"pseudonymize": settings.privacy.pseudonymize, "key": key_fingerprint}
+    return digest(published)
 
 
 def _holds(document: Mapping[str, Any], key: str) -> bool:
@@ -67,12 +67,14 @@ def _holds(document: Mapping[str, Any], key: str) -> bool:
     return section in document and (not name or name in document[section])
 
 
-def _known(value: Any, kept: Any) -> Any:
-    """What of a value an earlier one has keys for."""
-    if isinstance(value, dict) and isinstance(kept, Mapping):
-        return {key: _known(inner, kept[key]) for key, inner in value.items() if key in kept}
-    if isinstance(value, list) and isinstance(kept, list) and len(value) == len(kept):
-        return [_known(*both) for both in zip(value, kept, strict=True)]
+def _known_keys(value: Any, stored: Any) -> Any:
+    """Return the part of a value that an earlier value has keys for."""
+    if isinstance(value, dict) and isinstance(stored, Mapping):
+        return {
+            key: _known_keys(inner, stored[key]) for key, inner in value.items() if key in stored
+        }
+    if isinstance(value, list) and isinstance(stored, list) and len(value) == len(stored):
+        return [_known_keys(*both) for both in zip(value, stored, strict=True)]
     return value
 
 

@@ -107,11 +107,11 @@ class Source(Section):
     @model_validator(mode="before")
     @classmethod
     def _hits_say_their_fields(cls, source: Any) -> Any:
-        """Of ``format: hits``, `HITS_FIELDS` where no field is given."""
+        """Add `HITS_FIELDS` to sources of ``format: hits``, where they are not set."""
         if isinstance(source, dict) and source.get("format") == "hits":
-            given = source.get("fields", {})
-            if isinstance(given, dict):
-                return {**source, "fields": {name: name for name in HITS_FIELDS} | given}
+            fields = source.get("fields", {})
+            if isinstance(fields, dict):
+                return {**source, "fields": {name: name for name in HITS_FIELDS} | fields}
         return source
 
     @field_validator("each")
@@ -139,25 +139,25 @@ class Source(Section):
 
     @model_validator(mode="after")
     def _says_who_and_what(self) -> Source:
-        given = set(self.fields)
-        if "judge" not in given:
+        mapped = set(self.fields)
+        if "judge" not in mapped:
             raise ValueError("fields needs judge: who judged")
         answers = {"label", "score", "preference", "rank", "rank_a"}
-        if not given & answers:
+        if not mapped & answers:
             raise ValueError(f"fields needs an answer: one of {', '.join(sorted(answers))}")
-        single, pair = {"item", "segment"} & given, {"item_a", "system_a"} & given
+        single, pair = {"item", "segment"} & mapped, {"item_a", "system_a"} & mapped
         if not single and not pair:
             raise ValueError(
                 "fields needs what was judged: item, segment with system, or a pair "
                 "(item_a and item_b, or system_a and system_b)"
             )
-        alone = sorted({"label", "score", "rank"} & given)
-        if alone and not ("item" in given or {"segment", "system"} <= given):
+        alone = sorted({"label", "score", "rank"} & mapped)
+        if alone and not ("item" in mapped or {"segment", "system"} <= mapped):
             raise ValueError(
                 f"{alone[0]} is about one item: fields needs item, or segment and system"
             )
         for a, b in (("item_a", "item_b"), ("system_a", "system_b"), ("rank_a", "rank_b")):
-            if (a in given) != (b in given):
+            if (a in mapped) != (b in mapped):
                 raise ValueError(f"{a} and {b} go together")
         return self
 

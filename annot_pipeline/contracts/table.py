@@ -51,8 +51,8 @@ class Table:
         """The table without rows."""
         return self.schema.empty_table()
 
-    def of(self, columns: dict[str, pa.Array | Iterable[object]]) -> pa.Table:
-        """The table from its columns, cast to the declared types and sorted by the key.
+    def from_columns(self, columns: dict[str, pa.Array | Iterable[object]]) -> pa.Table:
+        """Return the table of these columns, cast to the declared types and sorted by the key.
 
         A declared column that is nullable and not given is null throughout.
         """

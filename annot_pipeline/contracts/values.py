@@ -43,6 +43,6 @@ def share_text(share: float, digits: int = 1) -> str:
 
 
 def fates_text(fates: Mapping[str, int]) -> str:
-    """Counts by fate for people: those that matter first, those that did not occur left out."""
-    found = [f"{fates[fate]:,} {fate}" for fate in reversed(FATES) if fates.get(fate)]
-    return ", ".join(found) or "none"
+    """Return counts by fate as text: the important ones first, without those that are 0."""
+    counts = [f"{fates[fate]:,} {fate}" for fate in reversed(FATES) if fates.get(fate)]
+    return ", ".join(counts) or "none"

@@ -51,7 +51,7 @@ Row = Mapping[str, Any]
 
 
 def run_crowds(params: Crowds, progress: Progress) -> Result:
-    """Draw crowds of every kind, and tell how far their probabilities hold."""
+    """Draw crowds of every kind, and measure how far their probabilities hold."""
     judgments, items = [], []
     names = [f"{kind} {n + 1}" for kind in CROWDS for n in range(params.repeats)]
     for place, name in enumerate(names):
@@ -71,9 +71,9 @@ def run_crowds(params: Crowds, progress: Progress) -> Result:
         pa.concat_tables(judgments), tasks, params=DawidSkeneParams(),
         calibration=CalibrationParams(), seed=params.seed, progress=progress,
     )  # fmt: skip
-    known = pa.concat_tables(items)
-    figures = check_calibration(tables["label_evidence"], tables["label_distributions"], known)
-    return certainty_result(figures, tables["label_distributions"], known)
+    item_truth = pa.concat_tables(items)
+    figures = check_calibration(tables["label_evidence"], tables["label_distributions"], item_truth)
+    return certainty_result(figures, tables["label_distributions"], item_truth)
 
 
 def run_certainty(campaign: LoadedCampaign, progress: Progress) -> Result:
@@ -99,23 +99,23 @@ def run_certainty(campaign: LoadedCampaign, progress: Progress) -> Result:
 def certainty_result(
     figures: pa.Table, distributions: pa.Table, items: pa.Table, notes: Sequence[str] = ()
 ) -> Result:
-    """What came out, from `LABEL_CALIBRATION`, ``label_distributions`` and ``items``.
+    """Return the result, from `LABEL_CALIBRATION`, ``label_distributions`` and ``items``.
 
     Raises
     ------
     ConfigError
         No item has a known truth that is a class of its task.
     """
-    found = {
+    figure_rows = {
         (row["task"], row["model"], row["statistic"]): row
         for row in figures.to_pylist()
     }  # fmt: skip
-    tasks = sorted({task for task, _, statistic in found if statistic == "log_loss"})
+    tasks = sorted({task for task, _, statistic in figure_rows if statistic == "log_loss"})
     if not tasks:
         what = "no item of a categorical task has a truth that is one of its classes"
         do = "map truth in items, see docs/campaign.md"
         raise ConfigError(TITLE, [Problem("", what, do=do)])
-    certainty, held_out = _certainty(found, tasks), _held_out(found, tasks)
+    certainty, held_out = _certainty(figure_rows, tasks), _held_out(figure_rows, tasks)
     by_task = ByTask(distributions)
     sections = [
         Section(task, [Drawn("Labels by their probability", _figure(by_task[task], items))], {}, [
@@ -123,13 +123,13 @@ def certainty_result(
         ])
         for task in tasks[:MOST_TASKS]
     ]  # fmt: skip
-    left = len(tasks) - len(sections)
-    more = [f"Figures of the first {len(sections)} of {len(tasks)} tasks."] * (left > 0)
+    n_undrawn = len(tasks) - len(sections)
+    more = [f"Figures of the first {len(sections)} of {len(tasks)} tasks."] * (n_undrawn > 0)
     return Result(
-        _findings(found, tasks), [*notes, *more, *ABOUT], [certainty, held_out], sections,
+        _findings(figure_rows, tasks), [*notes, *more, *ABOUT], [certainty, held_out], sections,
         [
             {"task": task, **{
-                f"{model}_{name}": found[task, model, name]["value"]
+                f"{model}_{name}": figure_rows[task, model, name]["value"]
                 for model in SAID for name in AGAINST_TRUTH
             }}
             for task in tasks
@@ -151,7 +151,7 @@ def _judgments(name: str, task: LabelCodes) -> pa.Table:
     })  # fmt: skip
 
 
-def _certainty(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
+def _certainty(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
     columns = (
         "task", "probabilities", "items", *AGAINST_TRUTH, "certain_accuracy_low",
         "certain_accuracy_high",
@@ -159,13 +159,13 @@ def _certainty(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) 
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
         for model, said in SAID.items():
-            of = [found[task, model, name] for name in AGAINST_TRUTH]
-            ends = (of[-1]["ci_low"], of[-1]["ci_high"])
-            rows.append((task, said, of[0]["n"], *(row["value"] for row in of), *ends))
+            figures = [figure_rows[task, model, name] for name in AGAINST_TRUTH]
+            ends = (figures[-1]["ci_low"], figures[-1]["ci_high"])
+            rows.append((task, said, figures[0]["n"], *(row["value"] for row in figures), *ends))
     return Table("certainty", columns, tuple(rows))
 
 
-def _held_out(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
+def _held_out(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> Table:
     models = ("raw", "pooled", "calibrated", "votes")
     columns = (
         "task", "labels", *models, "overconfidence", "pooling", "dependence",
@@ -173,13 +173,14 @@ def _held_out(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
     for task in tasks:
-        of = {key[1:]: row for key, row in found.items() if key[0] == task}
-        expected = of["pooled", "unanimous_share"]
+        figures = {key[1:]: row for key, row in figure_rows.items() if key[0] == task}
+        expected = figures["pooled", "unanimous_share"]
         rows.append((
-            task, of["raw", "held_out_log_likelihood"]["n"],
-            *(of[model, "held_out_log_likelihood"]["value"] for model in models),
-            of["raw", "overconfidence"]["value"], of["pooled", "pooling"]["value"],
-            of["calibrated", "dependence"]["value"], of["observed", "unanimous_share"]["value"],
+            task, figures["raw", "held_out_log_likelihood"]["n"],
+            *(figures[model, "held_out_log_likelihood"]["value"] for model in models),
+            figures["raw", "overconfidence"]["value"], figures["pooled", "pooling"]["value"],
+            figures["calibrated", "dependence"]["value"],
+            figures["observed", "unanimous_share"]["value"],
             expected["ci_low"], expected["ci_high"],
         ))  # fmt: skip
     return Table("held_out", columns, tuple(rows))
@@ -190,24 +191,24 @@ def _only(table: Table, task: str) -> Table:
 
 
 def _figure(rows: pa.Table, items: pa.Table) -> str:
-    """Of raw and calibrated probabilities, in ten bins."""
+    """Draw the reliability of raw and calibrated probabilities, in ten bins."""
     probabilities, truth = held_against_truth(rows, items)
-    found = []
+    curves = []
     for model in ("raw", "calibrated"):
-        of = probabilities[model]
-        right = of.argmax(axis=1) == truth
-        found.append(reliability(of.max(axis=1), right, right))
-    return reliability_svg([SAID["raw"], SAID["calibrated"]], found)
+        shares = probabilities[model]
+        right = shares.argmax(axis=1) == truth
+        curves.append(reliability(shares.max(axis=1), right, right))
+    return reliability_svg([SAID["raw"], SAID["calibrated"]], curves)
 
 
-def _findings(found: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> list[str]:
+def _findings(figure_rows: Mapping[tuple[str, str, str], Row], tasks: Sequence[str]) -> list[str]:
     def mean(model: str, name: str) -> float:
-        return float(np.mean([found[task, model, name]["value"] for task in tasks]))
+        return float(np.mean([figure_rows[task, model, name]["value"] for task in tasks]))
 
     def right(model: str) -> str:
-        of = [found[task, model, "certain_accuracy"] for task in tasks]
-        n = sum(row["n"] for row in of)
-        share = sum((row["value"] or 0) * row["n"] for row in of) / max(n, 1)
+        accuracies = [figure_rows[task, model, "certain_accuracy"] for task in tasks]
+        n = sum(row["n"] for row in accuracies)
+        share = sum((row["value"] or 0) * row["n"] for row in accuracies) / max(n, 1)
         return f"of {n:,} labels called certain {share:.1%} are right" if n else "none is certain"
 
     return [

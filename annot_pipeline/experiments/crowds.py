@@ -68,9 +68,9 @@ def draw_crowd(params: CrowdParams, rng: np.random.Generator) -> tuple[LabelCode
     if params.kind == "difficulty":
         hard = (rng.random(n) < HARD)[items]
         chance[hard] = (1 - MUDDLED) * chance[hard] + MUDDLED / k
-    labels = _drawn(chance, rng)
+    labels = _draw_classes(chance, rng)
     if params.kind == "correlated":
-        looks = _drawn(theta.mean(axis=0)[truth], rng)[items]
+        looks = _draw_classes(theta.mean(axis=0)[truth], rng)[items]
         labels = np.where(rng.random(items.size) < REPEATED, looks, labels)
     return LabelCodes(items, judges, labels, n, n_judges, k), truth
 
@@ -85,8 +85,8 @@ def _confusions(right: Floats, k: int, rng: np.random.Generator) -> Floats:
     return theta
 
 
-def _drawn(chance: Floats, rng: np.random.Generator) -> Codes:
-    """A class for each row of probabilities."""
+def _draw_classes(chance: Floats, rng: np.random.Generator) -> Codes:
+    """Draw a class for each row of probabilities."""
     ends = np.cumsum(chance, axis=1)
     drawn = (rng.random(len(chance))[:, None] >= ends).sum(axis=1)
     return np.asarray(np.minimum(drawn, chance.shape[1] - 1), np.int64)

@@ -81,11 +81,11 @@ def correlations(
     weights = np.stack([np.ones(n), *drawn])
     shape = scores.shape[:-1]
     flat = scores.reshape(-1, n)
-    found = [
+    by_measure = [
         _weighted(x, y, weights).reshape(*shape, 1 + rounds)
         for x, y in ((_ranks(flat), _ranks(truth[None])[0]), (flat, truth))
     ]
-    every = np.stack(found)
+    every = np.stack(by_measure)
     return Correlations(methods, judgments, every[..., 0], every[..., 1:])
 
 
@@ -98,10 +98,10 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _weighted(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Pearson correlation ``(n_rows, n_rounds)`` of rows of x with y, by weights of items."""
+    """Return Pearson correlations ``(n_rows, n_rounds)`` of rows of x with y, weighted by items."""
     x, y = _standard(x), _standard(y[None])[0]
     n = weights.sum(axis=1)
-    found = np.empty((len(x), len(weights)))
+    coefficients = np.empty((len(x), len(weights)))
     step = max(_AT_ONCE // max(x.shape[1], len(weights)), 1)
     for start in range(0, len(x), step):
         part = x[start : start + step]
@@ -113,8 +113,8 @@ def _weighted(x: Floats, y: Floats, weights: Floats) -> Floats:
         both = np.einsum("ri,bi->rb", part * y, weights) / n - mean_x * mean_y
         defined = (var_x > _NO_VARIANCE) & (var_y > _NO_VARIANCE)
         size = np.sqrt(np.where(defined, var_x * var_y, np.nan))
-        found[start : start + step] = np.clip(both / size, -1, 1)
-    return found
+        coefficients[start : start + step] = np.clip(both / size, -1, 1)
+    return coefficients
 
 
 def _standard(values: Floats) -> Floats:
@@ -139,16 +139,16 @@ class Interval:
     high: Floats
 
 
-def bands(found: Correlations) -> Interval:
-    """Mean over repetitions with the pooled band, ``(measures, methods, n_points)``."""
-    pooled = np.moveaxis(found.rounds, 1, -1)
+def bands(correlation: Correlations) -> Interval:
+    """Return the mean over repetitions with the pooled band, ``(measures, methods, n_points)``."""
+    pooled = np.moveaxis(correlation.rounds, 1, -1)
     low, high = _percentiles(pooled.reshape(*pooled.shape[:3], -1))
-    return Interval(_mean(found.value, axis=1), low, high)
+    return Interval(_mean(correlation.value, axis=1), low, high)
 
 
-def undefined(found: Correlations) -> tuple[Codes, Codes]:
-    """``(measures, methods, n_points)`` repetitions, and rounds of them all, without a value."""
-    return np.isnan(found.value).sum(axis=1), np.isnan(found.rounds).sum(axis=(1, 4))
+def undefined(correlation: Correlations) -> tuple[Codes, Codes]:
+    """Count repetitions and rounds without a value, each ``(measures, methods, n_points)``."""
+    return np.isnan(correlation.value).sum(axis=1), np.isnan(correlation.rounds).sum(axis=(1, 4))
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,12 +173,12 @@ class Gains:
     items: Interval
 
 
-def gains(found: Correlations, rng: np.random.Generator, to: str = BASELINE) -> Gains:
-    """What each method has more than one of them in the same repetition."""
-    base = found.methods.index(to)
-    by_repeat = found.value - found.value[:, :, base : base + 1]
+def gains(correlation: Correlations, rng: np.random.Generator, to: str = BASELINE) -> Gains:
+    """Return the gain of each method over the method ``to`` in the same repetition."""
+    base = correlation.methods.index(to)
+    by_repeat = correlation.value - correlation.value[:, :, base : base + 1]
     mean = _mean(by_repeat, axis=1)
-    by_items = _mean(found.rounds - found.rounds[:, :, base : base + 1], axis=1)
+    by_items = _mean(correlation.rounds - correlation.rounds[:, :, base : base + 1], axis=1)
     items = Interval(mean, *_percentiles(by_items))
     n = by_repeat.shape[1]
     if n == 1:
@@ -188,39 +188,39 @@ def gains(found: Correlations, rng: np.random.Generator, to: str = BASELINE) -> 
     return Gains(to, "repetitions", difference, items)
 
 
-def reaches(found: Correlations, at: float, rng: np.random.Generator) -> Interval:
-    """Judgments that each method needs for what the baseline has at some number of them.
+def reaches(correlation: Correlations, at: float, rng: np.random.Generator) -> Interval:
+    """Return the judgments that each method needs for the baseline's correlation at ``at``.
 
-    ``(measures, methods)``. Between two points the curve of means is a straight line; NaN: not
-    reached, or there is no such point. A method that is there at the first point needs that
-    many or fewer. The interval is over repetitions, or over items where there is one.
+    The shape is ``(measures, methods)``. Between two points the curve of means is a straight line;
+    NaN: not reached, or there is no such point. A method that is there at the first point needs
+    that many or fewer. The interval is over repetitions, or over items where there is one.
     """
-    n = found.value.shape[1]
+    n = correlation.value.shape[1]
     if n == 1:
-        draws = np.moveaxis(found.rounds[:, 0], -1, 0)
+        draws = np.moveaxis(correlation.rounds[:, 0], -1, 0)
     else:
         draws = np.stack(
-            [_mean(found.value[:, rng.integers(n, size=n)], axis=1) for _ in range(DRAWS)]
+            [_mean(correlation.value[:, rng.integers(n, size=n)], axis=1) for _ in range(DRAWS)]
         )
-    base = found.methods.index(BASELINE)
-    value = _crossings(found.judgments, _mean(found.value, axis=1)[None], base, at)[0]
+    base = correlation.methods.index(BASELINE)
+    value = _crossings(correlation.judgments, _mean(correlation.value, axis=1)[None], base, at)[0]
     # what is not reached is beyond all that is: no mean of two numbers
-    among = np.nan_to_num(_crossings(found.judgments, draws, base, at), nan=np.inf)
+    among = np.nan_to_num(_crossings(correlation.judgments, draws, base, at), nan=np.inf)
     low, high = np.percentile(among, TAILS, axis=0, method="inverted_cdf")
     return Interval(value, *(np.where(np.isinf(end), np.nan, end) for end in (low, high)))
 
 
 def _crossings(judgments: Floats, curves: Floats, base: int, at: float) -> Floats:
-    """``(..., methods)`` where curves ``(..., methods, n_points)`` reach the baseline's."""
+    """Return ``(..., methods)`` where curves ``(..., methods, n_points)`` reach the baseline."""
     shape = curves.shape[:-1]
-    found = np.full(shape, np.nan)
+    crossings = np.full(shape, np.nan)
     if not judgments[0] <= at <= judgments[-1]:
-        return found
+        return crossings
     for place in np.ndindex(shape[:-1]):
         target = np.interp(at, judgments, curves[place][base])
         for method, curve in enumerate(curves[place]):
-            found[(*place, method)] = _crossing(judgments, curve, target)
-    return found
+            crossings[(*place, method)] = _crossing(judgments, curve, target)
+    return crossings
 
 
 def _crossing(judgments: Floats, curve: Floats, target: float) -> float:
@@ -235,10 +235,10 @@ def _crossing(judgments: Floats, curve: Floats, target: float) -> float:
 
 
 def _mean(values: Floats, axis: int) -> Floats:
-    """Mean of what is defined; NaN of nothing."""
-    known = ~np.isnan(values)
-    n = known.sum(axis=axis)
-    total = np.where(known, values, 0.0).sum(axis=axis)
+    """Return the mean of defined values; NaN if there are none."""
+    is_defined = ~np.isnan(values)
+    n = is_defined.sum(axis=axis)
+    total = np.where(is_defined, values, 0.0).sum(axis=axis)
     return np.asarray(np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0))
 
 

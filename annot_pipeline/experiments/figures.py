@@ -40,13 +40,15 @@ class Drawn:
     svg: str
 
 
-def curve_figures(found: Correlations, interval: Interval, unit: str) -> list[Drawn]:
-    """Correlations with the oracle by judgments an item or system, a figure a measure."""
+def curve_figures(correlation: Correlations, interval: Interval, unit: str) -> list[Drawn]:
+    """Draw correlations with the oracle by judgments per item or system, a figure per measure."""
     drawn = []
     for n, measure in enumerate(MEASURES):
         curves = [
-            Curve(method, found.judgments, *(part[n, place] for part in vars(interval).values()))
-            for place, method in enumerate(found.methods)
+            Curve(
+                method, correlation.judgments, *(part[n, place] for part in vars(interval).values())
+            )
+            for place, method in enumerate(correlation.methods)
         ]
         svg = correlation_curves_svg(
             curves, x_label=f"judgments per {unit}", y_label=LABELS[measure]
@@ -55,15 +57,15 @@ def curve_figures(found: Correlations, interval: Interval, unit: str) -> list[Dr
     return drawn
 
 
-def gain_figure(gain: Gains, found: Correlations, unit: str, methods: Sequence[str]) -> Drawn:
-    """Spearman's correlation less that of one method, with the interval of the difference.
+def gain_figure(gain: Gains, correlation: Correlations, unit: str, methods: Sequence[str]) -> Drawn:
+    """Draw Spearman's correlation less that of one method, with the interval of the difference.
 
     Differences beyond -1 and 1, which a few items give by chance, are drawn at -1 and 1.
     """
-    places = [found.methods.index(method) for method in methods]
+    places = [correlation.methods.index(method) for method in methods]
     curves = [
         Curve(
-            found.methods[place], found.judgments,
+            correlation.methods[place], correlation.judgments,
             *(np.clip(part[0, place], -1, 1) for part in vars(gain.difference).values()),
         )
         for place in places
@@ -100,8 +102,8 @@ def item_figures(task: ItemTask, gamma: float) -> list[Drawn]:
     ]
 
 
-def surprisal_figures(found: Surprisal, epsilon: float) -> list[Drawn]:
-    """Figs. 2 and 3."""
+def surprisal_figures(surprisal: Surprisal, epsilon: float) -> list[Drawn]:
+    """Draw Figs. 2 and 3 of Sakaguchi & Van Durme (2018)."""
     name = f"epsilon {epsilon:g}"
 
     def panel(title: str, x_label: str, x: Floats, y: Floats) -> tuple[str, str, list[Curve]]:
@@ -109,14 +111,14 @@ def surprisal_figures(found: Surprisal, epsilon: float) -> list[Drawn]:
 
     t, d = "t", "D"
     gaussian = [
-        panel("v, first wins", t, found.t, found.v_win),
-        panel("v, tie", t, found.t, found.v_tie),
-        panel("w, first wins", t, found.t, found.w_win),
-        panel("w, tie", t, found.t, found.w_tie),
+        panel("v, first wins", t, surprisal.t, surprisal.v_win),
+        panel("v, tie", t, surprisal.t, surprisal.v_tie),
+        panel("w, first wins", t, surprisal.t, surprisal.w_win),
+        panel("w, tie", t, surprisal.t, surprisal.w_tie),
     ]
     bounded = [
-        panel("1 - p, first wins", d, found.difference, found.win),
-        panel("1 - p, tie", d, found.difference, found.tie),
+        panel("1 - p, first wins", d, surprisal.difference, surprisal.win),
+        panel("1 - p, tie", d, surprisal.difference, surprisal.tie),
     ]
     return [
         Drawn("TrueSkill: change of mean (v) and of variance (w)", surprisal_svg(gaussian)),

@@ -19,24 +19,24 @@ Values = tuple[float, float, float]
 """A value and its interval."""
 
 
-def findings(found: Sequence[Measured], reach: Sequence[int], unit: str) -> list[str]:
-    """Two sentences on EASL and DA, by Spearman's correlation."""
-    if len(found) == 1:
-        return [_at(found[0], reach, unit), _needs(found[0], reach, unit)]
-    return [_at_in_tasks(found, reach, unit), _needs_in_tasks(found, reach, unit)]
+def findings(all_measured: Sequence[Measured], reach: Sequence[int], unit: str) -> list[str]:
+    """Return two sentences on EASL and DA, by Spearman's correlation."""
+    if len(all_measured) == 1:
+        return [_at(all_measured[0], reach, unit), _needs(all_measured[0], reach, unit)]
+    return [_at_in_tasks(all_measured, reach, unit), _needs_in_tasks(all_measured, reach, unit)]
 
 
 def numbers(one: Measured) -> dict[str, object]:
-    """Key numbers of a task, Spearman's correlation, at each of the numbers of judgments."""
+    """Return key numbers of a task, by Spearman's correlation, at some numbers of judgments."""
     methods = one.task.correlations.methods
     at: dict[str, object] = {}
     for judgments in one.reaches:
         point = _point(one, judgments)
         at[str(judgments)] = None if point is None else {
             method: {
-                "correlation": _listed(_values(one.bands, place, point)),
-                "difference_to_da": _listed(_values(one.gains[0].difference, place, point)),
-                "needs": _listed(_needed(one, judgments, method)),
+                "correlation": _rounded_values(_values(one.bands, place, point)),
+                "difference_to_da": _rounded_values(_values(one.gains[0].difference, place, point)),
+                "needs": _rounded_values(_needed(one, judgments, method)),
             }
             for place, method in enumerate(methods)
         }  # fmt: skip
@@ -56,17 +56,18 @@ def verdict(values: Values) -> str:
     return BETTER if low > 0 else WORSE if high < 0 else UNTOLD
 
 
-def surprisal_findings(found: Surprisal, epsilon: float) -> list[str]:
-    """Two sentences on Figs. 2 and 3."""
-    first, last, middle = 0, -1, found.t.size // 2
+def surprisal_findings(surprisal: Surprisal, epsilon: float) -> list[str]:
+    """Return two sentences on Figs. 2 and 3."""
+    first, last, middle = 0, -1, surprisal.t.size // 2
     return [
-        f"With epsilon {epsilon:g}, a win changes means by v = {found.v_win[first]:.3g} at "
-        f"t = {found.t[first]:.3g}, where it is least expected, and by {found.v_win[last]:.3g} at "
-        f"t = {found.t[last]:.3g}; a tie by {abs(found.v_tie[first]):.3g} at both ends and "
-        f"{abs(found.v_tie[middle]) + 0.0:.3g} at t = {found.t[middle]:.3g}.",
-        f"In the bounded variant 1 - p of a win is {found.win[first]:.3g} at a difference of -1 "
-        f"and {found.win[last]:.3g} at 1, that of a tie {found.tie[first]:.3g} at both ends and "
-        f"{found.tie[middle]:.3g} in the middle.",
+        f"With epsilon {epsilon:g}, a win changes means by v = {surprisal.v_win[first]:.3g} at "
+        f"t = {surprisal.t[first]:.3g}, where it is least expected, and by "
+        f"{surprisal.v_win[last]:.3g} at t = {surprisal.t[last]:.3g}; a tie by "
+        f"{abs(surprisal.v_tie[first]):.3g} at both ends and "
+        f"{abs(surprisal.v_tie[middle]) + 0.0:.3g} at t = {surprisal.t[middle]:.3g}.",
+        f"In the bounded variant 1 - p of a win is {surprisal.win[first]:.3g} at a difference of "
+        f"-1 and {surprisal.win[last]:.3g} at 1, that of a tie {surprisal.tie[first]:.3g} at both "
+        f"ends and {surprisal.tie[middle]:.3g} in the middle.",
     ]
 
 
@@ -129,33 +130,33 @@ def _count(values: Values) -> str:
 # --- many tasks ----------------------------------------------------------------------------
 
 
-def _at_in_tasks(found: Sequence[Measured], reach: Sequence[int], unit: str) -> str:
-    points = [_point(one, reach[0]) for one in found]
+def _at_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: str) -> str:
+    points = [_point(one, reach[0]) for one in all_measured]
     at = f"At {_judgments(reach[0], unit)}"
     if None in points:
-        points = [_first_point(one, reach) for one in found]
+        points = [_first_point(one, reach) for one in all_measured]
         at = f"At {_judgments(reach[0], unit)}, or at the end where there are fewer,"
     counts: list[Counter[str]] = []
     for method in (TESTED, CONTROL):
         counts.append(Counter())
-        for one, point in zip(found, points, strict=True):
+        for one, point in zip(all_measured, points, strict=True):
             place = one.task.correlations.methods.index(method)
             counts[-1][verdict(_values(one.gains[0].difference, place, point or 0))] += 1
     easl, control = counts
-    over = found[0].gains[0].over
+    over = all_measured[0].gains[0].over
     undefined = f", and it is undefined in {easl[NONE]}" if easl[NONE] else ""
     return (
         f"{at} EASL has a higher Spearman correlation with the oracle than DA in {easl[BETTER]} "
-        f"of {len(found)} tasks, a lower one in {easl[WORSE]}, and no difference can be told in "
-        f"{easl[UNTOLD]}{undefined}; random HITs have a higher one in {control[BETTER]} and a "
-        f"lower one in {control[WORSE]} (95% intervals over {over})."
+        f"of {len(all_measured)} tasks, a lower one in {easl[WORSE]}, and no difference can be "
+        f"told in {easl[UNTOLD]}{undefined}; random HITs have a higher one in {control[BETTER]} "
+        f"and a lower one in {control[WORSE]} (95% intervals over {over})."
     )
 
 
-def _needs_in_tasks(found: Sequence[Measured], reach: Sequence[int], unit: str) -> str:
+def _needs_in_tasks(all_measured: Sequence[Measured], reach: Sequence[int], unit: str) -> str:
     parts = []
     for at in reach:
-        needed = [_needed(one, at, TESTED) for one in found if _point(one, at) is not None]
+        needed = [_needed(one, at, TESTED) for one in all_measured if _point(one, at) is not None]
         if not needed:
             continue
         there = [value for value, _, _ in needed if not math.isnan(value)]
@@ -212,5 +213,5 @@ def _signed(values: Values) -> str:
     return "undefined" if math.isnan(value) else f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 
-def _listed(values: Values) -> list[float | None]:
+def _rounded_values(values: Values) -> list[float | None]:
     return [None if math.isnan(value) else round(value, 6) for value in values]

@@ -77,31 +77,35 @@ def full_rankings(
     number = np.unique(np.asarray(ranking, np.int64), return_inverse=True)[1].reshape(-1)
     a, b, decided = (np.asarray(v, np.int64) for v in (item_a, item_b, outcome))
     same = np.asarray(same_output, np.bool_)
-    output_a, output_b, of = _outputs(number, a, b, same)
+    output_a, output_b, ranking_of_output = _outputs(number, a, b, same)
     n_rankings = int(number.max(initial=-1)) + 1
-    n = np.bincount(of, minlength=n_rankings)
+    n = np.bincount(ranking_of_output, minlength=n_rankings)
     low, high = np.minimum(output_a, output_b), np.maximum(output_a, output_b)
     turned = np.where(output_a < output_b, decided, -decided)[~same]
     pairs, first, pair = np.unique(
-        low[~same] * max(of.size, 1) + high[~same], return_index=True, return_inverse=True
+        low[~same] * max(ranking_of_output.size, 1) + high[~same],
+        return_index=True,
+        return_inverse=True,
     )
-    low, high = np.divmod(pairs, max(of.size, 1))
+    low, high = np.divmod(pairs, max(ranking_of_output.size, 1))
     result = turned[first]
-    losses = np.bincount(low[result < 0], minlength=of.size)
-    losses += np.bincount(high[result > 0], minlength=of.size)
+    losses = np.bincount(low[result < 0], minlength=ranking_of_output.size)
+    losses += np.bincount(high[result > 0], minlength=ranking_of_output.size)
     order = np.ones(n_rankings, np.bool_)
-    order[of[low[np.sign(losses[high] - losses[low]) != result]]] = False
-    order[of[low[pair[turned != result[pair]]]]] = False  # several systems, several outcomes
-    order[of[low[low == high]]] = False  # one output, and yet compared
-    complete = np.bincount(of[low], minlength=n_rankings) == n * (n - 1) // 2
+    order[ranking_of_output[low[np.sign(losses[high] - losses[low]) != result]]] = False
+    order[ranking_of_output[low[pair[turned != result[pair]]]]] = (
+        False  # several systems, several outcomes
+    )
+    order[ranking_of_output[low[low == high]]] = False  # one output, and yet compared
+    complete = np.bincount(ranking_of_output[low], minlength=n_rankings) == n * (n - 1) // 2
     failed = np.stack([n < LEAST, ~complete, ~order])
     why = np.where(failed.any(axis=0), failed.argmax(axis=0), -1)
     left_out = {reason: int((why == k).sum()) for k, reason in enumerate(REASONS)}
-    return FullRankings(_by_size(losses, of, n, why < 0), left_out)
+    return FullRankings(_by_size(losses, ranking_of_output, n, why < 0), left_out)
 
 
 def _outputs(number: Codes, a: Codes, b: Codes, same: npt.NDArray[np.bool_]) -> tuple[Codes, ...]:
-    """Outputs of each comparison, numbered by ranking, then least item; the ranking of each."""
+    """Return the outputs of comparisons, numbered by ranking and least item, and their ranking."""
     n_items = int(max(a.max(initial=-1), b.max(initial=-1))) + 1
     keys = np.concatenate([number * n_items + a, number * n_items + b])
     places, at = np.unique(keys, return_inverse=True)
@@ -114,13 +118,20 @@ def _outputs(number: Codes, a: Codes, b: Codes, same: npt.NDArray[np.bool_]) -> 
     numbered = np.empty(least.size, np.int64)
     numbered[np.argsort(least)] = np.arange(least.size)
     output = numbered[group]
-    of = places[np.sort(least)] // max(n_items, 1)
-    return output[place_a], output[place_b], of
+    ranking_of_output = places[np.sort(least)] // max(n_items, 1)
+    return output[place_a], output[place_b], ranking_of_output
 
 
-def _by_size(losses: Codes, of: Codes, n: Codes, full: npt.NDArray[np.bool_]) -> dict[int, Codes]:
+def _by_size(
+    losses: Codes, ranking_of_output: Codes, n: Codes, full: npt.NDArray[np.bool_]
+) -> dict[int, Codes]:
     sizes = np.unique(n[full]).tolist()
-    return {size: dense(losses[full[of] & (n[of] == size)].reshape(-1, size)) for size in sizes}
+    return {
+        size: dense(
+            losses[full[ranking_of_output] & (n[ranking_of_output] == size)].reshape(-1, size)
+        )
+        for size in sizes
+    }
 
 
 # --- of a campaign ---------------------------------------------------------------------------

@@ -173,7 +173,7 @@ def _least_asked(n_asked: Codes, n: int, rng: np.random.Generator) -> Codes:
 def _ranking(
     answers: Answers, n_items: int, iterations: int, params: Rounds, rng: np.random.Generator
 ) -> Asked:
-    """RA asks by its own states; TrueSkill and Thurstone look on."""
+    """Ask by RA's own states; TrueSkill and Thurstone use the same answers."""
     bounded = bounded_ra([], [], [], n_items=n_items)
     ra_params = BoundedRaParams(params.gamma, params.epsilon)
     skill_params = TrueSkillParams(params.gamma, params.epsilon, mean=0.0, sd=PRIOR_SD)
@@ -193,11 +193,11 @@ def _ranking(
         n_asked = n_asked + np.bincount(hits.reshape(-1), minlength=n_items)
         start = (bounded.alpha, bounded.beta)
         bounded = bounded_ra(*new, n_items=n_items, params=ra_params, start=start)
-        found = trueskill(*new, n_items=n_items, params=skill_params, start=skill)
-        skill = (found.mean, found.sd)
+        skills = trueskill(*new, n_items=n_items, params=skill_params, start=skill)
+        skill = (skills.mean, skills.sd)
         at_once = thurstone(*pairs, n_items=n_items, params=thurstone_params)
         for name, value in (
-            ("RA", bounded.score), ("TrueSkill", found.mean), ("Thurstone", at_once.mean),
+            ("RA", bounded.score), ("TrueSkill", skills.mean), ("Thurstone", at_once.mean),
         ):  # fmt: skip
             score[name].append(value)
         asked.append(n_asked)

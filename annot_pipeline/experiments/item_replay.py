@@ -98,11 +98,11 @@ class RecordedAnswers:
         return [self._draw(item, judge) for item in items]
 
     def _draw(self, item: int, judge: int | None = None) -> int:
-        """A judgment of an item, of those drawn least so far."""
-        left = self._fresh(item)
-        places = left if judge is None else [p for p in left if self._judge[p] == judge]
+        """Draw a judgment of an item, of those drawn least so far."""
+        fresh = self._fresh(item)
+        places = fresh if judge is None else [p for p in fresh if self._judge[p] == judge]
         place = self._pick(places)
-        left.remove(place)
+        fresh.remove(place)
         self.drawn.judgments += 1
         self.drawn.again += self._cycle[item] > 1
         return place
@@ -132,21 +132,21 @@ def run_item_replay(
     AnnotError
         As `read_recorded`; no task has items enough.
     """
-    given = None if oracle is None else read_item_oracle(oracle)
+    right_answers = None if oracle is None else read_item_oracle(oracle)
     recorded = read_recorded(campaign, progress)
     notes = [f"a gate would stop a build: {gate}" for gate in recorded.failed_gates]
-    found: list[_Replayed] = []
+    replayed_tasks: list[_Replayed] = []
     for task in recorded.tasks:
-        replayed = _replayed(task, given, params)
+        replayed = _replayed(task, right_answers, params)
         if allowed := too_few(len(replayed.items), params.hit_size):
             what = f"{len(replayed.items)} items with judgments and a truth"
             notes.append(f"{task.task} is left out: {what}; allowed: {allowed}")
         else:
-            found.append(replayed)
-    if not found:
+            replayed_tasks.append(replayed)
+    if not replayed_tasks:
         raise ConfigError(TITLE, [Problem("", note) for note in notes])
-    steps = Steps(progress, "replay", len(found) * params.repeats * len(ASKERS))
-    tasks, drawn = zip(*(_replay(task, params, steps) for task in found), strict=True)
+    steps = Steps(progress, "replay", len(replayed_tasks) * params.repeats * len(ASKERS))
+    tasks, drawn = zip(*(_replay(task, params, steps) for task in replayed_tasks), strict=True)
     if any(task.facts["oracle"] == MEANS for task in tasks):
         notes.append(
             "Without a truth the oracle is the mean of all judgments, those drawn among them: "
@@ -156,9 +156,11 @@ def run_item_replay(
 
 
 def _about_draws(drawn: Sequence[Mapping[str, Drawn]]) -> list[str]:
-    """What was drawn anew, and how many of RA's HITs had one judge, over all tasks."""
-    total = {method: sum((of[method] for of in drawn), start=Drawn()) for method in ("EASL", "RA")}
-    easl, ra = (of.again / of.judgments for of in total.values())
+    """Describe how much was drawn again, and how many of RA's HITs had one judge."""
+    total = {
+        method: sum((draws[method] for draws in drawn), start=Drawn()) for method in ("EASL", "RA")
+    }
+    easl, ra = (draws.again / draws.judgments for draws in total.values())
     one_judge = total["RA"].hits_of_one_judge / total["RA"].hits
     return [
         f"Drawn anew, because all judgments of an item were used: {easl:.1%} of EASL's, {ra:.1%} "
@@ -185,20 +187,20 @@ class _Replayed:
 def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> _Replayed:
     truth, says = task.truth, "truth"
     if oracle is not None:
-        right = oracle.of(task.task)
+        right = oracle.for_task(task.task)
         truth = np.array([right.get(item, np.nan) for item in task.items])
         says = oracle.file
     elif np.isnan(truth).all():
         truth, says = means(task.item, task.score, n_groups=len(task.items)), MEANS
-    known = np.flatnonzero(~np.isnan(truth))
+    with_truth = np.flatnonzero(~np.isnan(truth))
     place = np.full(truth.size, -1)
-    place[known] = np.arange(known.size)
+    place[with_truth] = np.arange(with_truth.size)
     rows = place[task.item] >= 0
     scale = (0.0, 1.0) if says == MEANS else params.scale or task.scale
-    values, mapped = _between(truth[known], scale)
+    values, mapped = _on_unit_scale(truth[with_truth], scale)
     return _Replayed(
         task=task.task,
-        items=tuple(task.items[code] for code in known.tolist()),
+        items=tuple(task.items[code] for code in with_truth.tolist()),
         item=place[task.item[rows]],
         judge=task.judge[rows],
         score=task.score[rows],
@@ -206,15 +208,15 @@ def _replayed(task: RecordedTask, oracle: Oracle | None, params: ItemReplay) -> 
         facts={
             "oracle": says,
             "oracle_mapped_by_its_ends": mapped,
-            "items_without_truth": int(truth.size - known.size),
+            "items_without_truth": int(truth.size - with_truth.size),
             "recorded_judgments": int(rows.sum()),
             "judges": int(np.unique(task.judge[rows]).size),
         },
     )
 
 
-def _between(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, bool]:
-    """Truth as shares of its scale; where it goes beyond, of its own range, which is said."""
+def _on_unit_scale(truth: Floats, scale: tuple[float, float]) -> tuple[Floats, bool]:
+    """Return truth as shares of its scale, or of its own range where it exceeds the scale."""
     low, high = scale
     if truth.size and (truth.min() < low or truth.max() > high):
         low, high = float(truth.min()), float(truth.max())
@@ -230,15 +232,15 @@ def _replay(task: _Replayed, params: ItemReplay, steps: Steps) -> tuple[ItemTask
     def answers(_: int, method: str, rng: np.random.Generator) -> RecordedAnswers:
         return RecordedAnswers(task.item, task.judge, task.score, n, rng, drawn[method])
 
-    found = repeat_rounds(
+    result = repeat_rounds(
         task.task, task.items, task.truth, answers,
         iterations=iterations, params=params, steps=steps,
     )  # fmt: skip
     shares = {
         method: {
-            "drawn_again_share": of.again / of.judgments,
-            "hits_of_one_judge_share": of.hits_of_one_judge / of.hits if of.hits else None,
+            "drawn_again_share": draws.again / draws.judgments,
+            "hits_of_one_judge_share": draws.hits_of_one_judge / draws.hits if draws.hits else None,
         }
-        for method, of in drawn.items()
+        for method, draws in drawn.items()
     }
-    return replace(found, facts=task.facts | found.facts | {"draws": shares}), drawn
+    return replace(result, facts=task.facts | result.facts | {"draws": shares}), drawn

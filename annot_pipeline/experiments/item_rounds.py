@@ -51,9 +51,11 @@ class ItemTask:
     facts: dict[str, object]
 
     def final(self) -> dict[str, Floats]:
-        """Scores of every method at the end of the first repetition."""
-        found = {name: s[-1] for asked in self.first.values() for name, s in asked.score.items()}
-        return {method: found[method] for method in METHODS}
+        """Return the scores of every method at the end of the first repetition."""
+        last_scores = {
+            name: s[-1] for asked in self.first.values() for name, s in asked.score.items()
+        }
+        return {method: last_scores[method] for method in METHODS}
 
 
 def repeat_rounds(
@@ -107,15 +109,15 @@ def repeat_rounds(
         "spearman_of_two_answers": None if not agreement else float(np.mean(agreement)),
     }
     judgments = np.arange(1, iterations + 1) * hits_a_round(n, params) * params.hit_size / n
-    found = correlations(
+    by_method = correlations(
         METHODS, judgments, scores, truth,
         rounds=params.rounds, rng=stream(params.seed, task, "rounds"),
     )  # fmt: skip
-    return ItemTask(task, items, truth, found, first, facts)
+    return ItemTask(task, items, truth, by_method, first, facts)
 
 
 def _agreement(asked: Asked, seed: int) -> list[float]:
-    """Mean Spearman correlation of DA's answers in two rounds, if there is one.
+    """Return the mean Spearman correlation of DA's answers in two rounds, if there is one.
 
     That is the agreement rate of the paper's footnotes 17 and 20: .37 and .67.
     """
@@ -125,11 +127,11 @@ def _agreement(asked: Asked, seed: int) -> list[float]:
     rounds, items = np.nonzero(np.diff(n, axis=0) == 1)
     if n.shape[1] < FEWEST_ITEMS:
         return []
-    found = mean_spearman(
+    correlation = mean_spearman(
         items, rounds, answer[rounds, items],
         n_items=n.shape[1], n_judges=len(answer), rounds=0, rng=seed,
     )  # fmt: skip
-    return [] if np.isnan(found.value) else [found.value]
+    return [] if np.isnan(correlation.value) else [correlation.value]
 
 
 def stream(seed: int, *what: object) -> np.random.Generator:

@@ -32,8 +32,8 @@ class Oracle:
     file: str
     values: dict[str | None, dict[str, float]]
 
-    def of(self, task: str) -> dict[str, float]:
-        """Right answers of one task."""
+    def for_task(self, task: str) -> dict[str, float]:
+        """Return the right answers of one task."""
         return self.values.get(None) or self.values.get(task, {})
 
 
@@ -63,13 +63,13 @@ def _read(path: Path, names: Sequence[str], values: Sequence[str]) -> Oracle:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         what = str(error.strerror if isinstance(error, OSError) else error)
         raise ConfigError(title, [Problem(str(path), f"cannot be read: {what}")]) from None
-    found = [next((c for c in wanted if c in columns), None) for wanted in (names, values)]
+    matched = [next((c for c in wanted if c in columns), None) for wanted in (names, values)]
     missing = [
         Problem(str(path), f"no column {' or '.join(wanted)}", values=tuple(columns))
-        for wanted, column in zip((names, values), found, strict=True)
+        for wanted, column in zip((names, values), matched, strict=True)
         if column is None
     ]
-    name, value = found
+    name, value = matched
     if name is None or value is None:
         raise ConfigError(title, missing)
     sign = -1.0 if value == "rank" else 1.0

@@ -36,7 +36,7 @@ class Repeated:
     seed: int = setting(17, "of all randomness")
 
     def __post_init__(self) -> None:
-        problems = [Problem(*given) for given in self._problems()]
+        problems = [Problem(*problem) for problem in self._problems()]
         if problems:
             raise ConfigError(CANNOT_BE, problems)
 
@@ -68,7 +68,7 @@ class Hits(Repeated):
     def _reach(self, reach: tuple[int, ...]) -> Iterator[_Given]:
         if not reach or min(reach) < 1:
             allowed = "one or more numbers of judgments, each 1 or more"
-            yield "reach", f"is {_listed(reach) or 'empty'}", allowed
+            yield "reach", f"is {_comma_separated(reach) or 'empty'}", allowed
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class ItemExperiment(Rounds, Judging):
             what = f"is {self.n_judges}, fewer than the iterations"
             yield "n_judges", what, f"{self.iterations} or more: DA asks another judge each time"
         if not -math.inf < self.scale[0] < self.scale[1] < math.inf:
-            yield "scale", f"is {_listed(self.scale)}", "lowest,highest, as -2,2"
+            yield "scale", f"is {_comma_separated(self.scale)}", "lowest,highest, as -2,2"
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class ItemReplay(Rounds):
         yield from super()._problems()
         yield from self._below(1, "iterations")
         if self.scale and not -math.inf < self.scale[0] < self.scale[1] < math.inf:
-            yield "scale", f"is {_listed(self.scale)}", "lowest,highest, as -2,2"
+            yield "scale", f"is {_comma_separated(self.scale)}", "lowest,highest, as -2,2"
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ Params = TypeVar("Params")
 
 
 def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
-    """Params with some settings changed; texts are read as the setting's type.
+    """Return params with some settings changed; texts are read as the setting's type.
 
     Raises
     ------
@@ -295,7 +295,7 @@ def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
         All settings that do not exist or cannot be read, or else all that do not fit.
     """
     types = get_type_hints(type(defaults))
-    found, problems = {}, []
+    changes, problems = {}, []
     for name, value in settings.items():
         if name not in types:
             likely = difflib.get_close_matches(str(name), types, 1, cutoff=0.5)
@@ -303,12 +303,12 @@ def with_settings(defaults: Params, settings: Mapping[str, Any]) -> Params:
             problems.append(Problem(str(name), "unknown setting", ", ".join(types), do))
             continue
         try:
-            found[name] = _read(value, types[name])
+            changes[name] = _read(value, types[name])
         except ValueError as error:
             problems.append(Problem(name, f"{shorten(value)} is not {error}"))
     if problems:
         raise ConfigError(CANNOT_BE, problems)
-    return dataclasses.replace(defaults, **found)  # type: ignore[type-var]
+    return dataclasses.replace(defaults, **changes)  # type: ignore[type-var]
 
 
 def _read(value: Any, kind: Any) -> Any:
@@ -344,16 +344,16 @@ def _number(value: Any, kind: type) -> int | float:
         number = float(value)
         if kind is float:
             return number
-        return value if isinstance(value, int) else _whole(number)
+        return value if isinstance(value, int) else _whole_number(number)
     except (ValueError, OverflowError):
         raise ValueError(says) from None
 
 
-def _whole(number: float) -> int:
+def _whole_number(number: float) -> int:
     if number != int(number):
         raise ValueError(WHOLE)
     return int(number)
 
 
-def _listed(values: tuple[Any, ...]) -> str:
+def _comma_separated(values: tuple[Any, ...]) -> str:
     return ",".join(f"{value:g}" for value in values)

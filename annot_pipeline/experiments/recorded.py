@@ -147,7 +147,7 @@ def _task(
     segment, system = _codes(rows["segment"]), _codes(rows["system"])
     order = np.lexsort((index(rows["judgment_id"]).codes, judge.codes, item.codes))
     score = on_scale(rows["score"].to_numpy(), scale)
-    known = truths.get(name, {})
+    truth_by_item = truths.get(name, {})
     return RecordedTask(
         task=name,
         scale=scale,
@@ -161,21 +161,21 @@ def _task(
         system=system.codes[order],
         score=np.clip(score, 0, 1)[order],  # rounding may lead beyond the ends
         z=rows["z"].to_numpy()[order],
-        truth=np.array([known.get(i, np.nan) for i in item.names]),
+        truth=np.array([truth_by_item.get(i, np.nan) for i in item.names]),
     )
 
 
 def _codes(column: pa.ChunkedArray) -> Index:
-    """Codes of names; -1 of null."""
+    """Return the codes of names; -1 for null."""
     valid = column.is_valid().to_numpy()
-    found = index(column.filter(pa.array(valid)))
+    names = index(column.filter(pa.array(valid)))
     codes = np.full(valid.size, -1)
-    codes[valid] = found.codes
-    return Index(found.names, codes)
+    codes[valid] = names.codes
+    return Index(names.names, codes)
 
 
 def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, float]]:
-    """Truth by task and item: what an item table says wins over what records say.
+    """Return truth by task and item: an item table's truth wins over that of records.
 
     A row of an item table without a task speaks for all tasks. Where the records of one task
     differ about an item, they say nothing.
@@ -185,14 +185,14 @@ def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, flo
     texts = texts.group_by(["task", "item", "truth"]).aggregate([]).to_pylist()
     for row in texts:
         recorded.setdefault((row["task"], row["item"]), set()).add(row["truth"])
-    said = {key: min(found) for key, found in recorded.items() if len(found) == 1}
+    said = {key: min(truths) for key, truths in recorded.items() if len(truths) == 1}
     listed: dict[tuple[str | None, str], str] = {}
     for row in sorted(item_rows.to_pylist(), key=lambda row: row["place"]):
         if row["truth"] is not None:
             listed.setdefault((row["task"], row["item"]), row["truth"])
     tasks = judgments.group_by(["task", "item"]).aggregate([]).to_pylist()
     bad: list[str] = []
-    found: dict[str, dict[str, float]] = {}
+    truth_by_task: dict[str, dict[str, float]] = {}
     for task, item in {(row["task"], row["item"]): None for row in tasks}:
         text = listed.get((task, item), listed.get((None, item), said.get((task, item))))
         if text is None or task is None or item is None:
@@ -201,8 +201,8 @@ def _truths(judgments: pa.Table, item_rows: pa.Table) -> dict[str, dict[str, flo
         if number is None:
             bad.append(text)
         else:
-            found.setdefault(task, {})[item] = number
+            truth_by_task.setdefault(task, {})[item] = number
     if bad:
         values = tuple(sorted(set(bad)))
         raise ConfigError(TITLE, [Problem("truth", "is no number", "a number", values=values)])
-    return found
+    return truth_by_task

@@ -131,7 +131,7 @@ def run_experiment(
         },
         "folder": str(folder),
         "files": [str(file) for file in files],
-        "found": list(result.found),
+        "found": list(result.findings),
         "notes": list(result.notes),
         "numbers": list(result.numbers),
         "next": f"open {folder / PAGE}",
@@ -189,19 +189,23 @@ def _systems(
 def _replay(
     params: ItemReplay, campaign: LoadedCampaign | None, oracle: Path | None, progress: Progress
 ) -> Result:
-    return item_result(*run_item_replay(_given(campaign), params, oracle, progress), params)
+    return item_result(
+        *run_item_replay(_require_campaign(campaign), params, oracle, progress), params
+    )
 
 
 def _replay_systems(
     params: SystemReplay, campaign: LoadedCampaign | None, oracle: Path | None, progress: Progress
 ) -> Result:
-    return system_result(*run_system_replay(_given(campaign), params, oracle, progress), params)
+    return system_result(
+        *run_system_replay(_require_campaign(campaign), params, oracle, progress), params
+    )
 
 
 def _topology(
     params: Topology, campaign: LoadedCampaign | None, _: Path | None, progress: Progress
 ) -> Result:
-    return run_topology(_given(campaign), params, progress)
+    return run_topology(_require_campaign(campaign), params, progress)
 
 
 def _crowds(
@@ -213,23 +217,23 @@ def _crowds(
 def _certainty(
     _: Certainty, campaign: LoadedCampaign | None, __: Path | None, progress: Progress
 ) -> Result:
-    return run_certainty(_given(campaign), progress)
+    return run_certainty(_require_campaign(campaign), progress)
 
 
 def _surprisal(
     params: SurprisalCurves, _: LoadedCampaign | None, __: Path | None, ___: Progress
 ) -> Result:
-    found = surprisal_curves(params)
+    curves = surprisal_curves(params)
     return Result(
-        surprisal_findings(found, params.epsilon),
+        surprisal_findings(curves, params.epsilon),
         ["There is no chance in these curves: they are the methods' own functions."],
-        surprisal_tables(found),
-        [Section("Surprisal of an outcome", surprisal_figures(found, params.epsilon))],
+        surprisal_tables(curves),
+        [Section("Surprisal of an outcome", surprisal_figures(curves, params.epsilon))],
         [],
     )
 
 
-def _given(campaign: LoadedCampaign | None) -> LoadedCampaign:
+def _require_campaign(campaign: LoadedCampaign | None) -> LoadedCampaign:
     if campaign is None:  # `_check` has refused it
         raise TypeError("a replay without a campaign")
     return campaign

@@ -57,9 +57,11 @@ ABOUT_REPLAYS = (
 def item_result(
     tasks: Sequence[ItemTask], notes: Sequence[str], params: ItemExperiment | ItemReplay
 ) -> Result:
-    """Of experiments on items: with histograms, match quality and examples."""
+    """Return the result of an experiment on items, with histograms, match quality and examples."""
     examples = examples_table(tasks)
-    result = _told(tasks, notes, params, "item", lambda task: item_figures(task, params.gamma))
+    result = _curves_result(
+        tasks, notes, params, "item", lambda task: item_figures(task, params.gamma)
+    )
     sections = [
         dataclasses.replace(section, tables=[*section.tables, _rows_of(section.title, examples)])
         for section in result.sections
@@ -75,18 +77,18 @@ def item_result(
 def system_result(
     tasks: Sequence[SystemTask], notes: Sequence[str], params: SystemExperiment | SystemReplay
 ) -> Result:
-    """Of experiments on systems."""
-    return _told(tasks, notes, params, "system", lambda _: [])
+    """Return the result of an experiment on systems."""
+    return _curves_result(tasks, notes, params, "system", lambda _: [])
 
 
-def _told(
+def _curves_result(
     tasks: Sequence[Any],
     notes: Sequence[str],
     params: Any,
     unit: str,
     figures: Callable[[Any], Sequence[Any]],
 ) -> Result:
-    """What all experiments with curves have in common."""
+    """Return the result of an experiment with curves."""
     every: list[Measured] = [measured(task, params.reach, params.seed) for task in tasks]
     tables = [curves_table(every, unit), gains_table(every, unit), reaches_table(every, unit)]
     more = [f"Figures of the first {MOST_TASKS} of {len(tasks)} tasks."] * (len(tasks) > MOST_TASKS)

@@ -47,7 +47,7 @@ class Judges:
     def answer(
         self, judge: Codes, truth: Floats, rng: np.random.Generator, *, together: bool
     ) -> Floats:
-        """Scores in [0, 1].
+        """Return scores in [0, 1].
 
         Parameters
         ----------
@@ -58,11 +58,11 @@ class Judges:
         together
             Whether the items are seen beside others.
         """
-        left = 1 - self.params.context if together else 1.0
+        remaining = 1 - self.params.context if together else 1.0
         noise = rng.normal(0, self.params.noise, size=truth.shape)
         even = rng.random(truth.shape)
-        seen = self.stretch[judge] * (truth - MIDDLE + left * noise)
-        score = np.clip(MIDDLE + left * self.shift[judge] + seen, 0, 1)
+        seen = self.stretch[judge] * (truth - MIDDLE + remaining * noise)
+        score = np.clip(MIDDLE + remaining * self.shift[judge] + seen, 0, 1)
         score = np.where(self.spammer[judge], even, score)
         return np.rint(100 * score) / 100 if self.params.whole_points else score
 

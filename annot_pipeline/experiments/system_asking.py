@@ -108,14 +108,14 @@ def _sampled(outputs: Outputs, budgets: Codes) -> Floats:
     systems, scores = outputs.sample(int(budgets[-1]))
     n = outputs.n_systems
     sums, counts = np.zeros(n), np.zeros(n)
-    found, start = [], 0
+    means, start = [], 0
     for stop in budgets.tolist():
         part = slice(start, stop)
         sums = sums + np.bincount(systems[part], weights=scores[part], minlength=n)
         counts = counts + np.bincount(systems[part], minlength=n)
-        found.append(_means(sums, counts))
+        means.append(_means(sums, counts))
         start = stop
-    return np.stack(found)
+    return np.stack(means)
 
 
 _ChooseSeed = Callable[[Floats, Floats, Flags], int]
@@ -128,14 +128,14 @@ def _in_hits(
 ) -> Floats:
     n = outputs.n_systems
     alpha, beta = np.full(n, FRESH), np.full(n, FRESH)
-    found = np.full((budgets.size, n), np.nan)
+    scores_at_budgets = np.full((budgets.size, n), np.nan)
     total, point = 0, 0
     for systems, segment in _hits(outputs, alpha, beta, size, choose):
         while point < budgets.size and total + systems.size > budgets[point]:
-            found[point] = beta_mode(alpha, beta)
+            scores_at_budgets[point] = beta_mode(alpha, beta)
             point += 1
         if point == budgets.size:
-            return found
+            return scores_at_budgets
         scores = outputs.judge(segment, systems)
         alpha[systems] += scores
         beta[systems] += 1 - scores
@@ -144,8 +144,8 @@ def _in_hits(
     # no HIT is left: what is less than one HIT away counts as asked
     for last in range(point, budgets.size):
         if budgets[last] < total + size:
-            found[last] = beta_mode(alpha, beta)
-    return found
+            scores_at_budgets[last] = beta_mode(alpha, beta)
+    return scores_at_budgets
 
 
 def _hits(
@@ -192,5 +192,5 @@ def _evenly(rng: np.random.Generator) -> _Choice:
 
 
 def _means(sums: Floats, counts: Floats) -> Floats:
-    found: Floats = np.divide(sums, counts, out=np.full(sums.size, 0.5), where=counts > 0)
-    return found
+    means: Floats = np.divide(sums, counts, out=np.full(sums.size, 0.5), where=counts > 0)
+    return means

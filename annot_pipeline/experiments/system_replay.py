@@ -52,10 +52,10 @@ class RecordedOutputs:
         self._systems, self._scores = systems[self._order], scores[self._order]
         cell = segments[self._order] * n_systems + systems[self._order]
         self._by_cell = np.argsort(cell, kind="stable")  # those of a cell in random order
-        left = np.bincount(cell, minlength=n_segments * n_systems)
-        self._next = np.cumsum(left) - left
-        self._left = left.reshape(n_segments, n_systems)
-        there = self._left > 0
+        n_fresh = np.bincount(cell, minlength=n_segments * n_systems)
+        self._next = np.cumsum(n_fresh) - n_fresh
+        self._n_fresh = n_fresh.reshape(n_segments, n_systems)
+        there = self._n_fresh > 0
         self._able = there & (there.sum(axis=1, keepdims=True) >= 2)
         self._n_able = self._able.sum(axis=0)
 
@@ -68,19 +68,19 @@ class RecordedOutputs:
         return np.asarray(self._n_able > 0)
 
     def segment(self, seed: int) -> tuple[int, Codes]:
-        """One of these segments."""
+        """Draw one of these segments."""
         able = np.flatnonzero(self._able[:, seed])
         segment = int(able[self._rng.integers(able.size)])
-        others = np.flatnonzero(self._left[segment])
+        others = np.flatnonzero(self._n_fresh[segment])
         return segment, others[others != seed]
 
     def judge(self, segment: int, systems: Codes) -> Floats:
-        """A judgment of each output that was not drawn so far."""
+        """Draw a judgment of each output that was not drawn so far."""
         cells = segment * self.n_systems + systems
         scores = self._scores[self._by_cell[self._next[cells]]]
         self._next[cells] += 1
-        self._left[segment, systems] -= 1
-        there = self._left[segment] > 0
+        self._n_fresh[segment, systems] -= 1
+        there = self._n_fresh[segment] > 0
         able = there & (there.sum() >= 2)
         self._n_able += able.astype(np.int64) - self._able[segment]
         self._able[segment] = able
@@ -102,15 +102,15 @@ def run_system_replay(
     AnnotError
         As `read_recorded`; no task has systems enough.
     """
-    given = None if oracle is None else read_system_oracle(oracle)
-    recorded = read_recorded(campaign, progress, rank=given is None)
+    right_answers = None if oracle is None else read_system_oracle(oracle)
+    recorded = read_recorded(campaign, progress, rank=right_answers is None)
     notes = [f"a gate would stop a build: {gate}" for gate in recorded.failed_gates]
     tasks: list[tuple[RecordedTask, Mapping[str, float], str]] = []
     for task in recorded.tasks:
-        if given is None:
+        if right_answers is None:
             right, says = recorded.z_means.get(task.task, {}), "mean z-score of all judgments"
         else:
-            right, says = given.of(task.task), given.file
+            right, says = right_answers.for_task(task.task), right_answers.file
         judged = {task.systems[code] for code in np.unique(task.system[task.system >= 0]).tolist()}
         unknown = sorted(judged - right.keys())
         if unknown:
@@ -130,8 +130,8 @@ def _replay(
     task: RecordedTask, right: Mapping[str, float], says: str, params: SystemReplay, steps: Steps
 ) -> SystemTask:
     score = task.score if params.scores == "raw" else _z(task)
-    known = np.array([name in right for name in task.systems] + [False])
-    rows = known[task.system] & (task.segment >= 0) & ~np.isnan(score)
+    is_ranked = np.array([name in right for name in task.systems] + [False])
+    rows = is_ranked[task.system] & (task.segment >= 0) & ~np.isnan(score)
     codes, system = np.unique(task.system[rows], return_inverse=True)
     segments, segment = np.unique(task.segment[rows], return_inverse=True)
     names = tuple(task.systems[code] for code in codes.tolist())
@@ -143,7 +143,7 @@ def _replay(
         )
 
     n = int(rows.sum())
-    found = repeat_systems(
+    result = repeat_systems(
         task.task, names, truth, outputs,
         n_judgments=min(params.per_system * codes.size, n) or n, params=params, steps=steps,
     )  # fmt: skip
@@ -153,7 +153,7 @@ def _replay(
         "recorded_judgments": n,
         "judgments_left_aside": int(rows.size - n),
     }
-    return replace(found, facts=facts | found.facts)
+    return replace(result, facts=facts | result.facts)
 
 
 def _z(task: RecordedTask) -> Floats:

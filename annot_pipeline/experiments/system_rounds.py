@@ -86,7 +86,7 @@ def repeat_systems(
                 params=params, sizes=sizes[method], rng=asking,
             )  # fmt: skip
             steps.step()
-    found = correlations(
+    by_method = correlations(
         METHODS, budgets / n, scores, truth,
         rounds=params.rounds, rng=stream(params.seed, task, "rounds"),
     )  # fmt: skip
@@ -94,13 +94,13 @@ def repeat_systems(
         "systems": n,
         "judgments": int(budgets[-1]),
         "hits": {
-            m: {"hits": of.hits, "share_with_fewer_systems": of.short_share}
-            for m, of in sizes.items()
+            m: {"hits": size.hits, "share_with_fewer_systems": size.short_share}
+            for m, size in sizes.items()
             if m != "DA"
         },
     }
     final = {m: _last(scores[0, place]) for place, m in enumerate(METHODS)}
-    return SystemTask(task, systems, truth, found, final, facts)
+    return SystemTask(task, systems, truth, by_method, final, facts)
 
 
 def _last(scores: Floats) -> Floats:

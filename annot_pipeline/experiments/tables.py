@@ -89,26 +89,26 @@ class Measured:
 
 
 def measured(task: Task, reach: Sequence[int], seed: int) -> Measured:
-    """Work out intervals, each with randomness of its own."""
-    found = task.correlations
+    """Compute intervals, each with a random stream of its own."""
+    correlation = task.correlations
     return Measured(
         task,
-        bands(found),
+        bands(correlation),
         (
-            gains(found, stream(seed, task.task, "gains")),
-            gains(found, stream(seed, task.task, "gains"), CONTROL),
+            gains(correlation, stream(seed, task.task, "gains")),
+            gains(correlation, stream(seed, task.task, "gains"), CONTROL),
         ),
-        {at: reaches(found, at, stream(seed, task.task, "reaches", at)) for at in reach},
+        {at: reaches(correlation, at, stream(seed, task.task, "reaches", at)) for at in reach},
     )
 
 
 def curves_table(all_measured: Sequence[Measured], unit: str) -> Table:
-    """Mean correlation with its band, by task, measure, method and point."""
+    """Return the mean correlation with its band, by task, measure, method and point."""
     rows: list[tuple[Cell, ...]] = []
     for one in all_measured:
-        found = one.task.correlations
-        repeats, rounds = undefined(found)
-        for m, method, place, point, judgments in _places(found):
+        correlation = one.task.correlations
+        repeats, rounds = undefined(correlation)
+        for m, method, place, point, judgments in _places(correlation):
             at = (m, place, point)
             rows.append(
                 (
@@ -124,12 +124,12 @@ def curves_table(all_measured: Sequence[Measured], unit: str) -> Table:
 
 
 def gains_table(all_measured: Sequence[Measured], unit: str) -> Table:
-    """Differences to DA, and of EASL to the control."""
+    """Return the differences to DA, and of EASL to the control."""
     rows: list[tuple[Cell, ...]] = []
     for one in all_measured:
-        found = one.task.correlations
+        correlation = one.task.correlations
         for gain in one.gains:
-            for m, method, place, point, judgments in _places(found):
+            for m, method, place, point, judgments in _places(correlation):
                 if method == gain.to or (gain.to == CONTROL and method != TESTED):
                     continue
                 at = (m, place, point)
@@ -148,19 +148,19 @@ def gains_table(all_measured: Sequence[Measured], unit: str) -> Table:
 
 
 def reaches_table(all_measured: Sequence[Measured], unit: str) -> Table:
-    """How many judgments each method needs for what DA has at some numbers of them."""
+    """Return the judgments that each method needs for DA's correlation at some numbers of them."""
     rows: list[tuple[Cell, ...]] = []
     for one in all_measured:
-        found = one.task.correlations
-        base = found.methods.index(BASELINE)
+        correlation = one.task.correlations
+        base = correlation.methods.index(BASELINE)
         for at, needed in one.reaches.items():
             for m, measure in enumerate(MEASURES):
                 curve = one.bands.value[m, base]
-                inside = found.judgments[0] <= at <= found.judgments[-1]
-                target = float(np.interp(at, found.judgments, curve)) if inside else None
+                inside = correlation.judgments[0] <= at <= correlation.judgments[-1]
+                target = float(np.interp(at, correlation.judgments, curve)) if inside else None
                 rows += [
                     (one.task.task, measure, method, at, target, *_ends(needed, (m, place)))
-                    for place, method in enumerate(found.methods)
+                    for place, method in enumerate(correlation.methods)
                 ]
     columns = (
         "task", "measure", "method", "da_judgments", "da_correlation",
@@ -218,9 +218,9 @@ def percent(share: float) -> str:
     return str(exact.quantize(Decimal("0.1"), ROUND_HALF_UP))
 
 
-def surprisal_tables(found: Surprisal) -> tuple[Table, Table]:
-    """Figs. 2 and 3 as numbers."""
-    values = {field.name: getattr(found, field.name).tolist() for field in fields(found)}
+def surprisal_tables(surprisal: Surprisal) -> tuple[Table, Table]:
+    """Return Figs. 2 and 3 as numbers."""
+    values = {field.name: getattr(surprisal, field.name).tolist() for field in fields(surprisal)}
     gaussian = ("t", "v_win", "v_tie", "w_win", "w_tie")
     bounded = ("difference", "win", "tie")
     return (
@@ -229,11 +229,11 @@ def surprisal_tables(found: Surprisal) -> tuple[Table, Table]:
     )
 
 
-def _places(found: Correlations) -> Iterator[tuple[int, str, int, int, float]]:
-    """Measure, method with its place, and point with its judgments."""
+def _places(correlation: Correlations) -> Iterator[tuple[int, str, int, int, float]]:
+    """Yield measure, method with its place, and point with its judgments."""
     for m in range(len(MEASURES)):
-        for place, method in enumerate(found.methods):
-            for point, judgments in enumerate(found.judgments.tolist()):
+        for place, method in enumerate(correlation.methods):
+            for point, judgments in enumerate(correlation.judgments.tolist()):
                 yield m, method, place, point, judgments
 
 

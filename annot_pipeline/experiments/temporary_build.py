@@ -40,8 +40,8 @@ def temporary_build(
     """
     ranking = campaign.settings.ranking.model_copy(update={"bootstrap": 0, "online_rounds": 0})
     settings = campaign.settings.model_copy(update={"ranking": ranking})
-    with temporary_store(campaign, settings, goes_on=False) as apart:
-        build = Build(apart, progress=progress)
+    with temporary_store(campaign, settings, continues_previous=False) as temporary:
+        build = Build(temporary, progress=progress)
         runs = [build.run_stage(stage) for stage in stages_for(wanted)]
         files = {name: file for run in runs for name, file in run.result.tables.items()}
         failed = [str(gate) for run in runs for gate in run.gates if gate.level == "error"]

@@ -102,12 +102,12 @@ def rebuild(rank: npt.ArrayLike, rng: np.random.Generator) -> Rebuilt:
 
 
 def dense(rank: npt.ArrayLike) -> Codes:
-    """``(n_rankings, n)`` ranks 1, 2, ... without gaps, in the same order, row by row."""
-    given = np.asarray(rank)
-    order = np.argsort(given, axis=1, kind="stable")
-    ascending = np.take_along_axis(given, order, axis=1)
+    """Return ranks 1, 2, ... without gaps, in the same order, row by row: ``(n_rankings, n)``."""
+    gapped = np.asarray(rank)
+    order = np.argsort(gapped, axis=1, kind="stable")
+    ascending = np.take_along_axis(gapped, order, axis=1)
     step = np.cumsum(np.diff(ascending, axis=1) != 0, axis=1)
-    ranks = np.ones(given.shape, np.int64)
+    ranks = np.ones(gapped.shape, np.int64)
     np.put_along_axis(ranks, order[:, 1:], 1 + step, axis=1)
     return ranks
 
@@ -143,9 +143,9 @@ def _counts(original: Codes, rebuilt: Codes, asked: Codes, paths: Flags) -> Code
     inferred = ~was_asked[:, first, second]
     path = paths[:, first, second] | paths[:, second, first]
     truth = np.sign(original[:, second] - original[:, first])
-    found = np.sign(rebuilt[:, second] - rebuilt[:, first])
-    right, strict = truth == found, truth != 0
-    ordered = found != 0
+    inferred_sign = np.sign(rebuilt[:, second] - rebuilt[:, first])
+    right, strict = truth == inferred_sign, truth != 0
+    ordered = inferred_sign != 0
     kinds = (np.ones_like(right), right, strict, ordered, strict & ordered, strict & right)
     return np.stack(
         [

@@ -90,14 +90,14 @@ class TopologyTask:
     ----------
     task
         Its name.
-    found
+    rebuilt
         Those of the number of outputs that was asked for.
     interval
         Of the `MEASURES`, over rankings.
     """
 
     task: str
-    found: RebuiltRankings
+    rebuilt: RebuiltRankings
     interval: Interval
 
 
@@ -147,24 +147,26 @@ def together(parts: Sequence[RebuiltRankings]) -> RebuiltRankings:
     )
 
 
-def measures(found: RebuiltRankings) -> Floats:
-    """``(repeats, measures)`` of each repetition; NaN where undefined."""
-    every = np.arange(len(found.rank))
+def measures(rebuilt: RebuiltRankings) -> Floats:
+    """Return the measures of each repetition, ``(repeats, measures)``; NaN where undefined."""
+    every = np.arange(len(rebuilt.rank))
     return np.stack(
         [
-            _measures(*_sums(found.pearson[k : k + 1], found.counts[k : k + 1], every[None]))[:, 0]
-            for k in range(len(found.pearson))
+            _measures(*_sums(rebuilt.pearson[k : k + 1], rebuilt.counts[k : k + 1], every[None]))[
+                :, 0
+            ]
+            for k in range(len(rebuilt.pearson))
         ]
     )
 
 
-def interval_of(found: RebuiltRankings, rounds: int, rng: np.random.Generator) -> Interval:
-    """``(measures,)`` over all repetitions, with 95% intervals over rankings."""
-    n = len(found.rank)
-    value = _measures(*_sums(found.pearson, found.counts, np.arange(n)[None]))[:, 0]
+def interval_of(rebuilt: RebuiltRankings, rounds: int, rng: np.random.Generator) -> Interval:
+    """Return ``(measures,)`` over all repetitions, with 95% intervals over rankings."""
+    n = len(rebuilt.rank)
+    value = _measures(*_sums(rebuilt.pearson, rebuilt.counts, np.arange(n)[None]))[:, 0]
     at_once = max(1, _AT_ONCE // max(n, 1))
     drawn = [
-        _measures(*_sums(found.pearson, found.counts, rng.integers(n, size=(part, n))))
+        _measures(*_sums(rebuilt.pearson, rebuilt.counts, rng.integers(n, size=(part, n))))
         for part in _parts(rounds, at_once)
     ]
     among = np.concatenate(drawn, axis=1)
@@ -180,18 +182,18 @@ def _parts(total: int, most: int) -> list[int]:
 
 
 def _sums(pearson: Floats, counts: Codes, drawn: Codes) -> tuple[Floats, Floats, Floats, Floats]:
-    """Sums over drawn rankings ``(rounds, n_rankings)``.
+    """Return sums over drawn rankings ``(rounds, n_rankings)``.
 
     Correlations that are defined ``(rounds,)``, their sum by repetition ``(rounds, repeats)``, sum
     of squares ``(rounds,)`` and counts ``(rounds, ways, counts)`` over all repetitions.
     """
     n = pearson.shape[1]
     weights = np.stack([np.bincount(row, minlength=n) for row in drawn]).astype(np.float64)
-    known = ~np.isnan(pearson).any(axis=0)  # the same in every repetition
-    r = np.where(known, pearson, 0.0)
+    is_defined = ~np.isnan(pearson).any(axis=0)  # the same in every repetition
+    r = np.where(is_defined, pearson, 0.0)
     per_ranking = counts.sum(axis=0).reshape(n, -1).astype(np.float64)
     # not matmul: its sums depend on the number of threads
-    columns = np.column_stack([known, (r * r).sum(axis=0), r.T, per_ranking])
+    columns = np.column_stack([is_defined, (r * r).sum(axis=0), r.T, per_ranking])
     total = np.einsum("ri,ic->rc", weights, columns)
     repeats = len(pearson)
     return (

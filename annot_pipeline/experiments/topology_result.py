@@ -77,7 +77,7 @@ def topology_result(
     progress: Progress,
     notes: Sequence[str] = (),
 ) -> Result:
-    """Rebuild rankings by task, and tell what came out.
+    """Rebuild rankings by task, and return the result.
 
     Raises
     ------
@@ -85,22 +85,22 @@ def topology_result(
         No ranking has so many outputs.
     """
     _check(rankings, params.n_outputs)
-    found = rebuild_all({task: own.rank for task, own in rankings.items()}, params, progress)
+    by_task = rebuild_all({task: own.rank for task, own in rankings.items()}, params, progress)
     tasks = [
         _task(task, sized[params.n_outputs], params)
-        for task, sized in found.items()
+        for task, sized in by_task.items()
         if params.n_outputs in sized
     ]
     pooled = tasks[0]
     if len(tasks) > 1:
-        pooled = _task(ALL, together([task.found for task in tasks]), params)
+        pooled = _task(ALL, together([task.rebuilt for task in tasks]), params)
     every = [pooled, *(tasks if len(tasks) > 1 else [])]
     by_size = {
-        n: together([sized[n] for sized in found.values() if n in sized])
-        for n in sorted({n for sized in found.values() for n in sized})
+        n: together([sized[n] for sized in by_task.values() if n in sized])
+        for n in sorted({n for sized in by_task.values() for n in sized})
     }
     sizes = _groups("sizes", "outputs", [(str(n), by_size[n]) for n in by_size], params)
-    ties = _groups("ties", "tied_pairs", _by_ties(pooled.found), params)
+    ties = _groups("ties", "tied_pairs", _by_ties(pooled.rebuilt), params)
     tables = [_topology_table(every), sizes, ties, _repetitions_table(every), _histogram(every)]
     shown = every[:MOST_TASKS]
     more = [f"Figures of the first {len(shown)} of {len(every)} tasks."] * (len(shown) < len(every))
@@ -111,8 +111,8 @@ def topology_result(
         [
             Section(
                 one.task,
-                [Drawn(f"Ranks rebuilt from {one.found.asked} comparisons", _figure(one))],
-                _facts(one.found),
+                [Drawn(f"Ranks rebuilt from {one.rebuilt.asked} comparisons", _figure(one))],
+                _facts(one.rebuilt),
                 [_of_task(tables[0], one.task), *([sizes, ties] if one is pooled else [])],
             )
             for one in shown
@@ -134,9 +134,9 @@ def _check(rankings: Mapping[str, FullRankings], n: int) -> None:
     raise ConfigError(TITLE, [Problem("n_outputs", what, do=do)])
 
 
-def _task(task: str, found: RebuiltRankings, params: Topology) -> TopologyTask:
-    rng = stream(params.seed, task, "rankings", found.n)
-    return TopologyTask(task, found, interval_of(found, params.rounds, rng))
+def _task(task: str, rebuilt: RebuiltRankings, params: Topology) -> TopologyTask:
+    rng = stream(params.seed, task, "rankings", rebuilt.n)
+    return TopologyTask(task, rebuilt, interval_of(rebuilt, params.rounds, rng))
 
 
 # --- tables ----------------------------------------------------------------------------------
@@ -145,18 +145,20 @@ def _task(task: str, found: RebuiltRankings, params: Topology) -> TopologyTask:
 def _topology_table(every: Sequence[TopologyTask]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for one in every:
-        counts = one.found.counts.sum(axis=(0, 1))
-        of = {"pearson": int((~one.found.constant).sum())}
-        of["sd_of_pearson"] = of["pearson"]
-        repeats = len(one.found.pearson)
+        counts = one.rebuilt.counts.sum(axis=(0, 1))
+        n_by_measure = {"pearson": int((~one.rebuilt.constant).sum())}
+        n_by_measure["sd_of_pearson"] = n_by_measure["pearson"]
+        repeats = len(one.rebuilt.pearson)
         for reading, (_, below) in READINGS.items():
             place = COUNTS.index(below)
-            of[reading] = int(counts[:, place].sum()) // repeats
-            of[f"{reading}_without_path"] = int(counts[1, place]) // repeats
-        of["share_without_path"] = of["ties_count"]
+            n_by_measure[reading] = int(counts[:, place].sum()) // repeats
+            n_by_measure[f"{reading}_without_path"] = int(counts[1, place]) // repeats
+        n_by_measure["share_without_path"] = n_by_measure["ties_count"]
         for place, measure in enumerate(MEASURES):
             paper = PAPER.get(measure, PAPER_RIGHT if measure in READINGS else None)
-            rows.append((one.task, measure, *_ends(one.interval, place), of[measure], paper))
+            rows.append(
+                (one.task, measure, *_ends(one.interval, place), n_by_measure[measure], paper)
+            )
     columns = ("task", "measure", "value", "low", "high", "over", "paper")
     return Table("topology", columns, tuple(rows))
 
@@ -164,14 +166,14 @@ def _topology_table(every: Sequence[TopologyTask]) -> Table:
 def _groups(
     name: str, by: str, groups: Sequence[tuple[str, RebuiltRankings]], params: Topology
 ) -> Table:
-    """Groups of rankings, with all measures."""
+    """Return a table of groups of rankings, with all measures."""
     rows: list[tuple[Cell, ...]] = []
-    for group, found in groups:
-        found_in = interval_of(found, params.rounds, stream(params.seed, name, group))
+    for group, rebuilt in groups:
+        measured = interval_of(rebuilt, params.rounds, stream(params.seed, name, group))
         rows.append(
             (
-                group, len(found.rank), int(found.constant.sum()), found.asked, found.relations,
-                *_ends(found_in, 0), *found_in.value[1:].tolist(),
+                group, len(rebuilt.rank), int(rebuilt.constant.sum()), rebuilt.asked,
+                rebuilt.relations, *_ends(measured, 0), *measured.value[1:].tolist(),
             )
         )  # fmt: skip
     columns = (
@@ -180,15 +182,15 @@ def _groups(
     return Table(name, columns, tuple(rows))
 
 
-def _by_ties(found: RebuiltRankings) -> list[tuple[str, RebuiltRankings]]:
-    tied, groups = found.tied, []
+def _by_ties(rebuilt: RebuiltRankings) -> list[tuple[str, RebuiltRankings]]:
+    tied, groups = rebuilt.tied, []
     band = np.searchsorted(TIED, tied - 1e-9)
     for place, end in enumerate(TIED):
         which = band == place
         if which.any():
             low = TIED[max(place - 1, 0)]
             name = "none" if place == 0 else f"above {low:g}, up to {end:g}"
-            groups.append((name, found.only(which)))
+            groups.append((name, rebuilt.only(which)))
     return groups
 
 
@@ -196,7 +198,7 @@ def _repetitions_table(every: Sequence[TopologyTask]) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (one.task, repeat, *values)
         for one in every
-        for repeat, values in enumerate(measures(one.found).tolist(), 1)
+        for repeat, values in enumerate(measures(one.rebuilt).tolist(), 1)
     ]
     return Table("repetitions", ("task", "repetition", *MEASURES), tuple(rows))
 
@@ -206,7 +208,7 @@ def _histogram(every: Sequence[TopologyTask]) -> Table:
     edges = np.linspace(-1, 1, n_bins + 1)
     rows: list[tuple[Cell, ...]] = []
     for one in every:
-        r = one.found.pearson[~np.isnan(one.found.pearson)]
+        r = one.rebuilt.pearson[~np.isnan(one.rebuilt.pearson)]
         counts = np.histogram(np.round(r, 9), np.round(edges, 9))[0]
         rows += [
             (one.task, float(edges[k]), float(edges[k + 1]), int(counts[k]))
@@ -231,7 +233,7 @@ def _ends(interval: Interval, place: int) -> tuple[float, float, float]:
 def _figure(one: TopologyTask) -> str:
     places = [MEASURES.index(reading) for reading in READINGS]
     return rebuilt_ranks_svg(
-        one.found.pearson.ravel(),
+        one.rebuilt.pearson.ravel(),
         list(SAID.values()),
         *(part[places] for part in vars(one.interval).values()),
         paper_pearson=PAPER["pearson"],
@@ -239,16 +241,16 @@ def _figure(one: TopologyTask) -> str:
     )
 
 
-def _facts(found: RebuiltRankings) -> dict[str, object]:
+def _facts(rebuilt: RebuiltRankings) -> dict[str, object]:
     return {
-        "rankings": len(found.rank),
-        "of them constant": int(found.constant.sum()),
-        "outputs": found.n,
-        "comparisons asked": found.asked,
-        "all pairs": found.relations,
-        "saved": f"{100 * (1 - found.asked / found.relations):.1f}%",
-        "pairs that are ties": f"{100 * float(found.tied.mean()):.1f}%",
-        "tournaments of each": len(found.pearson),
+        "rankings": len(rebuilt.rank),
+        "of them constant": int(rebuilt.constant.sum()),
+        "outputs": rebuilt.n,
+        "comparisons asked": rebuilt.asked,
+        "all pairs": rebuilt.relations,
+        "saved": f"{100 * (1 - rebuilt.asked / rebuilt.relations):.1f}%",
+        "pairs that are ties": f"{100 * float(rebuilt.tied.mean()):.1f}%",
+        "tournaments of each": len(rebuilt.pearson),
     }
 
 
@@ -262,13 +264,14 @@ def _left_out(rankings: Mapping[str, FullRankings]) -> list[str]:
 
 
 def _findings(one: TopologyTask) -> list[str]:
-    found, r, sd = one.found, _ends(one.interval, 0), _ends(one.interval, 1)
-    constant = int(found.constant.sum())
+    rebuilt, r, sd = one.rebuilt, _ends(one.interval, 0), _ends(one.interval, 1)
+    constant = int(rebuilt.constant.sum())
     without = f"; {constant:,} tie all outputs and have none" if constant else ""
     first = (
-        f"Ranks rebuilt from {found.asked} of {found.relations} comparisons correlate with the "
-        f"{len(found.rank):,} original rankings of {found.n} outputs by r = {_said(r)} in the "
-        f"mean, with a standard deviation of {sd[0]:.3f} (paper, on WMT10: .93 and .08){without}."
+        f"Ranks rebuilt from {rebuilt.asked} of {rebuilt.relations} comparisons correlate with the "
+        f"{len(rebuilt.rank):,} original rankings of {rebuilt.n} outputs by r = "
+        f"{_interval_text(r)} in the mean, with a standard deviation of {sd[0]:.3f} "
+        f"(paper, on WMT10: .93 and .08){without}."
     )
     parts = [
         f"{_percent(_ends(one.interval, MEASURES.index(reading)))} ({words})"
@@ -283,7 +286,7 @@ def _findings(one: TopologyTask) -> list[str]:
     return [first, second]
 
 
-def _said(values: tuple[float, float, float]) -> str:
+def _interval_text(values: tuple[float, float, float]) -> str:
     value, low, high = values
     return "undefined" if math.isnan(value) else f"{value:.3f} ({low:.3f} to {high:.3f})"
 
@@ -294,14 +297,14 @@ def _percent(values: tuple[float, float, float]) -> str:
 
 
 def _numbers(one: TopologyTask) -> dict[str, object]:
-    found = one.found
+    rebuilt = one.rebuilt
     return {
         "task": one.task,
-        "rankings": len(found.rank),
-        "constant": int(found.constant.sum()),
-        "outputs": found.n,
-        "asked": found.asked,
-        "all_pairs": found.relations,
+        "rankings": len(rebuilt.rank),
+        "constant": int(rebuilt.constant.sum()),
+        "outputs": rebuilt.n,
+        "asked": rebuilt.asked,
+        "all_pairs": rebuilt.relations,
     } | {
         measure: [None if math.isnan(v) else round(v, 6) for v in _ends(one.interval, place)]
         for place, measure in enumerate(MEASURES)

@@ -39,7 +39,7 @@ class Result:
 
     Parameters
     ----------
-    found
+    findings
         Sentences on what came out.
     notes
         What the reader has to know of it.
@@ -51,7 +51,7 @@ class Result:
         Key numbers, for programs.
     """
 
-    found: Sequence[str]
+    findings: Sequence[str]
     notes: Sequence[str]
     tables: Sequence[Table]
     sections: Sequence[Section]
@@ -88,11 +88,13 @@ def _page(
     body = [
         f"<h1>{_text(title)}</h1>",
         f"<p>{_text(says)}</p>",
-        *(f"<p><strong>{_text(sentence)}</strong></p>" for sentence in result.found),
+        *(f"<p><strong>{_text(sentence)}</strong></p>" for sentence in result.findings),
         *(f"<p>{_text(note)}</p>" for note in result.notes),
         *(part for section in result.sections for part in _section(section)),
         "<h2>Parameters</h2>",
-        _table(("name", "value"), ((name, _said(value)) for name, value in parameters.items())),
+        _table(
+            ("name", "value"), ((name, _value_text(value)) for name, value in parameters.items())
+        ),
         f"<p>Tables beside this page: {_text(', '.join(files))}.</p>",
     ]
     content = "\n".join(body)
@@ -106,7 +108,7 @@ def _page(
 def _section(section: Section) -> list[str]:
     parts = [f"<h2>{_text(section.title)}</h2>"]
     if section.facts:
-        parts.append(_table(("fact", "value"), _flat(section.facts)))
+        parts.append(_table(("fact", "value"), _flatten(section.facts)))
     parts += [
         f"<figure><figcaption>{_text(figure.title)}</figcaption>{figure.svg}</figure>"
         for figure in section.figures
@@ -119,18 +121,18 @@ def _section(section: Section) -> list[str]:
     return parts
 
 
-def _flat(facts: Mapping[str, object], before: str = "") -> Iterable[tuple[str, str]]:
-    """Facts within facts on one level."""
+def _flatten(facts: Mapping[str, object], before: str = "") -> Iterable[tuple[str, str]]:
+    """Yield nested facts on one level."""
     for name, value in facts.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{before}{name} ")
+            yield from _flatten(value, f"{before}{name} ")
         else:
-            yield f"{before}{name}".replace("_", " "), _said(value)
+            yield f"{before}{name}".replace("_", " "), _value_text(value)
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, list | tuple):
-        return ", ".join(map(_said, value))
+        return ", ".join(map(_value_text, value))
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "none"}[value]
     return written(value) if isinstance(value, float) else str(value)

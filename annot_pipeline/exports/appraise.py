@@ -71,23 +71,23 @@ def read_appraise(opening: Opening) -> Export:
     inputs = (MADE[name][0] for name in MADE.keys() & (opening.wanted or ()))
     wanted = None if opening.wanted is None else opening.wanted.union(*inputs)
     table = read_csv(replace(opening, header=header, wanted=wanted))
-    made = [
+    derived = [
         name
         for name, (needed, _) in MADE.items()
         if name not in table.columns and needed <= {*table.columns, *DOCUMENT}
     ]
-    export = Export(iter(()), [*table.columns, *made])
-    export.chunks = _chunks(opening, table, made, export)
+    export = Export(iter(()), [*table.columns, *derived])
+    export.chunks = _chunks(opening, table, derived, export)
     return export
 
 
 def _chunks(
-    opening: Opening, table: Export, made: Sequence[str], export: Export
+    opening: Opening, table: Export, derived: Sequence[str], export: Export
 ) -> Iterator[RawRows]:
     wanted = {*export.columns} if opening.wanted is None else opening.wanted
     for chunk in table.chunks:
         columns = {name: column for name, column in chunk.columns.items() if name in wanted}
-        columns |= {name: MADE[name][1](chunk.columns) for name in made if name in wanted}
+        columns |= {name: MADE[name][1](chunk.columns) for name in derived if name in wanted}
         yield replace(chunk, columns=columns)
     export.n_rows = table.n_rows
 
@@ -104,7 +104,7 @@ def has_header(opening: Opening) -> bool:
 
 
 def _missing_header(opening: Opening) -> tuple[str, ...] | None:
-    """The columns of a file without a header; None if it has one, or nothing at all."""
+    """Return the columns of a file without a header; None if it has one or is empty."""
     first: list[str] = []
     error: InputError | None = None
     try:
@@ -118,7 +118,9 @@ def _missing_header(opening: Opening) -> tuple[str, ...] | None:
         rows = tried[n_fields] = _first_rows(opening, n_fields)
         for layout in _layouts(n_fields):
             unfit = [_unfit(layout, row) for row in rows]
-            if 2 * sum(not names for names in unfit) > len(rows) and unfit[0] != _told(layout):
+            if 2 * sum(not names for names in unfit) > len(rows) and unfit[
+                0
+            ] != _distinctive_columns(layout):
                 return layout
     raise error or _no_export(opening, first, tried.get(len(first), ()))
 
@@ -141,15 +143,19 @@ def _first_rows(opening: Opening, n_fields: int) -> FirstRows:
 
 
 def _unfit(layout: Sequence[str], row: Sequence[str | None] | None) -> set[str]:
-    """Columns of a layout that hold something else in a row."""
+    """Return the columns of a layout that a row does not fit."""
     if row is None:
         return {"the number of fields"}
     cells = dict(zip(layout, row, strict=True))
-    return {name for name in _told(layout) if not FITS[name].fullmatch((cells[name] or "").strip())}
+    return {
+        name
+        for name in _distinctive_columns(layout)
+        if not FITS[name].fullmatch((cells[name] or "").strip())
+    }
 
 
-def _told(layout: Sequence[str]) -> set[str]:
-    """Columns of a layout that not every value fits."""
+def _distinctive_columns(layout: Sequence[str]) -> set[str]:
+    """Return the columns of a layout that not every value fits."""
     return FITS.keys() & {*layout}
 
 

@@ -211,15 +211,15 @@ def _parsed(text: str) -> Mapping[str, Any]:
 
 
 def _hit(document: Mapping[str, Any]) -> Hit:
-    version = _known(document, "annot", Number).written
+    version = _required(document, "annot", Number).written
     if version != VERSION:
         raise DamagedError(f"it is of version {shorten(version)}, known is {VERSION}")
-    ask = _known(document, "ask", str) if "ask" in document else "score"
+    ask = _required(document, "ask", str) if "ask" in document else "score"
     keys = {"score": ("scale", "criteria"), "label": ("labels",)}.get(ask, ())
     _check_keys(document, ("annot", "task", "hit", "ask", *keys, "slots"))
     return Hit(
-        _known(document, "task", str),
-        _known(document, "hit", str),
+        _required(document, "task", str),
+        _required(document, "hit", str),
         _scale(document) if ask == "score" else None,
         tuple(_list(document, "criteria", str)) if ask == "score" else (),
         tuple(map(_slot, _list(document, "slots", dict))),
@@ -237,18 +237,18 @@ def _scale(document: Mapping[str, Any]) -> tuple[float, float]:
 
 def _slot(document: Mapping[str, Any]) -> Slot:
     _check_keys(document, SLOT_KEYS)
-    optional = {name: _known(document, name, str) for name in document if name != "item"}
-    return Slot(_known(document, "item", str), **optional)
+    optional = {name: _required(document, name, str) for name in document if name != "item"}
+    return Slot(_required(document, "item", str), **optional)
 
 
-def _check_keys(document: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    """What is added or misspelt was edited, and what else was nobody can tell."""
-    unknown = [key for key in document if key not in known]
+def _check_keys(document: Mapping[str, Any], allowed: tuple[str, ...]) -> None:
+    """Refuse unknown keys: the bookkeeping was edited, and other values may be wrong too."""
+    unknown = [key for key in document if key not in allowed]
     if unknown:
         raise DamagedError(f"unknown key {shorten(unknown[0])}")
 
 
-def _known(document: Mapping[str, Any], key: str, type_: type[T]) -> T:
+def _required(document: Mapping[str, Any], key: str, type_: type[T]) -> T:
     value = document.get(key)
     if not isinstance(value, type_):
         kind = "is missing" if key not in document else "is of another kind"
@@ -257,7 +257,7 @@ def _known(document: Mapping[str, Any], key: str, type_: type[T]) -> T:
 
 
 def _list(document: Mapping[str, Any], key: str, type_: type[T]) -> list[T]:
-    values = _known(document, key, list)
+    values = _required(document, key, list)
     if not all(isinstance(value, type_) for value in values):
         raise DamagedError(f"{key} holds something of another kind")
     return values

@@ -76,8 +76,8 @@ def filled(value: str | None) -> bool:
     return bool(value and value.strip())
 
 
-def by_name(given: Mapping[str, str], cell: Callable[[str], str], hit: Hit) -> list[Answer]:
-    """The answers of a form, where each has a name (``score_3``) and those not given are blank.
+def by_name(values: Mapping[str, str], cell: Callable[[str], str], hit: Hit) -> list[Answer]:
+    """Return the answers of a form by name (``score_3``); missing ones are blank.
 
     Forms give a label by its number, from 1: what a label says could be taken for markup.
 
@@ -86,10 +86,10 @@ def by_name(given: Mapping[str, str], cell: Callable[[str], str], hit: Hit) -> l
     DamagedError
         Something is answered that the HIT does not ask.
     """
-    unasked = given.keys() - {*hit.names}
+    unasked = values.keys() - {*hit.names}
     if unasked:
         raise DamagedError(f"{cell(min(unasked))} is answered, but {NAME} has no such slot")
-    return [_named(cell(name), given.get(name), hit) for name in hit.names]
+    return [_named(cell(name), values.get(name), hit) for name in hit.names]
 
 
 def _named(cell: str, value: str | None, hit: Hit) -> Answer:

@@ -170,14 +170,14 @@ class _Records:
         self.columns: dict[str, list[str | None]] = {}
 
     def add(self, handed_in: HandedIn, planned: _Planned | DamagedError) -> None:
-        """The records of a row: one an answer, or one that says why there are none."""
-        known: Mapping[str, str | None] = {}
+        """Add the records of a row: one per answer, or one that says why there are none."""
+        row_values: Mapping[str, str | None] = {}
         reason = handed_in.problem
         answers: Sequence[Answer] = ()
         if isinstance(planned, DamagedError):
             reason = reason or str(planned)
         else:
-            known = planned.of_row
+            row_values = planned.of_row
             if reason is None:
                 try:
                     answers = handed_in.answers(planned.hit)
@@ -186,14 +186,16 @@ class _Records:
         start, n = len(self.row), len(answers) or 1
         self.row += [handed_in.row] * n
         own = {name: value for name, value in handed_in.own.items() if name not in COLUMNS}
-        for name, value in {**own, **handed_in.shared, **known}.items():
+        for name, value in {**own, **handed_in.shared, **row_values}.items():
             self._extend(name, [value] * n, start)
         if isinstance(planned, DamagedError) or reason is not None:
             self.cell.append(handed_in.cell)
             self.problem.append(reason)
             return
         self.cell += [answer.cell for answer in answers]
-        self.problem += [answer.problem or _off(answer, planned.hit) for answer in answers]
+        self.problem += [
+            answer.problem or _invalid_reason(answer, planned.hit) for answer in answers
+        ]
         for name, values in planned.of_answers.items():
             self._extend(name, values, start)
         self._extend(ANSWERS[planned.hit.ask], [answer.value for answer in answers], start)
@@ -221,8 +223,8 @@ class _Records:
         )
 
 
-def _off(answer: Answer, hit: Hit) -> str | None:
-    """Why an answer cannot be what the judge was asked for, whatever the campaign says."""
+def _invalid_reason(answer: Answer, hit: Hit) -> str | None:
+    """Return why an answer is impossible for its question, whatever the campaign says."""
     if hit.scale is None:
         if answer.value is None or answer.value in hit.choices:
             return None

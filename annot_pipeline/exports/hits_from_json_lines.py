@@ -55,8 +55,8 @@ def _lines(opening: Opening, inner: Export) -> Iterator[HandedIn]:
 
 
 def _answers(said: Mapping[str, str | None], hit: Hit) -> list[Answer]:
-    """The answers: of ``scores`` a number a slot, or a list or object of them; of ``answers``
-    a choice a slot.
+    """Return the answers: of ``scores`` a number, a list or an object per slot; of ``answers``
+    a choice per slot.
     """
     texts = _list(said[TEXTS])
     if texts is not None and len(texts) != len(hit.slots):
@@ -65,14 +65,14 @@ def _answers(said: Mapping[str, str | None], hit: Hit) -> list[Answer]:
     text = said[key]
     if text is None or not text.strip():
         raise DamagedError(f"{key} is blank: these are HITs that nobody has judged")
-    given = _list(text)
-    if given is None:
+    values = _list(text)
+    if values is None:
         raise DamagedError(f"{key} is not a list")
-    if len(given) != len(hit.slots):
-        raise DamagedError(f"{key} are {len(given):,} for {len(hit.slots):,} slots")
+    if len(values) != len(hit.slots):
+        raise DamagedError(f"{key} are {len(values):,} for {len(hit.slots):,} slots")
     if not hit.criteria:
-        return [_answer(f"{key}[{n}]", answer) for n, answer in enumerate(given)]
-    return [a for n, answer in enumerate(given) for a in _of_slot(f"{key}[{n}]", answer, hit)]
+        return [_answer(f"{key}[{n}]", answer) for n, answer in enumerate(values)]
+    return [a for n, answer in enumerate(values) for a in _of_slot(f"{key}[{n}]", answer, hit)]
 
 
 def _list(text: str | None) -> list[Any] | None:

@@ -105,21 +105,21 @@ def _answers(
     annotation: Mapping[str, Any], pointer: str, shown: tuple[int, int], hit: Hit
 ) -> list[Answer]:
     check_texts(*shown, hit)
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     called: dict[str, str] = {}
     for name, result in _results(annotation):
-        value = result.get("value")
+        content = result.get("value")
         kind = result.get("type")
-        said = value.get(kind) if isinstance(value, dict) else None
+        said = content.get(kind) if isinstance(content, dict) else None
         for answer in map(
             as_text, said if kind == "choices" and isinstance(said, list) else [said]
         ):
-            if name in given:
+            if name in values:
                 raise DamagedError(f"{result['from_name']} is answered twice")
             if name and answer is not None and filled(answer):
-                given[name] = answer
+                values[name] = answer
                 called[name] = result["from_name"]
-    return by_name(given, lambda name: f"{pointer}#{called.get(name) or _called(name, hit)}", hit)
+    return by_name(values, lambda name: f"{pointer}#{called.get(name) or _called(name, hit)}", hit)
 
 
 def _called(name: str, hit: Hit) -> str:

@@ -93,7 +93,7 @@ def _assignments(chunk: RawRows, own: set[str]) -> Iterator[HandedIn]:
     for place, (row, problem) in enumerate(
         zip(chunk.row.tolist(), chunk.problem.to_pylist(), strict=True)
     ):
-        given = [
+        cells_of_row = [
             (name, choice, cell)
             for name, choice, cells in answered
             if (cell := cells[place]) is not None and filled(cell)
@@ -105,40 +105,42 @@ def _assignments(chunk: RawRows, own: set[str]) -> Iterator[HandedIn]:
             values[BOOKKEEPING][place],
             shared,
             {name: values[name][place] for name in own},
-            partial(_answers, given, packed[place], max(texts, default=0), last_filled[place]),
+            partial(
+                _answers, cells_of_row, packed[place], max(texts, default=0), last_filled[place]
+            ),
             problem=problem,
         )
 
 
 def _last_filled(texts: Mapping[int, pa.Array], n_rows: int) -> list[int]:
-    """By row, the number of the last text that is not blank; 0 where all are."""
+    """Return by row the number of the last text that is not blank; 0 where all are."""
     last = pa.repeat(pa.scalar(0, pa.int64()), n_rows)
     for number, column in sorted(texts.items()):
         is_blank = pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), True)
         last = pc.if_else(is_blank, last, pa.scalar(number, pa.int64()))
-    found: list[int] = last.to_pylist()
-    return found
+    numbers: list[int] = last.to_pylist()
+    return numbers
 
 
 def _answers(
-    given: Sequence[Given], packed: str | None, n_named: int, last_filled: int, hit: Hit
+    cells: Sequence[Given], packed: str | None, n_named: int, last_filled: int, hit: Hit
 ) -> list[Answer]:
     check_texts(n_named, last_filled, hit)
-    if packed is not None and filled(packed) and not given:
-        return by_name(_chosen(_unpacked(packed)), f"{TASK_ANSWERS}#{{}}".format, hit)
-    return by_name(_chosen(given), "Answer.{}".format, hit)
+    if packed is not None and filled(packed) and not cells:
+        return by_name(_answers_by_name(_unpacked(packed)), f"{TASK_ANSWERS}#{{}}".format, hit)
+    return by_name(_answers_by_name(cells), "Answer.{}".format, hit)
 
 
-def _chosen(given: Iterable[Given]) -> dict[str, str]:
-    """What was answered, by name; of radio buttons, which of them."""
-    found: dict[str, str] = {}
-    for name, choice, cell in given:
+def _answers_by_name(cells: Iterable[Given]) -> dict[str, str]:
+    """Return the answers by name; of radio buttons, the chosen one."""
+    answers: dict[str, str] = {}
+    for name, choice, cell in cells:
         if choice is not None and cell.strip().lower() != "true":
             continue
-        if name in found:
+        if name in answers:
             raise DamagedError(f"{name} is answered twice")
-        found[name] = cell if choice is None else choice
-    return found
+        answers[name] = cell if choice is None else choice
+    return answers
 
 
 def _unpacked(text: str) -> Iterator[Given]:

@@ -121,12 +121,12 @@ def _no_constant(name: str) -> Any:
 
 
 def _no_repeated_key(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    document = dict(pairs)
+    if len(document) < len(pairs):
         keys = [key for key, _ in pairs]
         number = next(n for n, key in enumerate(keys, start=1) if key in keys[: n - 1])
         raise ValueError(f"key {number} of an object repeats an earlier key")
-    return found
+    return document
 
 
 def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
@@ -161,7 +161,7 @@ def _chunks(opening: Opening, export: Export) -> Iterator[RawRows]:
 
 
 def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] | str:
-    """The cells of a line (null where nobody wants them), or why it holds none."""
+    """Return the cells of a line (null where nobody wants them), or why it holds none."""
     try:
         parsed = parse_json(line.decode(encoding).rstrip())
         if isinstance(parsed, dict):
@@ -173,11 +173,11 @@ def _row(opening: Opening, line: bytes, encoding: str) -> dict[str, str | None] 
         return f"malformed JSON: {error}"
     except RecursionError:
         return "malformed JSON: nested too deeply"
-    return f"not a JSON object: {_what(parsed)}"
+    return f"not a JSON object: {_json_kind(parsed)}"
 
 
-def _what(parsed: Any) -> str:
-    """The kind of a JSON value; what it says may tell who judged."""
+def _json_kind(parsed: Any) -> str:
+    """Return the kind of a JSON value, not the value, which may name a judge."""
     kinds = {list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return kinds.get(type(parsed), "a number")
 
@@ -195,7 +195,7 @@ def numbered_lines(opening: Opening) -> Iterator[tuple[int, int, bytes]]:
         with opening.open_bytes() as raw:
             lines: Iterable[bytes] = iter(lambda: raw.readline(opening.limits.row_bytes + 1), b"")
             if opening.piece:
-                lines = _between(raw, *opening.piece, opening.limits.row_bytes)
+                lines = _lines_between(raw, *opening.piece, opening.limits.row_bytes)
             elif not opening.is_utf8:
                 text = io.TextIOWrapper(raw, opening.encoding, newline="\n")
                 characters = opening.limits.row_bytes + 1
@@ -214,8 +214,8 @@ def numbered_lines(opening: Opening) -> Iterator[tuple[int, int, bytes]]:
         ) from None
 
 
-def _between(raw: IO[bytes], start: int, end: int, longest: int) -> Iterator[bytes]:
-    """Lines that start at one byte and before another; of a longer one its beginning."""
+def _lines_between(raw: IO[bytes], start: int, end: int, longest: int) -> Iterator[bytes]:
+    """Yield the lines that start between two bytes; of longer ones the beginning."""
     raw.seek(start)
     while raw.tell() < end:
         yield raw.readline(longest + 1)

@@ -110,13 +110,13 @@ def _choices(result: dict[str, Any]) -> list[str] | None:
 
 
 def _answers(annotation: dict[str, Any]) -> dict[str, list[str]]:
-    """Question (from_name) to the choices made."""
-    found: dict[str, list[str]] = {}
+    """Return the choices by question (from_name)."""
+    choices: dict[str, list[str]] = {}
     for result in _results(annotation):
         chosen = _choices(result)
         if chosen is not None:
-            found.setdefault(str(result.get("from_name")), []).extend(chosen)
-    return found
+            choices.setdefault(str(result.get("from_name")), []).extend(chosen)
+    return choices
 
 
 @dataclass(frozen=True)

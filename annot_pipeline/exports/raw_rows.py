@@ -283,15 +283,15 @@ Reader = Callable[[Opening], Export]
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Column names; each of several equal ones gets its place, so that none is read by chance."""
+    """Make column names unique: each of several equal ones gets its position as a suffix."""
     counts = Counter(names)
-    found: dict[str, None] = {}
+    names_in_order: dict[str, None] = {}
     for place, name in enumerate(names, start=1):
         unique = name if counts[name] == 1 else f"{name}#{place}"
-        while unique in found:
+        while unique in names_in_order:
             unique += "#"
-        found[unique] = None
-    return list(found)
+        names_in_order[unique] = None
+    return list(names_in_order)
 
 
 def unreadable(columns: Sequence[str], rows: Sequence[tuple[int, str]]) -> RawRows:

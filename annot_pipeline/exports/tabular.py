@@ -123,7 +123,7 @@ class _InvalidRows:
     def __init__(self, first_row: int) -> None:
         self.first_row = first_row
         self.reasons: dict[int, str] = {}
-        self.untold: list[tuple[int, str]] = []
+        self.pending: list[tuple[int, str]] = []
         self.n_rows: int | None = None  # known when the end was met
 
     def __call__(self, row: Any) -> str:
@@ -135,14 +135,14 @@ class _InvalidRows:
         self.reasons[number] = (
             f"ragged row: {row.actual_columns} {fields}, the header has {row.expected_columns}"
         )
-        self.untold.append((number, self.reasons[number]))
+        self.pending.append((number, self.reasons[number]))
         return "skip"
 
-    def told(self, columns: list[str]) -> Iterator[tuple[bool, RawRows]]:
-        """The rows found since the last call."""
-        untold, self.untold = self.untold, []
-        if untold:
-            yield False, unreadable(columns, untold)
+    def take_new_rows(self, columns: list[str]) -> Iterator[tuple[bool, RawRows]]:
+        """Yield the rows found since the last call."""
+        pending, self.pending = self.pending, []
+        if pending:
+            yield False, unreadable(columns, pending)
 
 
 class _Ended(io.RawIOBase):
@@ -290,8 +290,8 @@ def _parsed(
             numbers, row = _number(batch.num_rows, row, invalid.reasons)
             if batch.num_rows:
                 yield True, _as_text(batch, places, numbers, bytewise)
-            yield from invalid.told(wanted)
-    yield from invalid.told(wanted)  # a block without a good row makes no batch
+            yield from invalid.take_new_rows(wanted)
+    yield from invalid.take_new_rows(wanted)  # a block without a good row makes no batch
     if invalid.n_rows is None:
         raise _unclosed(opening, f"row {max(row, 1, *invalid.reasons)}")
     export.n_rows = invalid.n_rows
@@ -362,7 +362,7 @@ def _first_undecodable(opening: Opening) -> str:
         contextlib.suppress(UnicodeError),
     ):
         while characters := text.read(CHUNK_BYTES):
-            if found := UNDECODABLE.search(characters):
-                return f", line {number + characters.count(NEW_LINE, 0, found.start())}"
+            if match := UNDECODABLE.search(characters):
+                return f", line {number + characters.count(NEW_LINE, 0, match.start())}"
             number += characters.count(NEW_LINE)
     return ""

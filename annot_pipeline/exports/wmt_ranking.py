@@ -138,12 +138,12 @@ def _chunks(opening: Opening, ordinals: npt.NDArray[np.int64]) -> Iterator[RawRo
 def _raw_rows(records: list[Texts], rows: array[int], wanted: Sequence[str]) -> RawRows:
     names = (*COLUMNS, "cell", "problem")
     texts = dict(zip(names, zip(*records, strict=True), strict=True))
-    made = {n: pa.array(texts[n], pa.string()) for n in (*wanted, "cell", "problem")}
+    columns = {n: pa.array(texts[n], pa.string()) for n in (*wanted, "cell", "problem")}
     return RawRows(
-        {name: made[name] for name in wanted},
+        {name: columns[name] for name in wanted},
         np.array(rows, np.int64),
-        made["problem"],
-        made["cell"],
+        columns["problem"],
+        columns["cell"],
     )
 
 
@@ -247,12 +247,12 @@ def _rankings(opening: Opening, ignored: Counter[str]) -> Iterator[_Ranking]:
 
 def _note(ignored: Counter[str], event: XmlEvent, *, is_root: bool) -> None:
     """Count an unknown element, or the unknown attributes of a known one."""
-    known = KNOWN.get(event.name)
-    if known is None:
+    allowed = KNOWN.get(event.name)
+    if allowed is None:
         if not is_root:
             _ignore(ignored, f"{shorten(event.name)} elements")
-    elif event.attributes and not event.attributes.keys() <= known:
-        for name in event.attributes.keys() - known:
+    elif event.attributes and not event.attributes.keys() <= allowed:
+        for name in event.attributes.keys() - allowed:
             _ignore(ignored, f"{shorten(name)} attributes of {event.name}")
 
 

@@ -15,7 +15,7 @@ MTURK_ANSWER = "Answer."
 def pick_answer(
     choice: Choice, judge: Column, item: Column | None, *, by_prefix: bool
 ) -> tuple[Answer, dict[str, Any], list[str]]:
-    """The answer, ``each`` if a row holds several, and what to know about it.
+    """Return the answer, ``each`` if a row holds several, and notes on the choice.
 
     Raises
     ------
@@ -23,7 +23,7 @@ def pick_answer(
         No column holds one answer a row.
     """
     sheet = choice.sheet
-    truth = next(iter(choice.of("truth")), None)
+    truth = next(iter(choice.with_role("truth")), None)
     if by_prefix:
         named = [
             column
@@ -31,24 +31,26 @@ def pick_answer(
             if len(column.filled) > column.n_blank
         ]
     else:
-        named = choice.of("answer")
-    found = [(c, answer) for c in named if (answer := answer_in(c, truth))]
+        named = choice.with_role("answer")
+    answers = [(c, answer) for c in named if (answer := answer_in(c, truth))]
     if item:  # a column that says the same in all rows of an item was given, not answered
-        found = [f for f in found if not sheet.determines(item.name, f[0].name)] or found
+        answers = [
+            pair for pair in answers if not sheet.determines(item.name, pair[0].name)
+        ] or answers
     notes: list[str] = []
-    if not found and not by_prefix:
-        found = _only_candidate(choice, judge, item, truth)
+    if not answers and not by_prefix:
+        answers = _only_candidate(choice, judge, item, truth)
         notes = [
-            f"{column.name} is the only column that looks like an answer" for column, _ in found
+            f"{column.name} is the only column that looks like an answer" for column, _ in answers
         ]
-    if not found:
+    if not answers:
         raise NoJudgmentsError(_why_none(named), names.ROLES["answer"])
-    if by_prefix and len(found) > 1:
-        return _one_task_each(choice, found)
-    column, answer = found[0]
+    if by_prefix and len(answers) > 1:
+        return _one_task_each(choice, answers)
+    column, answer = answers[0]
     choice.claim(column)
-    if len(found) > 1:
-        others = ", ".join(other.name for other, _ in found[1:])
+    if len(answers) > 1:
+        others = ", ".join(other.name for other, _ in answers[1:])
         notes.append(f"another answer? copy the source, with a task of its own, for {others}")
     return answer, {}, notes
 
@@ -56,22 +58,22 @@ def pick_answer(
 def _only_candidate(
     choice: Choice, judge: Column, item: Column | None, truth: Column | None
 ) -> list[tuple[Column, Answer]]:
-    """The one column left whose values differ within items and within judges, if it is one."""
-    found = []
+    """Return the column whose values differ within items and judges, if there is just one."""
+    answers = []
     for column in choice.offered():
         if column.n_distinct < 2 or column.is_unique or len(column.filled) <= column.n_blank:
             continue
-        given = any(
+        is_input = any(
             choice.sheet.determines(other.name, column.name) for other in (judge, item) if other
         )
         answer = (
             None
-            if given or names.roles(column.name).keys() - {"rank"}
+            if is_input or names.roles(column.name).keys() - {"rank"}
             else answer_in(column, truth)
         )
         if answer:
-            found.append((column, answer))
-    return found if len(found) == 1 else []
+            answers.append((column, answer))
+    return answers if len(answers) == 1 else []
 
 
 def _why_none(named: list[Column]) -> str:
@@ -89,19 +91,19 @@ def _why_none(named: list[Column]) -> str:
 
 
 def _one_task_each(
-    choice: Choice, found: list[tuple[Column, Answer]]
+    choice: Choice, answers: list[tuple[Column, Answer]]
 ) -> tuple[Answer, dict[str, Any], list[str]]:
-    """Several questions of one kind become tasks, by ``each``."""
-    first = found[0][1]
+    """Turn several questions of one kind into tasks, by ``each``."""
+    first = answers[0][1]
     same = [
         (column, answer)
-        for column, answer in found
+        for column, answer in answers
         if answer.kind == first.kind and isinstance(column.expression, str)
     ]
-    others = [column.name for column, _ in found if column not in [c for c, _ in same]]
+    others = [column.name for column, _ in answers if column not in [c for c, _ in same]]
     notes = [f"also answers, but of another kind: {', '.join(others)}"] if others else []
     if len(same) < 2:
-        choice.claim(found[0][0])
+        choice.claim(answers[0][0])
         return first, {}, notes
     for column, _ in same:
         choice.claim(column)

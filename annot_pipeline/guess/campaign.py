@@ -39,8 +39,8 @@ EXAMPLE = (
 
 
 @dataclass
-class _Found:
-    """What became of the files."""
+class _SortedFiles:
+    """The files by what they were recognized as: sources, item tables, or neither."""
 
     sources: list[SourceGuess] = field(default_factory=list)
     tables: list[ItemTable] = field(default_factory=list)
@@ -78,26 +78,26 @@ def guess_campaign(exports: Sequence[Path], folder: Path, *, named_by_folder: bo
         problem = Problem("", "no such file or folder", values=tuple(missing))
         raise ConfigError("annot init needs exports to look at", [problem] if missing else [])
     root = folder.resolve()
-    found = _Found()
+    files = _SortedFiles()
     seen: dict[Path, Sample | str] = {}
     for deep in (False, True):
-        files = list(dict.fromkeys(_files(exports, root, seen, deep=deep)))
-        _read_samples(files, seen)
-        found = _look_at(seen, root)
-        if found.sources:
+        paths = list(dict.fromkeys(_files(exports, root, seen, deep=deep)))
+        _read_samples(paths, seen)
+        files = _sort_files(seen, root)
+        if files.sources:
             name = _campaign_name([root] if named_by_folder else exports)
-            in_order = sorted(found.sources, key=lambda s: natural_key(str(s.group.paths[0])))
+            in_order = sorted(files.sources, key=lambda s: natural_key(str(s.group.paths[0])))
             sources = name_tasks(in_order, name)
-            return write_campaign(name, sources, found.tables, found.left_out)
-    if not found.problems:
-        found.problems.append(
+            return write_campaign(name, sources, files.tables, files.left_out)
+    if not files.problems:
+        files.problems.append(
             Problem(
                 ", ".join(map(str, exports)),
                 "no file here looks like an export",
                 allowed=f"names ending in {', '.join(ENDINGS)}, each also with .gz",
             )
         )
-    shown = found.problems[:SHOWN_FILES]
+    shown = files.problems[:SHOWN_FILES]
     raise ConfigError(
         "no campaign can be guessed from these exports",
         [*shown, Problem("", "no campaign.yaml was written", do=EXAMPLE)],
@@ -153,58 +153,58 @@ def _read_samples(files: Sequence[Path], seen: dict[Path, Sample | str]) -> None
                 seen[path] = str(error)
 
 
-def _look_at(seen: Mapping[Path, Sample | str], root: Path) -> _Found:
-    """Sources first, then which of the other files describe their items."""
-    found = _Found()
+def _sort_files(seen: Mapping[Path, Sample | str], root: Path) -> _SortedFiles:
+    """Find the sources first, then which of the other files describe their items."""
+    files = _SortedFiles()
     samples: list[Sample] = []
     for path, sample in seen.items():
         if isinstance(sample, str):
-            _leave_out(found, _shown([path], root), sample)
+            _leave_out(files, _shown([path], root), sample)
         else:
             samples.append(sample)
     others: list[tuple[Group, NoJudgmentsError]] = []
     for group in group_samples(samples, root):
         try:
-            found.sources += guess_sources(group)
+            files.sources += guess_sources(group)
         except NoJudgmentsError as error:
             others.append((group, error))
-    _leave_out_derived(found, root)
+    _leave_out_derived(files, root)
     for group, missing in others:
-        table = guess_item_table(group, found.sources) if found.sources else None
+        table = guess_item_table(group, files.sources) if files.sources else None
         if isinstance(table, ItemTable):
-            found.tables.append(table)
+            files.tables.append(table)
             continue
         why = f"{missing}; nor is it an item table: {table}" if table else str(missing)
         columns = group.first.table.column_names
-        _leave_out(found, _shown(group.paths, root), why, columns, missing.looked_for)
-    return found
+        _leave_out(files, _shown(group.paths, root), why, columns, missing.looked_for)
+    return files
 
 
-def _leave_out_derived(found: _Found, root: Path) -> None:
-    """Of comparisons that stand beside rankings of the same tasks: they were made of these."""
-    rankings = [s for s in found.sources if s.group.first.format == "wmt_ranking"]
+def _leave_out_derived(files: _SortedFiles, root: Path) -> None:
+    """Leave out comparisons of tasks that rankings cover too: they were derived from these."""
+    rankings = [s for s in files.sources if s.group.first.format == "wmt_ranking"]
     names = {task.name for source in rankings for task in source.tasks} - {None}
-    for source in list(found.sources):
+    for source in list(files.sources):
         kinds = {task.kind for task in source.tasks}
         if kinds == {"pairwise"} and {task.name for task in source.tasks} <= names:
-            found.sources.remove(source)
+            files.sources.remove(source)
             why = f"tasks that {_shown(rankings[0].group.paths, root)} holds, too, as rankings"
-            _leave_out(found, _shown(source.group.paths, root), f"compares pairs of {why}")
+            _leave_out(files, _shown(source.group.paths, root), f"compares pairs of {why}")
 
 
 def _leave_out(
-    found: _Found,
+    files: _SortedFiles,
     where: str,
     why: str,
     columns: Sequence[str] = (),
     looked_for: Sequence[str] = (),
 ) -> None:
-    """Note a file that no entry takes: in the document, or in the error if there is none."""
+    """Record a file that no entry uses, for the document, or for the error if there is none."""
     names = ", ".join(columns[:SHOWN_COLUMNS])
     more = len(columns) - SHOWN_COLUMNS
     names += f" and {more} more" if more > 0 else ""
-    found.left_out.append((where, f"{why} (columns: {names})" if columns else why))
-    found.problems.append(
+    files.left_out.append((where, f"{why} (columns: {names})" if columns else why))
+    files.problems.append(
         Problem(
             where,
             f"{why}; its columns: {names}" if columns else why,

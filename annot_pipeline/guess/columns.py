@@ -51,13 +51,13 @@ class Column:
 
     @cached_property
     def numbers(self) -> dict[float, int]:
-        """The values that are numbers, with their counts."""
-        found: dict[float, int] = {}
+        """Return the values that are numbers, with their counts."""
+        counts: dict[float, int] = {}
         for value, count in self.counts.items():
             if NUMBER.fullmatch(value):
                 number = float(value.strip())
-                found[number] = found.get(number, 0) + count
-        return found
+                counts[number] = counts.get(number, 0) + count
+        return counts
 
     @cached_property
     def numeric_share(self) -> float:
@@ -162,38 +162,44 @@ class Choice:
     def __init__(
         self,
         sheet: Sheet,
-        left: list[str] | None = None,
+        remaining: list[str] | None = None,
         offers: Callable[[str], bool] | None = None,
     ) -> None:
         self.sheet = sheet
-        self.left = list(sheet.names) if left is None else left
+        self.remaining = list(sheet.names) if remaining is None else remaining
         self._offers = offers
 
     def among(self, offers: Callable[[str], bool]) -> Choice:
-        """The same choice, restricted to columns of certain names."""
-        return Choice(self.sheet, self.left, offers)
+        """Return the same choice, restricted to columns of certain names."""
+        return Choice(self.sheet, self.remaining, offers)
 
     def offered(self) -> list[Column]:
-        """All columns that can be chosen, in the order of the file."""
-        return [self.sheet[name] for name in self.left if not self._offers or self._offers(name)]
+        """Return all columns that can be chosen, in the order of the file."""
+        return [
+            self.sheet[name] for name in self.remaining if not self._offers or self._offers(name)
+        ]
 
-    def of(self, role: str) -> list[Column]:
-        """Columns whose name says a role, the likeliest first; not those mostly blank."""
-        found = [
+    def with_role(self, role: str) -> list[Column]:
+        """Return columns whose name suggests a role, likeliest first, without mostly blank ones."""
+        ranked = [
             (names.roles(column.name)[role], place, column)
             for place, column in enumerate(self.offered())
             if role in names.roles(column.name)
         ]
-        return [c for _, _, c in sorted(found, key=lambda f: f[:2]) if len(c.filled) > c.n_blank]
+        return [
+            c
+            for _, _, c in sorted(ranked, key=lambda entry: entry[:2])
+            if len(c.filled) > c.n_blank
+        ]
 
     def take(self, role: str, fits: Callable[[Column], bool] | None = None) -> Column | None:
-        """The likeliest column of a role that fits; it is not offered again."""
-        found = next((c for c in self.of(role) if not fits or fits(c)), None)
-        return self.claim(found) if found else None
+        """Claim and return the likeliest column of a role that fits; None if there is none."""
+        column = next((c for c in self.with_role(role) if not fits or fits(c)), None)
+        return self.claim(column) if column else None
 
     def claim(self, column: Column) -> Column:
         """Take a column, so that it is not offered again."""
-        self.left.remove(column.name)
+        self.remaining.remove(column.name)
         return column
 
 

@@ -24,7 +24,7 @@ Line = tuple[str, Any, str]
 
 
 def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
-    """Which of two was better, or both their ranks; None if rows compare nothing.
+    """Return which of two was better, or both their ranks; None if rows compare nothing.
 
     Raises
     ------
@@ -33,9 +33,9 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
     """
     if won := _won_and_lost(sheet, choice):
         return won
-    pairs = pairs_among(choice.left)
+    pairs = pairs_among(choice.remaining)
     likely = [(pair.likelihood, pair) for pair in pairs if pair.likelihood is not None]
-    things = [pair for _, pair in sorted(likely, key=lambda found: found[0])]
+    things = [pair for _, pair in sorted(likely, key=lambda entry: entry[0])]
     if not things:
         return None
     for ranks in (pair for pair in pairs if pair.is_rank):
@@ -45,22 +45,22 @@ def comparison(sheet: Sheet, choice: Choice) -> Answer | None:
                 ("rank_a", columns[0].expression, ranks_seen(columns[0])),
                 ("rank_b", columns[1].expression, ranks_seen(columns[1])),
             ]
-            return _between(sheet, things[0], fields, [ranks.first, ranks.second])
+            return _sides_of(sheet, things[0], fields, [ranks.first, ranks.second])
     compared = {name for pair in things for name in (pair.first, pair.second)}
     for column in _outcomes(choice):
-        if column.name not in compared and (found := _preference(sheet, things, column)):
-            return found
+        if column.name not in compared and (answer := _preference(sheet, things, column)):
+            return answer
     return None
 
 
 def _outcomes(choice: Choice) -> list[Column]:
-    """Columns that may say what came out, the likeliest first."""
-    told = [c for c in choice.offered() if is_outcome(c.name) and len(c.filled) > c.n_blank]
-    return [*told, *(c for c in choice.of("preference") if c not in told)]
+    """Return the columns that may hold the outcome, the likeliest first."""
+    outcomes = [c for c in choice.offered() if is_outcome(c.name) and len(c.filled) > c.n_blank]
+    return [*outcomes, *(c for c in choice.with_role("preference") if c not in outcomes)]
 
 
 def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | None:
-    """The answer that a column holds, if it holds sides."""
+    """Return the answer that a column holds, if it holds sides."""
     if column.numeric_share < 1 and (named := _named(sheet, things, column)):
         raise NoJudgmentsError(
             f"{column.name} names what won (as {named.first} and {named.second} do); "
@@ -81,7 +81,7 @@ def _preference(sheet: Sheet, things: list[Pair], column: Column) -> Answer | No
     seen = ", ".join(f"{value} ({column.counts[value]:,})" for value in sides)
     seen = guessed_ties(sides) + seen
     fields: list[Line] = [("preference", mapped(column, sides), seen)]
-    return _between(sheet, pair, fields, [column.name], unplaced(column, unknown))
+    return _sides_of(sheet, pair, fields, [column.name], unplaced(column, unknown))
 
 
 def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
@@ -102,22 +102,22 @@ def _named(sheet: Sheet, things: list[Pair], column: Column) -> Pair | None:
 
 
 def _won_and_lost(sheet: Sheet, choice: Choice) -> Answer | None:
-    """Rows of which one column names what won, another what lost."""
-    by_name = {names.bare(name): name for name in reversed(choice.left)}
+    """Map rows of which one column names what won, another what lost."""
+    by_name = {names.bare(name): name for name in reversed(choice.remaining)}
     for pair in WON_AND_LOST:
         if {*pair} <= by_name.keys():
             won, lost = (by_name[name] for name in pair)
             if max(sheet[won].mean_length, sheet[lost].mean_length) > LONGEST_NAME:
                 continue
             fields: list[Line] = [("preference", {"value": "a"}, f"{won} is what won")]
-            return _between(sheet, Pair(0, "", won, lost), fields, [])
+            return _sides_of(sheet, Pair(0, "", won, lost), fields, [])
     return None
 
 
-def _between(
+def _sides_of(
     sheet: Sheet, pair: Pair, answer: list[Line], columns: list[str], notes: list[str] | None = None
 ) -> Answer:
-    """The two sides: systems that worked on a segment, or simply two items."""
+    """Return the two sides: systems that worked on a segment, or simply two items."""
     sides = [sheet[pair.first], sheet[pair.second]]
     long = [column.name for column in sides if column.mean_length > LONGEST_NAME]
     if long:

@@ -73,13 +73,13 @@ class Group:
 
 
 def group_samples(samples: Sequence[Sample], folder: Path) -> list[Group]:
-    """Files of one folder with the same format, options and columns, together."""
-    found: dict[Any, list[Sample]] = {}
+    """Group files of one folder with the same format, options and columns."""
+    groups: dict[Any, list[Sample]] = {}
     for sample in samples:
         columns = () if sample.format == "label_studio" else tuple(sample.table.column_names)
         key = (sample.path.parent, sample.format, repr(sorted(sample.options.items())), columns)
-        found.setdefault(key, []).append(sample)
-    return [Group(tuple(together), folder) for together in found.values()]
+        groups.setdefault(key, []).append(sample)
+    return [Group(tuple(together), folder) for together in groups.values()]
 
 
 def escaped(path: Path, folder: Path) -> str:
@@ -88,12 +88,12 @@ def escaped(path: Path, folder: Path) -> str:
 
 
 def matches(folder: Path, pattern: str) -> set[Path]:
-    """Files that a build would find; the campaign's own folder need not exist yet."""
+    """Return the files that a build would find; the campaign's own folder need not exist yet."""
     try:
-        found = find_exports(folder, pattern, latest=False, where="")
+        exports = find_exports(folder, pattern, latest=False, where="")
     except ConfigError:
         return set()
-    return {export.path for export in found}
+    return {export.path for export in exports}
 
 
 def name_frame(paths: Sequence[Path]) -> tuple[str, str]:
@@ -128,12 +128,12 @@ def words_in_names(paths: Sequence[Path]) -> list[str] | None:
 
 
 def items_restart(sheet: Sheet, item: str) -> bool:
-    """Whether the same item ids stand in several files."""
-    found = [set(Column(item, item, part.column(item)).counts) for part in sheet.parts]
-    files = Counter(value for values in found for value in values)
+    """Return whether the same item ids occur in several files."""
+    items_by_file = [set(Column(item, item, part.column(item)).counts) for part in sheet.parts]
+    files = Counter(value for values in items_by_file for value in values)
     return any(
         sum(files[value] > 1 for value in values) > SHARED_ITEMS * len(values)
-        for values in found
+        for values in items_by_file
         if values
     )
 

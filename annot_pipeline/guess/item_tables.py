@@ -33,7 +33,7 @@ class ItemTable:
 
 
 def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable | str:
-    """The entry for files without judgments, or why they cannot be one."""
+    """Return the entry for files without judgments, or the reason why they cannot be one."""
     judged = [source.items for source in sources if source.items]
     sheet = unfold(sheet_of(group.samples))
     if any(sample.unreadable for sample in group.samples):
@@ -53,7 +53,7 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
         ("item", item.expression, f"{met:,} of {len(every):,} judged items are here")
     ]
     truth = choice.take("truth") or choice.take("answer")
-    if truth and _can_be_true(truth, sources):
+    if truth and _is_possible_truth(truth, sources):
         lines.append(("truth", truth.expression, f"{truth.n_distinct:,} different"))
     for field in FIELDS:
         column = choice.take(field)
@@ -61,15 +61,15 @@ def guess_item_table(group: Group, sources: Sequence[SourceGuess]) -> ItemTable 
             lines.append((field, column.expression, f"{column.n_distinct:,} different"))
     if len(lines) == 1:
         return "it says nothing of the items that is known by name"
-    left = ", ".join(column.name for column in choice.offered())
-    notes = [f"not mapped: {left}"] if left else []
+    unmapped = ", ".join(column.name for column in choice.offered())
+    notes = [f"not mapped: {unmapped}"] if unmapped else []
     if len(every) < sum(map(len, judged)):
         notes.append("sources share item ids: all of them get what this table says")
     return ItemTable(group, group.pattern, lines, notes)
 
 
-def _can_be_true(truth: Column, sources: Sequence[SourceGuess]) -> bool:
-    """Whether some task can be answered with values of a column."""
+def _is_possible_truth(truth: Column, sources: Sequence[SourceGuess]) -> bool:
+    """Return whether some task can be answered with values of a column."""
     tasks = [task for source in sources for task in source.tasks]
     if any(task.kind == "scalar" for task in tasks) and truth.numeric_share == 1:
         return True
@@ -77,8 +77,8 @@ def _can_be_true(truth: Column, sources: Sequence[SourceGuess]) -> bool:
 
 
 def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None:
-    """The column with the most ids of judged items; one named so is preferred."""
-    found: list[tuple[bool, int, int, Column]] = []
+    """Return the column with the most ids of judged items; one named ``item`` is preferred."""
+    candidates: list[tuple[bool, int, int, Column]] = []
     for place, column in enumerate(choice.offered()):
         if not column.is_unique:
             continue
@@ -90,5 +90,5 @@ def _matching(choice: Choice, judged: Sequence[frozenset[str]]) -> Column | None
             if enough or (named and met >= MATCHED_IF_NAMED * column.n_distinct):
                 best = max(best, met)
         if best:
-            found.append((not named, -best, place, column))
-    return min(found, key=lambda f: f[:3])[3] if found else None
+            candidates.append((not named, -best, place, column))
+    return min(candidates, key=lambda candidate: candidate[:3])[3] if candidates else None

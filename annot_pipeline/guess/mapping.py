@@ -32,11 +32,11 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
         return row_shapes.label_studio(choice)
     if format_ in OWN_COLUMNS:
         mapping = OWN_COLUMNS[format_](choice)
-        mapping.notes += _left_over(choice)
+        mapping.notes += _unmapped_note(choice)
         return mapping
     meant = by_contents(sheet) if _is_nameless(sheet) else {}
     judge = choice.claim(sheet[meant["judge"]]) if meant else _judge(choice, format_)
-    in_columns = not meant and format_ != "mturk" and not choice.of("answer")
+    in_columns = not meant and format_ != "mturk" and not choice.with_role("answer")
     if compared := comparison(sheet, choice):
         mapping = row_shapes.compared(choice, judge, compared)
     elif meant:
@@ -63,7 +63,7 @@ def guess_mapping(sheet: Sheet, format_: str) -> Mapping:
     ]
     lines += reward_lines(choice) if format_ == "mturk" else []
     doubts = rank_doubts(sheet, mapping.answer)
-    mapping.notes += [*mapping.answer.notes, *doubts, *_left_over(choice)]
+    mapping.notes += [*mapping.answer.notes, *doubts, *_unmapped_note(choice)]
     mapping.without_judge = judge.expression == {"value": ONE_JUDGE}
     return mapping.with_lines(row_shapes.judge_line(judge), *mapping.answer.fields, *lines)
 
@@ -88,7 +88,7 @@ def _judge(choice: Choice, format_: str) -> Column:
 
 
 def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -> bool:
-    """Whether a column can say where each output was shown.
+    """Return whether a column can hold the position of each output.
 
     Records of one ranking that share a position are taken for one identical output, so what
     counts trials or HITs must not be taken for it.
@@ -99,7 +99,11 @@ def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -
         return True
     sheet = choice.sheet
     ranking = mapping.column(sheet, "ranking")
-    group = [ranking] if ranking else [judge, mapping.column(sheet, "segment"), *choice.of("hit")]
+    group = (
+        [ranking]
+        if ranking
+        else [judge, mapping.column(sheet, "segment"), *choice.with_role("hit")]
+    )
     shared = [c.name for c in group if c]
     if not {"trial", "hit"} & {*names.words(column.name)} and differs_within(
         sheet, shared, column.name
@@ -112,11 +116,11 @@ def _is_place(choice: Choice, judge: Column, mapping: Mapping, column: Column) -
     return False
 
 
-def _left_over(choice: Choice) -> list[str]:
-    left = [
+def _unmapped_note(choice: Choice) -> list[str]:
+    unmapped = [
         f"{c.name} ({c.n_distinct:,} different)" if c.counts else f"{c.name} (blank)"
         for c in choice.offered()
     ]
-    more = len(left) - SHOWN_COLUMNS
-    shown = ", ".join(left[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
-    return [f"not mapped: {shown}"] if left else []
+    more = len(unmapped) - SHOWN_COLUMNS
+    shown = ", ".join(unmapped[:SHOWN_COLUMNS]) + (f" and {more} more" if more > 0 else "")
+    return [f"not mapped: {shown}"] if unmapped else []

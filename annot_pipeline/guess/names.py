@@ -119,19 +119,19 @@ def bare(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def roles(name: str) -> dict[str, int]:
-    """What a column name may stand for, to its place in the order of likelihood.
+    """Return the roles that a column name may stand for, with their order of likelihood.
 
     The whole name is looked up first, then its end, then both without ``id`` and the like; the
     first that says anything counts, so that ``task_id`` is an item although ``task`` is a task.
     """
-    found = words(name)
-    shorter = without_id(found)
-    singular = [*found[:-1], "id"] if found[-1:] == ["ids"] else found
+    spelled = words(name)
+    shorter = without_id(spelled)
+    singular = [*spelled[:-1], "id"] if spelled[-1:] == ["ids"] else spelled
     for tier, spelling in enumerate([*_spellings(singular), *_spellings(shorter)]):
         matches = {
             role: tier * 100 + names.index(spelling)
             for role, names in ROLES.items()
-            if spelling in names and not _excluded(role, found)
+            if spelling in names and not _excluded(role, spelled)
         }
         if matches:
             return matches

@@ -18,14 +18,14 @@ VALUES_OFFERED = 40
 
 
 def unfold(sheet: Sheet) -> Sheet:
-    """The same rows, with a column for each value of a cell in place of JSON objects."""
+    """Return the same rows, with a column for each value of a cell in place of JSON objects."""
     expressions: dict[str, Any] = {}
     for name in sheet.names:
         cells = sheet[name].filled.slice(0, CELLS_LOOKED_AT).to_pylist()
         objects = [_object(cell) for cell in cells]
         if not objects or None in objects:
             continue
-        paths = dict.fromkeys(path for found in objects for path in _paths(found))
+        paths = dict.fromkeys(path for value in objects for path in _paths(value))
         if len(paths) <= VALUES_OFFERED:
             expressions |= {f"{name}.{path}": {"column": name, "json": path} for path in paths}
     expressions = {n: e for n, e in expressions.items() if n not in sheet.names}
@@ -35,22 +35,22 @@ def unfold(sheet: Sheet) -> Sheet:
 
 
 def _object(cell: str) -> Any:
-    """A JSON object, or a list that starts with one; else None."""
+    """Parse a JSON object, or a list that starts with one; else return None."""
     if cell.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        found = json.loads(cell)
+        value = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    first = found[0] if isinstance(found, list) and found else found
-    return found if isinstance(first, dict) else None
+    first = value[0] if isinstance(value, list) and value else value
+    return value if isinstance(first, dict) else None
 
 
-def _paths(found: Any, path: str = "") -> Iterator[str]:
-    """Dotted paths of the plain values in an object."""
-    if isinstance(found, list):
-        found = {"0": found[0]} if found and isinstance(found[0], dict) else {}
-    for key, value in found.items():
+def _paths(node: Any, path: str = "") -> Iterator[str]:
+    """Yield the dotted paths of the plain values in an object."""
+    if isinstance(node, list):
+        node = {"0": node[0]} if node and isinstance(node[0], dict) else {}
+    for key, value in node.items():
         if not key or "." in key:
             continue  # a path cannot name it
         if isinstance(value, dict | list):

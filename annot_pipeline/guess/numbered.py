@@ -46,19 +46,19 @@ class NumberedRow:
 
 
 def numbered_row(sheet: Sheet, choice: Choice) -> NumberedRow | None:
-    """Columns of the same numbers of which one family names things and another answers."""
+    """Return numbered columns of which one family names things and another holds answers."""
     families: dict[str, list[int]] = {}
-    for name in choice.left:
+    for name in choice.remaining:
         match = _NUMBERED.fullmatch(name)
         if match and match[2] == str(int(match[2])):
             families.setdefault(match[1], []).append(int(match[2]))
-    found = [
+    named_families = [
         (field, stem)
         for field in ("system", "item")
         for stem in families
         if field in names.roles(stem) and len(families[stem]) > 1
     ]
-    for field, stem in found:
+    for field, stem in named_families:
         numbers = tuple(sorted(families[stem]))
         if numbers != tuple(range(numbers[0], numbers[-1] + 1)):
             continue
@@ -74,9 +74,9 @@ def numbered_row(sheet: Sheet, choice: Choice) -> NumberedRow | None:
 
 
 def _answer(sheet: Sheet, stems: list[str], numbers: Numbers) -> Answer | None:
-    """The family that answers: one of ranks, else one so named, else scores, else labels."""
-    if found := _ranks(sheet, stems, numbers):
-        return found
+    """Return the family of answers: of ranks, else so named, else scores, else labels."""
+    if ranks := _ranks(sheet, stems, numbers):
+        return ranks
     ranked: list[tuple[bool, bool, int]] = []
     answers: list[Answer] = []
     for stem in stems:

@@ -25,7 +25,7 @@ _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w{2,4})?")
 
 
 def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
-    """The likeliest item column: one whose values several judges met, if there is one."""
+    """Return the likeliest item column: one whose values several judges met, if there is one."""
 
     def met_by_several(column: Column) -> bool:
         met = sheet.combinations(column.name, judge.name)
@@ -33,17 +33,17 @@ def find_item(sheet: Sheet, choice: Choice, judge: Column) -> Column | None:
             return False  # judges answered it again and again: it is a task
         return met > column.n_distinct > 1
 
-    candidates = choice.of("item")
+    candidates = choice.with_role("item")
     shared = [column for column in candidates if met_by_several(column)]
     varied = [column for column in candidates if column.n_distinct > 1]
-    found = next(iter(shared or varied or candidates), None)
-    return choice.claim(found) if found else None
+    column = next(iter(shared or varied or candidates), None)
+    return choice.claim(column) if column else None
 
 
 def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
-    """Lines for item, system and segment; [] if nothing says what was judged."""
-    system = next((c for c in choice.of("system") if c.n_distinct > 1), None)
-    segment = next(iter(choice.of("segment")), None)
+    """Return lines for item, system and segment; [] if nothing says what was judged."""
+    system = next((c for c in choice.with_role("system") if c.n_distinct > 1), None)
+    segment = next(iter(choice.with_role("segment")), None)
     if system and segment:
         choice.claim(system)
         choice.claim(segment)
@@ -76,9 +76,9 @@ def what_was_judged(sheet: Sheet, choice: Choice, judge: Column) -> list[Line]:
 
 
 def find_task(choice: Choice) -> tuple[list[Line], list[str]]:
-    """The task's line, and the names of the tasks; nothing if no column says them."""
-    source = next(filter(_is_language, choice.of("source_language")), None)
-    target = next(filter(_is_language, choice.of("target_language")), None)
+    """Return the task's line and the names of the tasks; nothing if no column has them."""
+    source = next(filter(_is_language, choice.with_role("source_language")), None)
+    target = next(filter(_is_language, choice.with_role("target_language")), None)
     if source and target:
         join = {
             "join": [choice.claim(source).expression, choice.claim(target).expression],
@@ -99,21 +99,21 @@ def _is_language(column: Column) -> bool:
 
 
 def find_control(choice: Choice) -> list[Line]:
-    """The control's line, where values of a column are known kinds of control.
+    """Return the control's line, where values of a column are known kinds of control.
 
     Values that are not known are left out of the map: their records are rejected, not taken for
     ordinary ones, until somebody says what they are.
     """
-    for column in choice.of("control"):
-        found = {value: _control(value) for value in column.counts}
-        known = {value: kind for value, kind in found.items() if kind}
-        kinds = set(known.values())
+    for column in choice.with_role("control"):
+        kind_by_value = {value: _control(value) for value in column.counts}
+        recognized = {value: kind for value, kind in kind_by_value.items() if kind}
+        kinds = set(recognized.values())
         if "none" not in kinds or len(kinds) < 2:
             continue
-        unknown = [value for value in found if value not in known]
+        unknown = [value for value in kind_by_value if value not in recognized]
         choice.claim(column)
         inner = column.expression
-        expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": known}
+        expression = (inner if isinstance(inner, dict) else {"column": inner}) | {"map": recognized}
         if column.n_blank:
             expression["else"] = "none"
         seen = ", ".join(f"{value} ({count:,})" for value, count in column.counts.items())
@@ -125,4 +125,4 @@ def find_control(choice: Choice) -> list[Line]:
 
 def _control(value: str) -> str | None:
     written = "".join(c for c in value.casefold() if c.isalnum())
-    return next((kind for kind, known in CONTROL_VALUES.items() if written in known), None)
+    return next((kind for kind, spellings in CONTROL_VALUES.items() if written in spellings), None)

@@ -70,9 +70,9 @@ def optional_lines(
 
 
 def time_lines(choice: Choice) -> list[Line]:
-    """When it was submitted, and how long it took."""
+    """Return lines for the time of submission and the duration."""
     lines: list[Line] = []
-    for column in choice.of("submitted_at"):
+    for column in choice.with_role("submitted_at"):
         pattern = _pattern(column)
         if pattern:
             choice.claim(column)
@@ -112,9 +112,9 @@ def _pattern(column: Column) -> tuple[Any, str] | None:
 def _truth(
     choice: Choice, answer_kind: str, labels: dict[str, int], item: Column | None
 ) -> list[Line]:
-    """A truth is the same in all rows of an item, and something that can be answered."""
+    """Return the line of a truth: equal in all rows of an item, and a possible answer."""
     sheet: Sheet = choice.sheet
-    for column in choice.of("truth"):
+    for column in choice.with_role("truth"):
         if item and not sheet.determines(item.name, column.name):
             continue
         if labels and not labels.keys() & column.counts.keys():

@@ -45,22 +45,22 @@ def is_outcome(name: str) -> bool:
 
 
 def placed(column: Column, pair: Pair) -> tuple[dict[str, str], list[str]]:
-    """What each value says (``a``, ``b`` or ``tie``), and the values that say nothing known."""
-    found = {value: side_of(value, pair) for value in column.counts}
-    known = {value: side for value, side in found.items() if side}
-    return known, [value for value, side in found.items() if not side]
+    """Return the outcome of each value (``a``, ``b`` or ``tie``), and unrecognized values."""
+    sides = {value: side_of(value, pair) for value in column.counts}
+    recognized = {value: side for value, side in sides.items() if side}
+    return recognized, [value for value, side in sides.items() if not side]
 
 
 def side_of(value: str, pair: Pair) -> str | None:
-    """``a``, ``b`` or ``tie``, where a value says one of them without a doubt."""
+    """Return ``a``, ``b`` or ``tie``, where a value says one of them without a doubt."""
     if NUMBER.fullmatch(value):  # -1 and 1.5 are no 1
         whole = _WHOLE.fullmatch(value)
-        return next((s for s, told in EITHER.items() if whole and whole[1] in told), None)
+        return next((s for s, spellings in EITHER.items() if whole and whole[1] in spellings), None)
     for side, name in (("a", pair.first), ("b", pair.second)):
         if value.strip().lower() == name.lower() or names.bare(value) == names.bare(name):
             return side
     written = "".join(c for c in value.casefold() if c.isalnum())
-    exact = next((side for side, told in EITHER.items() if written in told), None)
+    exact = next((side for side, spellings in EITHER.items() if written in spellings), None)
     if exact or {*value} & {*"<>="}:
         return exact or _by_arrow(value)
     return _by_words(names.words(value), pair)
@@ -92,15 +92,17 @@ def _by_words(words: Sequence[str], pair: Pair) -> str | None:
 
 
 def guessed_ties(sides: Mapping[str, str]) -> str:
-    """Which values were taken for a tie although they say more, or less; empty if none."""
-    told = [
+    """Return a note on values taken for a tie although they say more, or less; empty if none."""
+    doubtful = [
         value
         for value, side in sides.items()
         if side == "tie" and any(word in value.casefold() for word in MORE_THAN_TIES)
     ]
-    if not told:
+    if not doubtful:
         return ""
-    shown = ", ".join(map(shorten, told[:SHOWN_TIES])) + (", ..." * (len(told) > SHOWN_TIES))
+    shown = ", ".join(map(shorten, doubtful[:SHOWN_TIES])) + (
+        ", ..." * (len(doubtful) > SHOWN_TIES)
+    )
     return f"guessed to mean a tie: {shown} (deleting the entry rejects those rows); "
 
 

@@ -54,7 +54,7 @@ def read_planned(sample: Sample, head: bytes, columns: list[str], limit: int) ->
 
 
 def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
-    """The mapping, which needs no field, and the tasks.
+    """Return the mapping, which needs no field, and the tasks.
 
     Raises
     ------
@@ -65,31 +65,31 @@ def planned_mapping(sheet: Sheet) -> tuple[Mapping, list[PlannedTask]]:
     item = sheet["item_a" if not sheet["item"].counts else "item"]
     if not judge.counts:
         raise NoJudgmentsError("no row says who judged")
-    found: dict[str, PlannedTask] = {}
-    apart: list[str] = []
-    for task in _told(sheet):
-        if found.setdefault(task.name, task) != task and task.name not in apart:
-            apart.append(task.name)
-    told = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
+    task_by_name: dict[str, PlannedTask] = {}
+    inconsistent: list[str] = []
+    for task in _planned_tasks(sheet):
+        if task_by_name.setdefault(task.name, task) != task and task.name not in inconsistent:
+            inconsistent.append(task.name)
+    summary = f"{sheet['hit'].n_distinct:,} HITs, {judge.n_distinct:,} judges"
     n_items = sheet.combinations("task", "item")
     if n_items:
         met = rounded(sheet.combinations("task", "item", "judge") / n_items)
-        told += f", {n_items:,} items with {met} judges each"
+        summary += f", {n_items:,} items with {met} judges each"
     n_pairs = sheet.combinations("task", "item_a", "item_b")
     if n_pairs:
-        told += f", {n_pairs:,} pairs compared"
-    notes = [f"no fields are needed: the HITs say them; {told}"]
-    if apart:
-        shown = first_of(list(map(shorten, apart)))
+        summary += f", {n_pairs:,} pairs compared"
+    notes = [f"no fields are needed: the HITs say them; {summary}"]
+    if inconsistent:
+        shown = first_of(list(map(shorten, inconsistent)))
         notes.append(f"HITs of one task differ in scale or criteria: {shown}; the first is taken")
     answer = Answer("scalar", [], ["score"])
-    return Mapping([], answer, judge, item, tasks=sorted(found), notes=notes), [
-        found[name] for name in sorted(found)
+    return Mapping([], answer, judge, item, tasks=sorted(task_by_name), notes=notes), [
+        task_by_name[name] for name in sorted(task_by_name)
     ]
 
 
-def _told(sheet: Sheet) -> list[PlannedTask]:
-    """What HITs say of their tasks, each once, in the order of the files."""
+def _planned_tasks(sheet: Sheet) -> list[PlannedTask]:
+    """Return the tasks that HITs describe, each once, in the order of the files."""
     columns = sheet.table.select(TOLD)
     rows = columns.group_by(columns.column_names, use_threads=False).aggregate([]).to_pylist()
     return [

@@ -34,31 +34,33 @@ SHOWN = 5
 def long_ranking(
     sheet: Sheet, choice: Choice, judge: Column
 ) -> tuple[Answer, Column | None] | None:
-    """The ranks in rows of one ranked output each, and the column that says which belong together.
+    """Return the ranks of rows with one output each, and the column that identifies a ranking.
 
-    None if no column holds ranks; the second is None if only judge and segment say it.
+    None if no column holds ranks; the second is None if only judge and segment identify it.
     """
-    named = choice.of("rank")  # `ranking` is the rank only where nothing else is
+    named = choice.with_role("rank")  # `ranking` is the rank only where nothing else is
     named = [c for c in named if "ranking" not in names.roles(c.name)] or named
     column = next(filter(may_be_ranks, named), None)
-    others = [c for c in choice.of("answer") if column and c.name != column.name]
+    others = [c for c in choice.with_role("answer") if column and c.name != column.name]
     if column is None or any(answer_in(other, None) for other in others):
         return None
-    told = [
+    keys = [
         c
         for role in ("ranking", "hit", "native_id")
-        for c in choice.of(role)
+        for c in choice.with_role(role)
         if c.name != column.name and sheet.determines(c.name, judge.name)
     ]
-    together = next((c for c in told if _are_rankings(sheet, [c.name], column)), None)
+    together = next((c for c in keys if _are_rankings(sheet, [c.name], column)), None)
     if together:
         return rank_answer(column, [column.name]), together
     gaps = [*rank_notes(column), beyond(column.name)]
-    things = [c for role in ("system", "item") for c in choice.of(role)]
-    for c in told:
+    things = [c for role in ("system", "item") for c in choice.with_role(role)]
+    for c in keys:
         if "ranking" in names.roles(c.name) and _ranks_several(sheet, [c.name], column, things):
             return rank_answer(column, [column.name], gaps), c
-    shared = [[judge.name, c.name] for c in (*choice.of("segment"), *choice.of("item"))]
+    shared = [
+        [judge.name, c.name] for c in (*choice.with_role("segment"), *choice.with_role("item"))
+    ]
     if any(_are_rankings(sheet, group, column) for group in shared):
         return rank_answer(column, [column.name]), None
     if any(_ranks_several(sheet, group, column, things) for group in shared):
@@ -75,10 +77,10 @@ def may_be_ranks(column: Column) -> bool:
 
 
 def rank_answer(column: Column, columns: list[str], notes: Sequence[str] | None = None) -> Answer:
-    """An answer of ranks; ``notes`` are those of `rank_notes` unless given."""
-    found = [("rank", column.expression, ranks_seen(column))]
+    """Return an answer of ranks; ``notes`` are those of `rank_notes` unless given."""
+    fields = [("rank", column.expression, ranks_seen(column))]
     return Answer(
-        "ranking", found, columns, notes=tuple(rank_notes(column) if notes is None else notes)
+        "ranking", fields, columns, notes=tuple(rank_notes(column) if notes is None else notes)
     )
 
 
@@ -152,14 +154,16 @@ def ranks_in_rows(table: pa.Table, columns: Sequence[str]) -> bool:
 
 
 def _are_rankings(sheet: Sheet, group: Sequence[str], column: Column) -> bool:
-    """Whether rows that share some values rank what they hold, without a doubt."""
+    """Return whether rows that share some values are certainly rankings."""
     ranks = pa.chunked_array([pa.array(_numbers(sheet.table.column(column.name)))])
     rows = sheet.table.select(list(group)).append_column("#rank", ranks)
     rows = rows.filter(pc.greater_equal(rows["#rank"], 0))
-    found = rows.group_by(list(group)).aggregate([("#rank", "max"), ("#rank", "count")])
-    found = found.filter(pc.greater(found["#rank_count"], 1))
-    fit = pc.less_equal(found["#rank_max"], found["#rank_count"])
-    return bool(found.num_rows and (pc.sum(fit).as_py() or 0) >= RANKED_SHARE * found.num_rows)
+    rankings = rows.group_by(list(group)).aggregate([("#rank", "max"), ("#rank", "count")])
+    rankings = rankings.filter(pc.greater(rankings["#rank_count"], 1))
+    fit = pc.less_equal(rankings["#rank_max"], rankings["#rank_count"])
+    return bool(
+        rankings.num_rows and (pc.sum(fit).as_py() or 0) >= RANKED_SHARE * rankings.num_rows
+    )
 
 
 def _ranks_several(

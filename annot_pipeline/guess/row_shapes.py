@@ -64,19 +64,19 @@ def ranked(choice: Choice, judge: Column, answer: Answer, together: Column | Non
 
 
 def as_meant(choice: Choice, judge: Column, meant: dict[str, str]) -> Mapping:
-    """Columns without names, by what they hold."""
+    """Map columns without names by their contents."""
     item, answer = choice.sheet[meant["item"]], choice.sheet[meant["answer"]]
-    found = answer_in(answer, None)
-    if found is None:
+    fitting_answer = answer_in(answer, None)
+    if fitting_answer is None:
         raise NoJudgmentsError("no column says what was answered")
     evidence = f"{choice.claim(item).n_distinct:,} different"
     choice.claim(answer)
     notes = ["the file has no header: who, what and the answer are told by contents alone"]
-    return Mapping([("item", item.expression, evidence)], found, judge, item, notes=notes)
+    return Mapping([("item", item.expression, evidence)], fitting_answer, judge, item, notes=notes)
 
 
 def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
-    """Rows with several judgments in numbered columns."""
+    """Map rows with several judgments in numbered columns."""
     for name in row.columns:
         choice.claim(choice.sheet[name])
     lines = [
@@ -91,7 +91,7 @@ def numbered(choice: Choice, judge: Column, row: NumberedRow) -> Mapping:
             )
         lines.append(("segment", segment.expression, f"{segment.n_distinct:,} different"))
     task, tasks = find_task(choice)
-    own = next((c for c in choice.of("native_id") if choice.sheet.is_unique(c.name)), None)
+    own = next((c for c in choice.with_role("native_id") if choice.sheet.is_unique(c.name)), None)
     if own:
         lines.append(("ranking", own.expression, "a row's judgments were made side by side"))
     notes = []
@@ -122,7 +122,7 @@ def ordinary(choice: Choice, judge: Column, format_: str) -> Mapping:
 
 
 def label_studio(choice: Choice) -> Mapping:
-    """The reader's own columns."""
+    """Map the columns that the Label Studio reader offers."""
     sheet = choice.sheet
     judge, item, label, task, own = (
         choice.claim(sheet[name])
@@ -143,8 +143,8 @@ def label_studio(choice: Choice) -> Mapping:
         ("native_id", own.expression, f"{own.n_distinct:,} different"),
         *time_lines(choice.among(lambda name: name in ("created_at", "lead_time"))),
     ]
-    left = ", ".join(column.name for column in choice.offered() if column.counts)
-    notes = [f"not mapped: {left}"]
+    unmapped = ", ".join(column.name for column in choice.offered() if column.counts)
+    notes = [f"not mapped: {unmapped}"]
     marked = sheet["ground_truth"].counts.get("true", 0) if "ground_truth" in sheet.names else 0
     if marked:
         notes.append(
@@ -167,7 +167,7 @@ APPRAISE_INPUTS = {
 
 
 def appraise(choice: Choice) -> Mapping:
-    """The reader's own columns; where documents are scored, too, they are tasks of their own."""
+    """Map the columns that the Appraise reader offers; scored documents are a separate task."""
     sheet = choice.sheet
     judge, system, segment, score, kind = (
         choice.claim(sheet[name]) for name in ("username", "system", "segment", "score", "itemType")
@@ -192,13 +192,13 @@ def appraise(choice: Choice) -> Mapping:
     if "batchNo" in sheet.names:
         batch = choice.claim(sheet["batchNo"])
         lines.append(("hit", batch.expression, f"{batch.n_distinct:,} different"))
-    choice.left[:] = [name for name in choice.left if name not in APPRAISE_INPUTS]
+    choice.remaining[:] = [name for name in choice.remaining if name not in APPRAISE_INPUTS]
     mapping = Mapping(lines, answer, judge, tasks=tasks)
     return mapping.with_lines(judge_line(judge), *answer.fields)
 
 
 def wmt_ranking(choice: Choice) -> Mapping:
-    """The reader's own columns."""
+    """Map the columns that the WMT ranking reader offers."""
     sheet = choice.sheet
     judge, ranking, segment, system, rank = (
         choice.claim(sheet[name]) for name in ("user", "ranking", "segment", "system", "rank")
@@ -221,7 +221,7 @@ def wmt_ranking(choice: Choice) -> Mapping:
             seen = f"{column.n_distinct:,} different"
             lines.append((field, column.expression, seen))
     lines += time_lines(choice.among(lambda name: name == "duration"))
-    choice.left[:] = [name for name in choice.left if sheet[name].n_distinct > 1]
+    choice.remaining[:] = [name for name in choice.remaining if sheet[name].n_distinct > 1]
     mapping = Mapping(lines, answer, judge, tasks=tasks, notes=[*answer.notes])
     return mapping.with_lines(judge_line(judge), *answer.fields)
 

@@ -83,28 +83,28 @@ class Pair(NamedTuple):
 
 
 def pairs_among(columns: Iterable[str]) -> list[Pair]:
-    """All pairs, in the order of their first columns."""
-    found: dict[tuple[int, str], dict[int, str]] = {}
+    """Return all pairs, in the order of their first columns."""
+    by_stem: dict[tuple[int, str], dict[int, str]] = {}
     for name in columns:
         for kind, place, stem in _sides(name):
-            found.setdefault((kind, stem), {}).setdefault(place, name)
+            by_stem.setdefault((kind, stem), {}).setdefault(place, name)
     return [
         Pair(kind, stem, sides[0], sides[1])
-        for (kind, stem), sides in found.items()
+        for (kind, stem), sides in by_stem.items()
         if sides.keys() == {0, 1}
     ]
 
 
 def _sides(name: str) -> list[tuple[int, int, str]]:
-    """Each reading of a name as a side: the kind, which side, and the rest of the name."""
+    """Return each reading of a name as a side: the kind, which side, and the rest of the name."""
     parts = names.without_id(names.words(name))
     if len(parts) == 1 and (glued := _GLUED.fullmatch(parts[0])):
         parts = [glued[1], glued[2]]
-    found = []
+    readings = []
     for kind, words in enumerate(SIDE_WORDS):
         places = [n for n, part in enumerate(parts) if part in words]
         if len(places) == 1:
             [n] = places
             stem = "_".join([*parts[:n], *parts[n + 1 :]])
-            found.append((kind, words.index(parts[n]), stem))
-    return found
+            readings.append((kind, words.index(parts[n]), stem))
+    return readings

@@ -40,7 +40,7 @@ class UnusableError(Exception):
 
 
 def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
-    """The first rows of an export.
+    """Read the first rows of an export.
 
     Raises
     ------
@@ -53,8 +53,8 @@ def read_sample(path: Path, limit: int = ROWS_READ) -> Sample:
         if format_ == "csv":
             sample = _read_delimited(path, head, limit)
         else:
-            found = Sample(path, format_)
-            sample = read_planned(found, head, [], limit) or read_rows(found, limit)
+            unread = Sample(path, format_)
+            sample = read_planned(unread, head, [], limit) or read_rows(unread, limit)
     except InputError as error:
         raise UnusableError("; ".join(p.what for p in error.problems) or error.title) from None
     except (OSError, EOFError, UnicodeError) as error:
@@ -104,8 +104,8 @@ def _read_delimited(path: Path, head: bytes, limit: int) -> Sample:
     delimiter, columns = _delimiter(plain)
     tried = replace(plain, options={"delimiter": delimiter, **plain.options})
     names_found = READERS["csv"](opening_of(tried)).columns
-    told = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
-    options = ({} if told else {"delimiter": delimiter}) | plain.options
+    is_default = delimiter == "," and READERS["csv"](opening_of(plain)).columns == names_found
+    options = ({} if is_default else {"delimiter": delimiter}) | plain.options
     planned = read_planned(replace(plain, options=options), head, names_found, limit)
     if planned:
         return planned
@@ -155,7 +155,7 @@ def _delimiter(sample: Sample) -> tuple[str, int]:
 
 
 def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
-    """Names for the columns of a file whose first row is data already; None if it is a header."""
+    """Return names for the columns of a file without a header line; None if it has one."""
     numbered = tuple(f"c{place}" for place in range(1, n_columns + 1))
     options = sample.options | {"columns": numbered}
     table = _read_quoted(replace(sample, options=options), ROWS_TRIED).table
@@ -168,13 +168,13 @@ def _missing_header(sample: Sample, n_columns: int) -> tuple[str, ...] | None:
         if not first or not len(rest.filled):
             continue
         is_number = Column(name, name, pa.chunked_array([[first]])).numeric_share == 1
-        known = bool(names.roles(first))
+        has_role = bool(names.roles(first))
         if rest.numeric_share > 0.9:
             is_data += is_number
             is_header += not is_number
         else:
-            is_data += first in rest.counts and not known
-        is_header += known and first not in rest.counts
+            is_data += first in rest.counts and not has_role
+        is_header += has_role and first not in rest.counts
     if is_data <= is_header:
         return None
     return numbered

@@ -115,7 +115,7 @@ def _planned(group: Group) -> list[SourceGuess]:
 
 
 def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
-    """Files that name no judge, as those of one model do not: one judge each, named after it.
+    """Make each file that names no judge, such as a model's output, one judge named after it.
 
     A file all of whose rows stand in another one is left out: it would be another judge.
     """
@@ -126,13 +126,13 @@ def _judge_a_file(group: Group, mapping: Mapping) -> list[SourceGuess]:
             continue
         why = "no column says who: taken for one judge, named after the file"
         line = ("judge", {"value": stem_of(single.paths[0])}, why)
-        found = _mapping(single, mapping.answer.kind).with_lines(line)
-        found.notes += [
+        judged = _mapping(single, mapping.answer.kind).with_lines(line)
+        judged.notes += [
             f"left out: {group.paths[part].name}, all of whose rows stand here, too"
             for part, whole in held.items()
             if whole == place
         ]
-        sources.append(replace(_source(single, found), tasks=_tasks(mapping)))
+        sources.append(replace(_source(single, judged), tasks=_tasks(mapping)))
     return sources
 
 
@@ -188,27 +188,27 @@ def _source(group: Group, mapping: Mapping, tasks: list[Task] | None = None) -> 
 
 
 def _answers(sheet: Sheet, mapping: Mapping) -> list[Answer]:
-    """What each file of a group answers; where it holds too little to tell, as most do."""
+    """Return the kind of answers of each file; if it has too few rows, the most common kind."""
     columns = [sheet.part(place)[mapping.answer.columns[0]] for place in range(len(sheet.parts))]
     kinds: list[str | None] = []
     for place, column in enumerate(columns):
-        truth = next(iter(Choice(sheet.part(place)).of("truth")), None)
+        truth = next(iter(Choice(sheet.part(place)).with_role("truth")), None)
         kind = kind_of(column, truth)
-        told = kind == "scalar" or len(column.filled) >= ROWS_A_LABEL * column.n_distinct
-        kinds.append(kind if told else None)
+        is_clear = kind == "scalar" or len(column.filled) >= ROWS_A_LABEL * column.n_distinct
+        kinds.append(kind if is_clear else None)
     most = Counter(kind for kind in kinds if kind).most_common(1)
     usual = most[0][0] if most else mapping.answer.kind
-    found = [
+    answer_kinds = [
         "categorical" if column.numeric_share <= MOSTLY_NUMBERS else kind or usual
         for column, kind in zip(columns, kinds, strict=True)
     ]
-    return [answer_as(column, kind) for column, kind in zip(columns, found, strict=True)]
+    return [answer_as(column, kind) for column, kind in zip(columns, answer_kinds, strict=True)]
 
 
 def _by_task(
     group: Group, sheet: Sheet, mapping: Mapping, words: list[str], answers: list[Answer]
 ) -> list[SourceGuess]:
-    """Every file is a task of its own, named by the part of the file name that differs."""
+    """Make every file a task, named by the part of the file name that differs."""
     local = judges_restart(sheet, mapping.judge)
     sources: list[SourceGuess] = []
     for kind in dict.fromkeys(answer.kind for answer in answers):
@@ -217,28 +217,28 @@ def _by_task(
         alike = len(places) > 1 and together.pattern is not None
         for chosen in [places] if alike else [[place] for place in places]:
             part = Group(tuple(group.samples[place] for place in chosen), group.folder)
-            found = _mapping(part, kind)
+            mapped = _mapping(part, kind)
             tasks = [
                 Task(words[place], kind, answers[place].scale, answers[place].labels)
                 for place in chosen
             ]
-            told: dict[str, Any] = {
+            expressions: dict[str, Any] = {
                 name: captured(part.paths, name) if alike else {"value": words[chosen[0]]}
                 for name in ("task", "judge")
             }
-            lines: list[Line] = [("task", told["task"], _why(words, chosen))]
-            if found.item and alike:
-                n_items = sum(sheet.part(place)[found.item.name].n_distinct for place in chosen)
-                lines.append(("item", found.item.expression, f"{n_items:,} in all tasks"))
+            lines: list[Line] = [("task", expressions["task"], _evidence(words, chosen))]
+            if mapped.item and alike:
+                n_items = sum(sheet.part(place)[mapped.item.name].n_distinct for place in chosen)
+                lines.append(("item", mapped.item.expression, f"{n_items:,} in all tasks"))
             if local:
-                joined = {"join": [told["judge"], found.judge.expression], "sep": ":"}
+                joined = {"join": [expressions["judge"], mapped.judge.expression], "sep": ":"}
                 evidence = "numbered anew in every file: taken for different people"
                 lines.append(("judge", joined, evidence))
-            sources.append(_source(part, found.with_lines(*lines), tasks))
+            sources.append(_source(part, mapped.with_lines(*lines), tasks))
     return sources
 
 
-def _why(words: list[str], chosen: list[int]) -> str:
+def _evidence(words: list[str], chosen: list[int]) -> str:
     if len(chosen) == 1:
         return "told by the file name: a task a file"
     shown = ", ".join(words[place] for place in chosen[:5])

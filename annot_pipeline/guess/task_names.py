@@ -11,15 +11,15 @@ from annot_pipeline.guess.sources import SourceGuess
 
 
 def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
-    """The sources, with a task of their own where one task would mix different answers."""
+    """Name the tasks of sources: one for all, or one each where answers would be mixed."""
     unnamed = [source for source in sources if source.tasks[0].name is None]
-    apart = any(_differ(unnamed[0], other) for other in unnamed)
+    are_separate = any(_differ(unnamed[0], other) for other in unnamed)
     stems = Counter(stem_of(source.group.paths[0]) for source in unnamed)
     named: list[SourceGuess] = []
     for place, source in enumerate(sources, start=1):
         if source.tasks[0].name is None:
             name, mapping = campaign, source.mapping
-            if apart:
+            if are_separate:
                 stem = stem_of(source.group.paths[0])
                 name = stem if stems[stem] == 1 else f"{stem}_{place}"
                 line = ("task", {"value": name}, "the other files answer something else")
@@ -31,18 +31,18 @@ def name_tasks(sources: list[SourceGuess], campaign: str) -> list[SourceGuess]:
 
 
 def _differ(source: SourceGuess, other: SourceGuess) -> bool:
-    """Whether two sources answer different questions, as far as answers tell."""
+    """Return whether two sources answer different questions, as far as answers show it."""
     task, other_task = source.tasks[0], other.tasks[0]
     if task.kind != other_task.kind:
         return True
     if task.kind == "categorical":
         return not task.labels.keys() & other_task.labels.keys()
-    return task.scale != other_task.scale or _asked(source) != _asked(other)
+    return task.scale != other_task.scale or _answer_expression(source) != _answer_expression(other)
 
 
-def _asked(source: SourceGuess) -> Any:
-    """Where a source's answers stand; what they are spelled like does not matter."""
+def _answer_expression(source: SourceGuess) -> Any:
+    """Return the expression of a source's answers, without the spelling of their values."""
     expression = source.mapping.answer.fields[-1][1]
     if isinstance(expression, dict):
-        return {key: told for key, told in expression.items() if key != "map"}
+        return {key: value for key, value in expression.items() if key != "map"}
     return {"column": expression}

@@ -94,7 +94,7 @@ def write_batch(
     warnings: list[str] = []
     with contextlib.ExitStack() as written:
         log = written.enter_context(replacing(folder / LOG))  # in place last
-        stale = _other_batch(folder, write_table(log, plan).sha256, force=force)
+        stale = _files_of_other_batch(folder, write_table(log, plan).sha256, force=force)
         for task in tasks:
             name = task.question.task
             targets = [folder / pattern.format(stems[name]) for pattern in platform.files]
@@ -122,8 +122,8 @@ def write_batch(
     }
 
 
-def _other_batch(folder: Path, sha256: str, *, force: bool) -> list[Path]:
-    """Files of another batch that stand in the folder."""
+def _files_of_other_batch(folder: Path, sha256: str, *, force: bool) -> list[Path]:
+    """Return the files of another batch in the folder."""
     path = folder / LOG
     if not path.exists() or file_sha256(path) == sha256:
         return []

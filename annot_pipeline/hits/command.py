@@ -88,14 +88,14 @@ def next_batch(
     """
     settings = campaign.settings
     design = settings.next_hits.design
-    tasks, items, votes, known = _tables(campaign, progress)
+    tasks, items, votes, stored = _tables(campaign, progress)
     questions, _ = questions_of(tasks, items, votes, settings)
     plan, metrics = plan_hits(
-        known.get("scores"), tasks, items,
-        settings=settings, comparisons=known.get("comparisons"), votes=votes,
+        stored.get("scores"), tasks, items,
+        settings=settings, comparisons=stored.get("comparisons"), votes=votes,
     )  # fmt: skip
     if not questions and metrics.homeless:
-        raise _homeless(metrics.homeless, design)
+        raise _no_task_error(metrics.homeless, design)
     plan, unplanned = _selected(plan, metrics.unplanned, questions, only, design)
     others = tuple(f"{q.task}: " for q in questions if only and q.task not in only)
     about = {"campaign": settings.campaign, "design": design}
@@ -105,7 +105,7 @@ def next_batch(
     }
     if not plan.num_rows:
         if not unplanned or unplanned.keys() - {*metrics.done}:
-            raise _nothing(unplanned, design, tasks)
+            raise _no_hit_error(unplanned, design, tasks)
         return {**about, **NO_BATCH, "format": settings.next_hits.upload, **more, "done": True}
     if folder is None:
         digest = hashlib.sha256("".join(_distinct(plan["hit"])).encode()).hexdigest()
@@ -124,9 +124,9 @@ def next_batch(
 def _tables(
     campaign: LoadedCampaign, progress: Callable[[str], None]
 ) -> tuple[pa.Table, pa.Table, pa.Table | None, dict[str, StoredTasks]]:
-    """Tasks, item rows, votes, and what else the design needs, by name.
+    """Return tasks, item rows, votes, and by name the other tables that the design needs.
 
-    Of the last build, or before the first export.
+    They are those of the last build; before the first export, those of item tables.
     """
     n_sources = len(campaign.settings.sources)
     build = Build(campaign)
@@ -142,16 +142,16 @@ def _tables(
     files = last_build(build, *needed, command="annot hits")
     tasks, items = read_unharmed(files["tasks"]), read_unharmed(files["item_rows"])
     votes = read_unharmed(files[VOTES]) if VOTES in needed else None
-    known: dict[str, StoredTasks] = {
+    stored: dict[str, StoredTasks] = {
         name: StoredTasks(unharmed(files[name]))
         for name in ("scores", "comparisons")
         if name in needed
     }
-    return tasks, items, votes, known
+    return tasks, items, votes, stored
 
 
 def _had_exports(build: Build) -> bool:
-    """Whether any build found its exports: one that did not archived none."""
+    """Return whether any build has archived exports."""
     try:
         build.store.recorded(build.run, "archive_exports")
     except StoreError:
@@ -183,23 +183,23 @@ def _selected(
 ) -> tuple[pa.Table, dict[str, str]]:
     if not only:
         return plan, unplanned
-    known = sorted({question.task for question in questions} | unplanned.keys())
-    unknown = [task for task in only if task not in known]
+    task_names = sorted({question.task for question in questions} | unplanned.keys())
+    unknown = [task for task in only if task not in task_names]
     if unknown:
         what = f"no {TASKS_OF[design]} of the campaign"
-        problem = Problem("--task", what, first_of(known, 10), values=tuple(unknown))
+        problem = Problem("--task", what, first_of(task_names, 10), values=tuple(unknown))
         raise ConfigError("an unknown task", [problem])
     chosen = pc.is_in(plan["task"].cast(TEXT), pa.array(only, TEXT))
     return plan.filter(chosen), {task: why for task, why in unplanned.items() if task in only}
 
 
-def _homeless(n: int, design: str) -> ConfigError:
+def _no_task_error(n: int, design: str) -> ConfigError:
     what = f"{n:,} listed items are of no task, for several are declared under tasks"
     problem = Problem("items", what, do="map task in the item table")
     return ConfigError(f"no HIT can be planned ({design})", [problem])
 
 
-def _nothing(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
+def _no_hit_error(unplanned: dict[str, str], design: str, tasks: pa.Table) -> ConfigError:
     problems = [Problem(f"task {task}", why) for task, why in unplanned.items()]
     if not problems:
         do = {

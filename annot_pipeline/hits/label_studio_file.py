@@ -86,7 +86,7 @@ def labeling_config(task: TaskPlan) -> str:
 
 
 def _choice_card(task: TaskPlan) -> str:
-    """A slot that is repeated; every attribute names its number once, as all releases can read."""
+    """Return a repeated slot; each attribute has its number once, which all releases can read."""
     question = task.question
     lines = [_text("source")] if task.has_sources else []
     if question.ask == "compare":
@@ -102,7 +102,7 @@ def _choice_card(task: TaskPlan) -> str:
         f'<Choices name="{ANSWERS[question.ask]}_at_{AT}" toName="text_at_{AT}" '
         'choice="single-radio" showInline="true" required="true">'
     )
-    lines += [f'  <Choice value={_value(shown)} alias="{given}"/>' for given, shown in offered]
+    lines += [f'  <Choice value={_value(shown)} alias="{alias}"/>' for alias, shown in offered]
     lines.append("</Choices>")
     return "\n".join([f'    <View style="{CARD}">', *(f"      {x}" for x in lines), "    </View>"])
 

@@ -148,7 +148,7 @@ def scale_of(question: Question) -> tuple[float, float]:
 
 
 def task_plans(plan: pa.Table, questions: Sequence[Question]) -> list[TaskPlan]:
-    """The plan, task by task.
+    """Split the plan by task.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def task_plans(plan: pa.Table, questions: Sequence[Question]) -> list[TaskPlan]:
     """
     plan = plan.select(SHOWN).cast(pa.schema([HIT_PLAN.field(name) for name in SHOWN]))
     asked = {question.task: question for question in questions}
-    found: list[TaskPlan] = []
+    plans: list[TaskPlan] = []
     start = 0
     for counted in pc.value_counts(plan["task"].combine_chunks()).to_pylist():
         task, n_rows = counted["values"], counted["counts"]
@@ -177,5 +177,5 @@ def task_plans(plan: pa.Table, questions: Sequence[Question]) -> list[TaskPlan]:
             raise ValueError(f"no question is given for task {task}")
         n_slots = pc.max(slots["slot"]).as_py()
         has_sources = slots["source"].null_count < n_rows
-        found.append(TaskPlan(asked[task], slots, n_slots, has_sources))
-    return found
+        plans.append(TaskPlan(asked[task], slots, n_slots, has_sources))
+    return plans

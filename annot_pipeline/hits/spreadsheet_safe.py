@@ -56,10 +56,10 @@ def _json(value: Any) -> str:
 
 
 def _long_escape(match: re.Match[str]) -> str:
-    found = match[0]
-    if len(found) == 6:
-        return found
-    character = found[-1]
-    if len(found) == 2:
+    escape = match[0]
+    if len(escape) == 6:
+        return escape
+    character = escape[-1]
+    if len(escape) == 2:
         character = SHORT_ESCAPES.get(character, character)
     return f"\\u{ord(character):04x}"

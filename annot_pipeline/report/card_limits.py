@@ -24,31 +24,33 @@ CALIBRATED = {
 
 
 def known_limits(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
-    """Lines of the section: of the methods that were used, and of what the gates found."""
-    found = [*_of_labels(manifest, gold), *_of_control(manifest, gold["judges"])]
+    """Return the lines of the section: limits of the methods used, and what the gates found."""
+    limits = [*_of_labels(manifest, gold), *_of_control(manifest, gold["judges"])]
     guessed = manifest["facts"]["guessed_tasks"]
     if guessed:
         names = escape(first_of(guessed))
-        found.append(f"The campaign does not declare what these tasks are, it was guessed: {names}")
-    found += [
+        limits.append(
+            f"The campaign does not declare what these tasks are, it was guessed: {names}"
+        )
+    limits += [
         f"Gate `{check['name']}` ({check['level']}): {check['question']}: {check['value']:.4g}. "
         f"{escape(check['detail'])}"
         for check in manifest["checks"]
         if check["level"] != "pass"
     ]
-    found.append(
+    limits.append(
         "Items, systems, labels, paths of exports and experts' reasons are published as the "
         "exports have them; only who judged is a pseudonym."
         if manifest["settings"]["privacy"]["pseudonymize"]
         else "Judges are not pseudonyms: mind whom you share this with."
     )
-    return [*(f"- {limit}" for limit in found), ""]
+    return [*(f"- {limit}" for limit in limits), ""]
 
 
 def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> list[str]:
     if not manifest["convergence"]:
         return []
-    found = [
+    limits = [
         "`labels.probability` is the posterior of Dawid-Skene, which assumes that judges err "
         "independently; on hard items they do not, and it is then too sure of itself. "
         f"{CALIBRATED[how_calibrated(manifest['settings']['dawid_skene'])]} Neither sees where "
@@ -60,54 +62,56 @@ def _of_labels(manifest: Mapping[str, Any], gold: Mapping[str, pa.Table]) -> lis
         row["n"] for row in counts if not (row["calibrated_certain"] or row["adjudicated"])
     )
     if uncertain:
-        found.append(
+        limits.append(
             f"{uncertain:,} of {n:,} items ({share_text(uncertain / n)}) are neither "
             "`calibrated_certain` nor `adjudicated`."
         )
     calibrations = manifest["facts"]["calibrations"]
-    few = [task for task, of in calibrations.items() if of["chosen_by"] == "default"]
+    few = [
+        task for task, calibration in calibrations.items() if calibration["chosen_by"] == "default"
+    ]
     if few:
-        found.append(
+        limits.append(
             "Too few labels to tell how sure they can be, so calibration is the usual one, no more "
             f"than a guess, or none where no item has two judges: {escape(first_of(few))}."
         )
-    other = sum(of["other_class"] for of in calibrations.values())
+    other = sum(calibration["other_class"] for calibration in calibrations.values())
     if other:
-        found.append(
+        limits.append(
             f"Of {other:,} items another class than `label` has the higher calibrated probability "
             "(`label_distributions`): `label` is Dawid-Skene's own, or an expert's."
         )
     single = sum(row["n"] for row in gold["labels"].to_pylist() if row["n_judgments"] == 1)
     if single:
-        found.append(
+        limits.append(
             f"{single:,} of {n:,} items have one judgment: their label rests on one judge, and "
             "its probability says how good the model takes that judge to be."
         )
     lone = [fit["task"] for fit in manifest["convergence"] if fit["n_labels"] == 1]
     if lone:
-        found.append(
+        limits.append(
             "Nobody gave more than one class, so every probability is 1, tells nothing, and is not "
             f"`calibrated_certain`: {escape(first_of(lone))}."
         )
     unsettled = [fit["task"] for fit in manifest["convergence"] if not fit["converged"]]
     if unsettled:
-        found.append(f"The model did not converge for {escape(first_of(unsettled))}.")
-    return found
+        limits.append(f"The model did not converge for {escape(first_of(unsettled))}.")
+    return limits
 
 
 def _of_control(manifest: Mapping[str, Any], judges: pa.Table) -> list[str]:
     quality = manifest["settings"]["quality"]
     verdicts = pc.value_counts(judges["verdict"]).to_pylist()
     n = {row["values"]: row["counts"] for row in verdicts}
-    found = []
+    limits = []
     if n.get("passed") or n.get("failed"):
-        found.append(
+        limits.append(
             f"Judge control with alpha {quality['alpha']:g}: about that share of the judges who do "
             "not look pass all the same, and a careful judge with few controls may fail."
         )
     if n.get("untested"):
-        found.append(
+        limits.append(
             f"{n['untested']:,} times a judge has no verdict in a task, for want of controls; they "
             "count like those who passed."
         )
-    return found
+    return limits

@@ -16,9 +16,9 @@ def title(manifest: Mapping[str, Any]) -> str:
 
 
 def described(manifest: Mapping[str, Any]) -> str:
-    """What the dataset is, in its owner's words or ours."""
-    made = f"made from the judgments of the campaign {manifest['campaign']} by annot-pipeline."
-    return manifest["settings"]["about"]["description"] or f"Gold dataset, {made}"
+    """Return the description of the dataset: the campaign's own, or a default."""
+    origin = f"made from the judgments of the campaign {manifest['campaign']} by annot-pipeline."
+    return manifest["settings"]["about"]["description"] or f"Gold dataset, {origin}"
 
 
 def question(manifest: Mapping[str, Any], task: str) -> str | None:
@@ -66,4 +66,4 @@ TEX = {
 
 def _tex(text: str) -> str:
     flat = " ".join(printable(text).split())
-    return re.sub(r"[\\{}~^&%$#_]", lambda found: TEX[found.group()], flat)
+    return re.sub(r"[\\{}~^&%$#_]", lambda match: TEX[match.group()], flat)

@@ -38,7 +38,7 @@ Row = Mapping[str, Any]
 
 
 def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
-    """One segment's graph of each task: with contradictions, if any of a good size has them.
+    """Draw one segment's graph of each task: with contradictions, if any of a good size has them.
 
     The graph is the one pooled over judges, whose parts are ranked apart.
 
@@ -51,12 +51,12 @@ def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     """
     drawn = []
     for task, of_task in groupby(outputs.to_pylist(), itemgetter("task")):
-        for segment, of in groupby(of_task, itemgetter("segment")):
+        for segment, rows in groupby(of_task, itemgetter("segment")):
             of_segment = pc.and_(
                 pc.equal(comparisons["task"].cast(TEXT), task),
                 pc.equal(comparisons["segment"].cast(TEXT), segment),
             )
-            svg = _graph_svg(list(of), comparisons.filter(of_segment), segment)
+            svg = _graph_svg(list(rows), comparisons.filter(of_segment), segment)
             if svg:
                 drawn.append(Drawn(f"A segment's graph, {task}", svg))
                 break
@@ -64,7 +64,7 @@ def segment_figures(outputs: pa.Table, comparisons: pa.Table) -> list[Drawn]:
 
 
 def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> str | None:
-    """The graph; None where its components are not those of the table.
+    """Return the graph as SVG; None where its components are not those of the table.
 
     That is so where outputs that are equal but for casing were compared each on its own: the
     table pools them, but does not say which they are.
@@ -77,21 +77,30 @@ def _graph_svg(outputs: list[dict[str, Any]], rows: pa.Table, segment: str) -> s
     )
     outcome = rows["outcome"].to_numpy().astype(np.int64)
     pooled = majority_outcomes(whole, first, second, outcome)
-    every = [*zip(*(part.tolist() for part in pooled), strict=True), *_twins(outputs)]
+    every = [
+        *zip(*(part.tolist() for part in pooled), strict=True),
+        *_ties_of_equal_outputs(outputs),
+    ]
     edges = np.array(every, np.int64).reshape(-1, 3).T
     part = comparison_graphs(whole, *edges).part
-    found = comparison_graphs(part, *edges)  # ranks hold within a part
-    known = index_pairs(found.component, np.array([row["component"] for row in outputs]))
-    if not found.component.max(initial=-1) + 1 == np.unique(known.second).size == known.first.size:
+    graphs = comparison_graphs(part, *edges)  # ranks hold within a part
+    pairs_of_components = index_pairs(
+        graphs.component, np.array([row["component"] for row in outputs])
+    )
+    if (
+        not graphs.component.max(initial=-1) + 1
+        == np.unique(pairs_of_components.second).size
+        == pairs_of_components.first.size
+    ):
         return None
     return segment_graph_svg(
         [row["system"] or row["item"] for row in outputs],
-        every, found.component, found.dominance, found.rank, segment=segment,
+        every, graphs.component, graphs.dominance, graphs.rank, segment=segment,
     )  # fmt: skip
 
 
-def _twins(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
-    """Ties of outputs that are equal to one of their component but for casing: nobody was asked."""
+def _ties_of_equal_outputs(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
+    """Yield ties of outputs that differ in casing alone, which nobody was asked about."""
     for a, b in combinations(range(len(outputs)), 2):
         asked = outputs[a]["n_comparisons"] and outputs[b]["n_comparisons"]
         if not asked and outputs[a]["component"] == outputs[b]["component"]:
@@ -99,7 +108,7 @@ def _twins(outputs: list[dict[str, Any]]) -> Iterator[tuple[int, int, int]]:
 
 
 def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
-    """How often each system was preferred to each other, in the order of the ranking.
+    """Draw how often each system was preferred to each other, in the order of the ranking.
 
     Parameters
     ----------
@@ -117,22 +126,22 @@ def win_figures(outcomes: pa.Table, rankings: pa.Table) -> list[Drawn]:
         order = [row["system"] for row in ranked[:MOST_SYSTEMS]]
         place = {system: n for n, system in enumerate(order)}
         a, b = index(named["system_a"]), index(named["system_b"])
-        known = np.array([place.get(name, -1) for name in (*a.names, *b.names)])
-        first, second = known[a.codes], known[len(a.names) + b.codes]
+        place_of_name = np.array([place.get(name, -1) for name in (*a.names, *b.names)])
+        first, second = place_of_name[a.codes], place_of_name[len(a.names) + b.codes]
         outcome, n = (named[column].to_numpy() for column in ("outcome", "n"))
         wins, ties = np.zeros((2, len(order), len(order)))
-        for of, to, what in ((first, second, 1), (second, first, -1)):
-            which = (outcome == what) & (of >= 0) & (to >= 0) & (of != to)
-            np.add.at(wins, (of[which], to[which]), n[which])
-            tied = (outcome == 0) & (of >= 0) & (to >= 0) & (of != to)
-            np.add.at(ties, (of[tied], to[tied]), n[tied])
+        for row, column, what in ((first, second, 1), (second, first, -1)):
+            which = (outcome == what) & (row >= 0) & (column >= 0) & (row != column)
+            np.add.at(wins, (row[which], column[which]), n[which])
+            tied = (outcome == 0) & (row >= 0) & (column >= 0) & (row != column)
+            np.add.at(ties, (row[tied], column[tied]), n[tied])
         more = f", the first {len(order)}" if len(ranked) > len(order) else ""
         drawn.append(Drawn(f"Share of wins, {task}{more}", win_matrix_svg(order, wins, ties)))
     return drawn
 
 
 def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
-    """What labels of adequacy cost less by the graph, by task.
+    """Draw how many questions of adequacy the graph saves, by task.
 
     Parameters
     ----------
@@ -144,20 +153,20 @@ def effort_figures(adequacy: Mapping[str, Row]) -> list[Drawn]:
             f"Questions of adequacy saved, {task}",
             effort_saved_svg(
                 {
-                    "outputs": found["n_outputs"],
-                    "collapsed": found["n_outputs"] - found["n_vertices"],
-                    "by_reference": found["n_by_reference"],
-                    "by_spread": found["n_by_spread"],
-                    "asked": found["n_asked"],
+                    "outputs": effort["n_outputs"],
+                    "collapsed": effort["n_outputs"] - effort["n_vertices"],
+                    "by_reference": effort["n_by_reference"],
+                    "by_spread": effort["n_by_spread"],
+                    "asked": effort["n_asked"],
                 }
             ),
         )
-        for task, found in sorted(adequacy.items())
+        for task, effort in sorted(adequacy.items())
     ]
 
 
 def time_figures(times: pa.Table) -> list[Drawn]:
-    """Seconds a ranking and a comparison by length of the source text, by task.
+    """Draw seconds per ranking and comparison by length of the source text, by task.
 
     Parameters
     ----------
@@ -166,12 +175,14 @@ def time_figures(times: pa.Table) -> list[Drawn]:
     """
     drawn = []
     for task, rows in first_tasks(times):
-        of = [r for r in rows.to_pylist() if r["lengths"] == "cumulative" and r["words"]]
-        words = sorted({row["words"] for row in of})
-        units = [unit for unit in ("comparison", "ranking") if any(r["unit"] == unit for r in of)]
+        cumulative = [r for r in rows.to_pylist() if r["lengths"] == "cumulative" and r["words"]]
+        words = sorted({row["words"] for row in cumulative})
+        units = [
+            unit for unit in ("comparison", "ranking") if any(r["unit"] == unit for r in cumulative)
+        ]
         if len(words) < 2:
             continue
-        at = {(row["unit"], row["words"]): row for row in of}
+        at = {(row["unit"], row["words"]): row for row in cumulative}
         cells = [[at.get((unit, n)) for n in words] for unit in units]
         seconds = [[c["mean_per_word_without_breaks"] if c else None for c in row] for row in cells]
         counts = [[c["n"] if c else 0 for c in row] for row in cells]

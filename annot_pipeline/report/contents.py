@@ -103,24 +103,26 @@ class Contents:
 
     @cached_property
     def labelled(self) -> Mapping[str, Labelled]:
-        """How the labels of each task stand."""
-        found: dict[str, Labelled] = {}
+        """Count the labels of each task: all, certain, decided by experts, against the model."""
+        by_task: dict[str, Labelled] = {}
         for row in self.label_counts:
-            so_far = found.get(row["task"], Labelled())
+            so_far = by_task.get(row["task"], Labelled())
             n, decided = row["n"], row["adjudicated"]
-            found[row["task"]] = Labelled(
+            by_task[row["task"]] = Labelled(
                 so_far.n + n,
                 so_far.certain + n * (row["calibrated_certain"] and not decided),
                 so_far.decided + n * decided,
                 so_far.against + n * (decided and row["as_model"] is False),
             )
-        return found
+        return by_task
 
     @property
     def labelled_in_all(self) -> Labelled:
-        """The same over all tasks."""
+        """Count the labels of all tasks together."""
         every = self.labelled.values()
-        return Labelled(*(sum(getattr(of, f.name) for of in every) for f in fields(Labelled)))
+        return Labelled(
+            *(sum(getattr(counts, f.name) for counts in every) for f in fields(Labelled))
+        )
 
     @cached_property
     def judgments_by_task(self) -> Mapping[tuple[Any, ...], int]:
@@ -136,11 +138,11 @@ class Contents:
 
     @cached_property
     def agreement(self) -> Mapping[str, Mapping[str, dict[str, Any]]]:
-        """Rows of the gold table, by task and statistic."""
-        found: dict[str, dict[str, dict[str, Any]]] = {}
+        """Return the rows of the gold table by task and statistic."""
+        by_task: dict[str, dict[str, dict[str, Any]]] = {}
         for row in self.tables["agreement"].to_pylist():
-            found.setdefault(row["task"], {})[row["statistic"]] = row
-        return found
+            by_task.setdefault(row["task"], {})[row["statistic"]] = row
+        return by_task
 
     def task_settings(self, task: str) -> Document:
         """Of the first pattern that matches the task's name; empty where none does."""
@@ -148,12 +150,12 @@ class Contents:
         return next((s for s in every if fnmatchcase(task, s["name"])), {})
 
     def headline(self, task: str) -> dict[str, Any] | None:
-        """The statistic of agreement that is told first of a task."""
+        """Return the row of the main agreement statistic of a task; None if it has no value."""
         kind = self.facts["kinds"].get(task, "categorical")
         if kind == "categorical" and self.task_settings(task).get("ordinal"):
             kind = "ordinal"
-        found = self.agreement.get(task, {})
-        rows = (found.get(name) for name in HEADLINES[kind])
+        by_statistic = self.agreement.get(task, {})
+        rows = (by_statistic.get(name) for name in HEADLINES[kind])
         return next((row for row in rows if row and row["value"] is not None), None)
 
 
@@ -176,10 +178,10 @@ def count_tasks(table: pa.Table) -> int:
 
 
 def of_every_task(table: pa.Table, most: int) -> pa.Table:
-    """The first rows of every task, each task's share of the rows that a page shows."""
+    """Return the first rows of every task: each task's share of the rows that a page shows."""
     tasks = pc.unique(table["task"].cast(TEXT)).to_pylist()
     quota = max(most // max(len(tasks), 1), 1)
     if table.num_rows <= most:
         return table
-    kept = [of_task(table, task).slice(0, quota) for task in tasks[:most]]
-    return pa.concat_tables(kept)
+    first_rows = [of_task(table, task).slice(0, quota) for task in tasks[:most]]
+    return pa.concat_tables(first_rows)

@@ -67,9 +67,9 @@ CONTEXT = {
 
 
 def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON-LD document of a release, from its manifest (without ``files``)."""
+    """Return the JSON-LD document of a release, from its manifest (without ``files``)."""
     about = manifest["settings"]["about"]
-    given = {
+    optional = {
         "license": about["license"] and _license(about["license"]),
         "url": about["url"],
         "keywords": about["keywords"],
@@ -86,8 +86,8 @@ def croissant(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "version": f"{int(manifest['version'][1:])}.0.0",
         "isLiveDataset": False,
         "citeAs": citation(manifest),
-        **{key: value for key, value in given.items() if value},
-        "distribution": [of for table in manifest["tables"] for of in _distribution(table)],
+        **{key: value for key, value in optional.items() if value},
+        "distribution": [entry for table in manifest["tables"] for entry in _distribution(table)],
         "recordSet": [_record_set(table) for table in manifest["tables"]],
     }
 
@@ -97,18 +97,18 @@ def _license(license_: str) -> str:
 
 
 def _distribution(table: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The files of a table, and the set of them where they are several."""
+    """Yield the files of a table, and the set of them where there are several."""
     files = files_of(table)
-    for of in files:
+    for file in files:
         yield {
             "@type": "cr:FileObject",
-            "@id": of["file"],
-            "name": of["file"],
-            "description": f"The table {table['name']}, {of['rows']} rows.",
-            "contentUrl": of["file"],
-            "contentSize": f"{of['bytes']} B",
+            "@id": file["file"],
+            "name": file["file"],
+            "description": f"The table {table['name']}, {file['rows']} rows.",
+            "contentUrl": file["file"],
+            "contentSize": f"{file['bytes']} B",
             "encodingFormat": "application/x-parquet",
-            "sha256": of["sha256"],
+            "sha256": file["sha256"],
         }
     if len(files) > 1:
         yield {

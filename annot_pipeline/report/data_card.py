@@ -34,7 +34,7 @@ Gold = Mapping[str, pa.Table]
 
 
 def data_card(manifest: Manifest, gold: Gold) -> str:
-    """The data card of a release.
+    """Return the data card of a release.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def data_card(manifest: Manifest, gold: Gold) -> str:
     """
     sections = (
         ("How to read it", how_to_read(manifest)),
-        ("What was asked", _asked(manifest)),
+        ("What was asked", _questions(manifest)),
         ("Who judged", _judged(manifest, gold)),
         ("Who was filtered, and by which test", _filtered(manifest, gold["judges"])),
         ("Experts' decisions", _adjudicated(manifest, gold["label_counts"])),
@@ -79,8 +79,8 @@ def _about(manifest: Manifest) -> list[str]:
     return [*(f"- {what}: {text}" for what, text in said.items() if text), ""]
 
 
-def _asked(manifest: Manifest) -> list[str]:
-    """Tasks, their kinds, and what judges were asked, in the words of the campaign."""
+def _questions(manifest: Manifest) -> list[str]:
+    """List tasks, their kinds, and the questions to judges in the campaign's words."""
     rows = [
         (task, kind, Marked(escape(question(manifest, task) or "not stated")))
         for task, kind in sorted(manifest["facts"]["kinds"].items())
@@ -144,14 +144,14 @@ def _filtered(manifest: Manifest, judges: pa.Table) -> list[str]:
     verdicts = Counter((row["task"], row["verdict"]) for row in rows)
     dropped = Counter(row["task"] for row in rows if row["dropped"])
     lost = manifest["facts"]["fates"]["judge_failed"]
-    told = [
+    counts = [
         (task, *(verdicts[task, verdict] for verdict in VERDICTS), dropped[task])
         for task in dict.fromkeys(row["task"] for row in rows)
     ]
     return [
         _tested(quality),
         "",
-        *table(("task", *VERDICTS, "dropped"), told, "`judges.parquet`"),
+        *table(("task", *VERDICTS, "dropped"), counts, "`judges.parquet`"),
         f"{f'{lost:,} judgments of judges who were dropped do not count' if lost else NOBODY}. "
         "Why, by judge, is in "
         "`judges.verdict_reason`, `statistic` and `p_value`; figures of all judges stand beside: "
@@ -190,9 +190,9 @@ def _adjudicated(manifest: Manifest, label_counts: pa.Table) -> list[str]:
     for row in label_counts.to_pylist():
         alone[row["task"]] += row["n"] * (row["as_model"] is None)
     rows = [
-        (task, found["decided"], found["overridden"], alone[task])
-        for task, found in sorted(counts.items())
-        if found["decided"]
+        (task, decisions["decided"], decisions["overridden"], alone[task])
+        for task, decisions in sorted(counts.items())
+        if decisions["decided"]
     ]
     if not rows:
         return []
@@ -219,8 +219,8 @@ def _agreement(agreement: pa.Table) -> list[str]:
         if not MINOR.search(row["statistic"])
     ]
     head = ("task", "statistic", "value", "95% interval", "items", "judges")
-    found = table(head, rows, "`agreement.parquet`")
-    return [*found, "More statistics are in `agreement.parquet`.", ""] if found else []
+    lines = table(head, rows, "`agreement.parquet`")
+    return [*lines, "More statistics are in `agreement.parquet`.", ""] if lines else []
 
 
 def _interval(row: Mapping[str, Any]) -> Marked:
@@ -228,7 +228,7 @@ def _interval(row: Mapping[str, Any]) -> Marked:
 
 
 def _classes(gold: Gold) -> list[str]:
-    """Classes of the model, then those that only experts know; items by label."""
+    """Return the table of classes: those of the model, then those that only experts used."""
     model = {(row["task"], row["label"]): row for row in gold["prevalence"].to_pylist()}
     n: Counter[tuple[str, str]] = Counter()
     n_usable: Counter[tuple[str, str]] = Counter()
@@ -239,31 +239,31 @@ def _classes(gold: Gold) -> list[str]:
         n_usable[key] += row["n"] * (row["calibrated_certain"] or row["adjudicated"])
         totals[row["task"]] += row["n"]
     order = {key: row["label_order"] for key, row in model.items()}
-    told = []
+    cells = []
     for key in sorted(n.keys() | order, key=lambda k: (k[0], order.get(k, len(order)), k[1])):
         row, count = model.get(key), n[key]
-        told.append((
+        cells.append((
             *key, count, Marked(share_text(count / max(totals[key[0]], 1))),
             row["n_items"] if row else Marked("not a class of it"),
             Marked(share_text(row["prevalence"])) if row else None, n_usable[key],
         ))  # fmt: skip
     head = ("task", "class", "items", "share", "items (model)", "prevalence (model)",
             "certain or decided")  # fmt: skip
-    return table(head, told, "`labels.parquet` and `prevalence.parquet`")
+    return table(head, cells, "`labels.parquet` and `prevalence.parquet`")
 
 
 def _accuracies(gold: Gold) -> list[str]:
     rows = [
         (
-            of.task, of.which, of.n, of.right, Marked(share_text(of.share)),
-            Marked(" to ".join(map(share_text, of.interval))),
+            row.task, row.which, row.n, row.right, Marked(share_text(row.share)),
+            Marked(" to ".join(map(share_text, row.interval))),
         )
-        for of in accuracies(gold["label_counts"].to_pylist())
+        for row in accuracies(gold["label_counts"].to_pylist())
     ]  # fmt: skip
     head = ("task", "labels", "with a known answer", "right", "accuracy", "95% interval (Wilson)")
-    found = table(head, rows, "`labels.parquet` and `items.parquet`")
+    lines = table(head, rows, "`labels.parquet` and `items.parquet`")
     words = "Known answers are `items.truth`; nothing is made from them."
-    return [words, "", *found] if found else []
+    return [words, "", *lines] if lines else []
 
 
 def _provenance(manifest: Manifest) -> list[str]:

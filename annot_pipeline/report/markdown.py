@@ -24,9 +24,9 @@ def escape(text: str) -> str:
 
 
 def paragraphs(text: str) -> list[str]:
-    """Text of several paragraphs, escaped, with the blank lines between and after them."""
-    found = [escape(part) for part in re.split(r"\r?\n\s*\n", text) if part.strip()]
-    return [line for part in found for line in (part, "")]
+    """Return the escaped paragraphs of a text, with blank lines between and after them."""
+    escaped = [escape(part) for part in re.split(r"\r?\n\s*\n", text) if part.strip()]
+    return [line for part in escaped for line in (part, "")]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]], whole: str) -> list[str]:

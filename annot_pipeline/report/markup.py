@@ -123,12 +123,12 @@ SIGNS = {
 
 
 def chip(word: str, says: str = "") -> Markup:
-    """A level or a verdict: its sign, its word, its colour."""
+    """Return a level or a verdict as HTML: its sign, its word, its colour."""
     sign = SIGNS.get(word, "•")
     shown = text(says or word)
-    known = word if word in SIGNS else "other"
+    css_class = word if word in SIGNS else "other"
     return Markup(
-        f'<span class="chip {known}"><span aria-hidden="true">{sign}</span> {shown}</span>'
+        f'<span class="chip {css_class}"><span aria-hidden="true">{sign}</span> {shown}</span>'
     )
 
 

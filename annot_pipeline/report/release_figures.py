@@ -53,7 +53,7 @@ class Drawn:
 
 
 def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
-    """p of judge control against seconds a judgment, of all judges tested.
+    """Draw p of judge control against seconds a judgment, for all judges tested.
 
     Parameters
     ----------
@@ -63,8 +63,8 @@ def judge_figures(judges: pa.Table, alpha: float) -> list[Drawn]:
         Level of judge control.
     """
     tested = [row for row in _once_a_judge(judges) if row["verdict"] != "untested"]
-    known = ("p_value", "seconds_per_judgment")
-    if not all(any(row[name] is not None for row in tested) for name in known):
+    needed = ("p_value", "seconds_per_judgment")
+    if not all(any(row[name] is not None for row in tested) for name in needed):
         return []
     svg = p_against_seconds_svg(
         _numbers(tested, "seconds_per_judgment"),
@@ -103,7 +103,7 @@ def drawn_judges(judges: pa.Table) -> list[str]:
 
 
 def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
-    """How often labels of the model are the truth, by their probability; where truth is known.
+    """Draw how often labels of the model are right by their probability, where truth is known.
 
     Parameters
     ----------
@@ -113,11 +113,11 @@ def reliability_figures(known_labels: pa.Table) -> list[Drawn]:
     drawn = []
     for task, rows in first_tasks(known_labels):
         right = rows["right"].to_numpy()
-        found = [
+        curves = [
             reliability(rows[name].to_numpy(), right, right)
             for name in ("probability", "calibrated_probability")
         ]
-        svg = reliability_svg(["Dawid-Skene", "calibrated"], found)
+        svg = reliability_svg(["Dawid-Skene", "calibrated"], curves)
         drawn.append(Drawn(f"Labels by their probability, {task}", svg))
     return drawn
 
@@ -171,7 +171,7 @@ def confusion_figures(confusion: pa.Table, judges: pa.Table, prevalence: pa.Tabl
 
 
 def score_figures(scores: pa.Table) -> list[Drawn]:
-    """How the scores of a task's items are spread, on 0 to 1 of the scale.
+    """Draw the distribution of the scores of a task's items, on 0 to 1 of the scale.
 
     Parameters
     ----------
@@ -180,13 +180,13 @@ def score_figures(scores: pa.Table) -> list[Drawn]:
     """
     drawn = []
     for task, rows in first_tasks(scores):
-        found = [
+        histograms = [
             (name, rows[column].to_numpy())
             for name, column in (("EASL, the mean", "easl_score"), ("bounded RA", "ra_score"))
             if rows[column].null_count < rows.num_rows
         ]
-        if found and found[0][0].startswith("EASL"):
-            svg = score_histograms_svg(found, bins=10, x_label="score, 0 to 1 of the scale")
+        if histograms and histograms[0][0].startswith("EASL"):
+            svg = score_histograms_svg(histograms, bins=10, x_label="score, 0 to 1 of the scale")
             drawn.append(Drawn(f"Scores of items, {task}", svg))
     return drawn
 
@@ -282,8 +282,8 @@ def _differences(pairs: pa.Table, judge: str, control: str) -> np.ndarray:
             pc.is_null(pairs["reason"]),
         )
     )
-    found: np.ndarray = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
-    return found
+    differences: np.ndarray = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
+    return differences
 
 
 def first_tasks(
@@ -336,6 +336,6 @@ def _class_order(prevalence: pa.Table) -> Iterator[tuple[str, list[str]]]:
 
 def _busiest(judges: pa.Table) -> Iterator[tuple[str, list[str]]]:
     for task, rows in _by_task(judges):
-        known = [row for row in rows if row["accuracy"] is not None]
-        known.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
-        yield task, [row["judge"] for row in known[:MOST_JUDGES]]
+        scored = [row for row in rows if row["accuracy"] is not None]
+        scored.sort(key=lambda row: (-row["n_judgments"], row["judge"]))
+        yield task, [row["judge"] for row in scored[:MOST_JUDGES]]

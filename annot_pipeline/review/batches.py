@@ -59,7 +59,7 @@ def check_sources(campaign: LoadedCampaign) -> None:
 
 
 def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
-    """Each batch once, though several sources may map it.
+    """Return each batch once, although several sources may map it.
 
     Raises
     ------
@@ -76,14 +76,14 @@ def batches_of(build: Build, tables: Mapping[str, StoredTable]) -> list[Batch]:
             mapped.setdefault(row["source_file"], []).append(source)
     batches = []
     for target, (name, row) in zip(_targets(list(exports)), exports.items(), strict=True):
-        kept = archived(build.store.archive, row["source_sha256"])
-        if not kept.exists() or file_sha256(kept) != row["source_sha256"]:
-            what = "the archive has other bytes" if kept.exists() else "the archive has lost it"
-            problem = Problem(str(kept), what, do="delete that file, then annot build")
+        path = archived(build.store.archive, row["source_sha256"])
+        if not path.exists() or file_sha256(path) != row["source_sha256"]:
+            what = "the archive has other bytes" if path.exists() else "the archive has lost it"
+            problem = Problem(str(path), what, do="delete that file, then annot build")
             raise StoreError(f"{name}: not as it was archived", [problem])
         options = mapped[name][0].options
         reading = options.delimiter, options.quote, options.encoding
-        opening = Opening(kept, name, frozenset(), *reading, limits=settings.limits)
+        opening = Opening(path, name, frozenset(), *reading, limits=settings.limits)
         batches.append(Batch(opening, row["rows"], _judge_column(mapped[name]), target))
     return batches
 

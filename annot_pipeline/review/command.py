@@ -63,16 +63,16 @@ def review(
     batches = batches_of(build, tables)
     targets = [*(batch.target for batch in batches), SHEET]
     refuse_read_back(campaign, [folder / target for target in targets])
-    known = read_written(folder)
-    edited = [t for t in targets if (folder / t).exists() and is_edited(folder / t, known)]
+    known_hashes = read_written(folder)
+    edited = [t for t in targets if (folder / t).exists() and is_edited(folder / t, known_hashes)]
     if edited and not force:
         raise holds_decisions(folder, edited)
     judges = _judges(tables)
-    found = by_row(found_rows(tables["controlled"], batches))
+    rows = by_row(found_rows(tables["controlled"], batches))
     quality = campaign.settings.quality
     folder.mkdir(parents=True, exist_ok=True)
-    for left in folder.glob(f"{TEMPORARY}upload-*"):  # what a killed review left
-        left.unlink()
+    for leftover in folder.glob(f"{TEMPORARY}upload-*"):  # what a killed review left
+        leftover.unlink()
     sheet: list[Assignment] = []
     uploads: list[dict[str, Any]] = []
     written: dict[str, list[str]] = {}
@@ -80,17 +80,17 @@ def review(
         for batch in batches:
             progress(f"{batch.target}: {batch.rows:,} rows")
             temporary = files.enter_context(replacing(folder / batch.target))
-            upload = Upload(batch, matching(found, len(uploads)), judges, quality)
+            upload = Upload(batch, matching(rows, len(uploads)), judges, quality)
             with private(temporary, upload.file.encoding) as file:
                 sheet += upload.write(file)
             uploads.append({"path": str(folder / batch.target), **upload.counts()})
-            written[batch.target] = [file_sha256(temporary), *known.get(batch.target, [])]
+            written[batch.target] = [file_sha256(temporary), *known_hashes.get(batch.target, [])]
         temporary = files.enter_context(replacing(folder / SHEET))
         write_sheet(temporary, sheet)
-        written[SHEET] = [file_sha256(temporary), *known.get(SHEET, [])]
-        write_json(folder / WRITTEN, known | written)  # a kill from here on loses nothing
-    for name in known.keys() - written.keys():  # of batches that are gone
-        if (folder / name).exists() and not is_edited(folder / name, known):
+        written[SHEET] = [file_sha256(temporary), *known_hashes.get(SHEET, [])]
+        write_json(folder / WRITTEN, known_hashes | written)  # a kill from here on loses nothing
+    for name in known_hashes.keys() - written.keys():  # of batches that are gone
+        if (folder / name).exists() and not is_edited(folder / name, known_hashes):
             (folder / name).unlink()
     write_json(folder / WRITTEN, {name: hashes[:1] for name, hashes in written.items()})
     return {

@@ -55,9 +55,9 @@ def _not_ours(folder: Path, what: str) -> ConfigError:
     return ConfigError(f"{folder / WRITTEN}: not as annot review wrote it", [problem])
 
 
-def is_edited(path: Path, known: Mapping[str, list[str]]) -> bool:
-    """Whether a file is not as annot review wrote it, or not its work."""
-    return file_sha256(path) not in known.get(path.name, [])
+def is_edited(path: Path, known_hashes: Mapping[str, list[str]]) -> bool:
+    """Return whether a file differs from what annot review wrote, or was not written by it."""
+    return file_sha256(path) not in known_hashes.get(path.name, [])
 
 
 def holds_decisions(folder: Path, names: Sequence[str]) -> ConfigError:

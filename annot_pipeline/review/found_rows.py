@@ -18,14 +18,14 @@ _SUMS = ("counted", "rejected", "records")
 _NAMES = ("judge", "hit", "native_id", "status", "reason")
 
 Found = tuple[tuple[int, int], list[dict[str, Any]]]
-"""(batch, row), and what was found of it, one dictionary a task and judge."""
+"""(batch, row), and its records, one dictionary per task and judge."""
 
 NextRow = Callable[[int], list[dict[str, Any]] | None]
-"""Given the number of a batch's next row, what was found of it."""
+"""Returns the records of a batch's next row, given its number."""
 
 
 def found_rows(controlled: StoredTable, batches: Sequence[Batch]) -> pa.Table:
-    """One row is a batch, row, task and judge (null where no judgment counts), in that order."""
+    """Return one row per batch, row, task and judge (null where no judgment counts), sorted."""
     names = pa.array([batch.opening.name for batch in batches], TEXT)
     columns = ["source_file", "source_row", "fate", *_KEYS[2:], *_NAMES]
     whole: pa.Table | None = None
@@ -64,24 +64,27 @@ def _part(rows: pa.Table, batch: pa.ChunkedArray) -> pa.Table:
 def _merged(parts: Sequence[pa.Table]) -> pa.Table:
     whole = pa.concat_tables(parts).group_by(list(_KEYS))
     sums = [(name, "sum") for name in _SUMS]
-    found = whole.aggregate([*sums, *((name, "min") for name in _NAMES)])
-    return found.select(
+    summed = whole.aggregate([*sums, *((name, "min") for name in _NAMES)])
+    return summed.select(
         [*_KEYS, *(f"{n}_sum" for n in _SUMS), *(f"{n}_min" for n in _NAMES)]
     ).rename_columns([*_KEYS, *_SUMS, *_NAMES])
 
 
-def by_row(found: pa.Table) -> Iterator[Found]:
-    """((batch, row), what was found of it), in order."""
-    rows = (row for batch in found.to_batches(max_chunksize=10_000) for row in batch.to_pylist())
-    for key, group in itertools.groupby(rows, key=lambda row: (row["batch"], row["row"])):
+def by_row(rows: pa.Table) -> Iterator[Found]:
+    """Yield (batch, row) and its records, in order."""
+    records = (row for batch in rows.to_batches(max_chunksize=10_000) for row in batch.to_pylist())
+    for key, group in itertools.groupby(records, key=lambda row: (row["batch"], row["row"])):
         yield key, list(group)
 
 
-def matching(found: Iterator[Found], batch: int) -> NextRow:
-    """What was found of a batch's next row; None if that is not the row that is asked for."""
+def matching(rows: Iterator[Found], batch: int) -> NextRow:
+    """Return a function that gives the records of a batch's next row, by the row's number.
 
-    def of(row: int) -> list[dict[str, Any]] | None:
-        key, group = next(found, ((-1, -1), []))
-        return group if key == (batch, row) else None
+    It returns None if the next row has another number.
+    """
 
-    return of
+    def next_row(row_number: int) -> list[dict[str, Any]] | None:
+        key, group = next(rows, ((-1, -1), []))
+        return group if key == (batch, row_number) else None
+
+    return next_row

@@ -34,8 +34,8 @@ class Upload:
         How they were reached.
     """
 
-    def __init__(self, batch: Batch, found: NextRow, judges: Judges, quality: Quality) -> None:
-        self.batch, self.found, self.judges, self.quality = batch, found, judges, quality
+    def __init__(self, batch: Batch, next_row: NextRow, judges: Judges, quality: Quality) -> None:
+        self.batch, self.next_row, self.judges, self.quality = batch, next_row, judges, quality
         self.file = BatchFile(batch.opening)
         self.n_rows = 0
         self.line, self.n_lines = 0, 0
@@ -101,10 +101,10 @@ class Upload:
         self.n_lines += lines.count("\n") + (not lines.endswith("\n"))
 
     def _assignment(self, cells: Sequence[str]) -> Assignment:
-        found, cell = self._found(cells), self.file.cell
-        status = cell(cells, "AssignmentStatus") or _first(found, "status")
-        counted = [row for row in found if row["counted"]]
-        n_rejected = sum(row["rejected"] for row in found)
+        rows, cell = self._records(cells), self.file.cell
+        status = cell(cells, "AssignmentStatus") or _first(rows, "status")
+        counted = [row for row in rows if row["counted"]]
+        n_rejected = sum(row["rejected"] for row in rows)
         verdicts = [self.judges[row["task"], row["judge_id"]] for row in counted]
         verdicts.sort(key=lambda v: (SEVERITY[v["verdict"]], -(v["p_value"] or 0)))
         recommendation, reason = recommend(verdicts, self.quality, self.file.encoding)
@@ -112,29 +112,29 @@ class Upload:
             export=self.batch.opening.name,
             row=self.n_rows,
             line=self.line,
-            worker=cell(cells, "WorkerId") or _first(found, "judge"),
-            hit=_first(found, "hit") or cell(cells, "HITId"),
-            native_id=_first(found, "native_id") or cell(cells, "AssignmentId"),
+            worker=cell(cells, "WorkerId") or _first(rows, "judge"),
+            hit=_first(rows, "hit") or cell(cells, "HITId"),
+            native_id=_first(rows, "native_id") or cell(cells, "AssignmentId"),
             status=status,
             undecided=self._undecided(status, cells),
             recommendation=recommendation,
             verdicts=tuple(dict.fromkeys(v["verdict"] for v in verdicts)),
-            reason=reason or _first(found, "reason"),
+            reason=reason or _first(rows, "reason"),
             judge=verdicts[0] if verdicts else {},
-            n_judgments=sum(row["counted"] for row in found),
+            n_judgments=sum(row["counted"] for row in rows),
             n_rejected=n_rejected,
-            elsewhere=not counted and n_rejected < sum(row["records"] for row in found),
+            elsewhere=not counted and n_rejected < sum(row["records"] for row in rows),
         )
 
-    def _found(self, cells: Sequence[str]) -> list[dict[str, Any]]:
-        """What was found of this row, once it is sure that it is this one."""
-        found = self.found(self.n_rows)
-        if found is None:
+    def _records(self, cells: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the records of this row, after checking that they belong to it."""
+        rows = self.next_row(self.n_rows)
+        if rows is None:
             raise self._mismatch("", "another row came next")
-        judge, column = _first(found, "judge"), self.batch.judge_column
+        judge, column = _first(rows, "judge"), self.batch.judge_column
         if judge and column and self.file.cell(cells, column) != judge:
             raise self._mismatch(f", {column}", "another judge was read")
-        return found
+        return rows
 
     def _mismatch(self, where: str, read: str) -> StoreError:
         return self.file.mismatch(f"{row_and_line(self.n_rows, self.line)}{where}", read)
@@ -160,6 +160,6 @@ class Upload:
         return None
 
 
-def _first(found: Iterable[Mapping[str, Any]], name: str) -> str:
-    """The first value that is there."""
-    return next((str(row[name]) for row in found if row[name]), "")
+def _first(rows: Iterable[Mapping[str, Any]], name: str) -> str:
+    """Return the first value of a column that is not empty, as text."""
+    return next((str(row[name]) for row in rows if row[name]), "")

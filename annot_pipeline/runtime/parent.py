@@ -28,7 +28,7 @@ def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str |
         It is another campaign's, or damaged, or its judges are named with another key; or gold was
         put back to an older state, or cannot be written.
     """
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     releases.refuse_rollback()
     if releases.unpointed():

@@ -55,9 +55,9 @@ class Rows:
         return Rows(self.predictions, self.form, at, items, self.classes)
 
     def numbers(self, which: npt.NDArray[np.bool_] | Codes) -> list[int]:
-        """Places in the file of some of the rows."""
-        found: list[int] = self.predictions.row[self.at[which]].tolist()
-        return found
+        """Return the row numbers in the file of some of the rows."""
+        row_numbers: list[int] = self.predictions.row[self.at[which]].tolist()
+        return row_numbers
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def _without_repeated(rows: Rows, faults: Faults) -> Rows:
 def _codes(
     rows: Rows, column: str, faults: Faults, unknown_wrong: bool
 ) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Codes of a column of classes, and where gold does not know them."""
+    """Return the codes of a column of classes, and which of them gold does not have."""
     cells = rows.column(column)
     places = pc.index_in(cells, pa.array(rows.classes, TEXT))
     codes: Codes = pc.fill_null(places, NO_CLASS).to_numpy().astype(np.int64)
@@ -140,7 +140,7 @@ def _codes(
     unknown = (codes == NO_CLASS) & ~blank
     if not unknown_wrong:
         names = cells.filter(pa.array(unknown)).to_pylist()
-        faults.add("unknown_class", rows.numbers(unknown), names, _listed(rows.classes))
+        faults.add("unknown_class", rows.numbers(unknown), names, _class_list(rows.classes))
     return codes, unknown
 
 
@@ -157,18 +157,18 @@ def _from_columns(rows: Rows, faults: Faults) -> Floats:
 def _from_long(
     rows: Rows, inverse: Codes, n_items: int, faults: Faults, unknown_wrong: bool
 ) -> tuple[Floats, Floats]:
-    """A class without a row has no probability."""
+    """Read one probability per row; a class without a row has none."""
     codes, unknown = _codes(rows, str(rows.form.label), faults, unknown_wrong)
     values, bad = _numbers(rows.column(str(rows.form.probability)), rows, faults)
     values = np.where(bad, np.nan, values)
-    known = codes != NO_CLASS
+    is_class = codes != NO_CLASS
     keys = inverse * (len(rows.classes) + 1) + codes
-    again = known.copy()
-    again[np.flatnonzero(known)[np.unique(keys[known], return_index=True)[1]]] = False
+    again = is_class.copy()
+    again[np.flatnonzero(is_class)[np.unique(keys[is_class], return_index=True)[1]]] = False
     names = rows.column(rows.form.item).filter(pa.array(again)).to_pylist()
     faults.add("class_twice", rows.numbers(again), names)
     cells = np.zeros((n_items, len(rows.classes)))
-    cells[inverse[known], codes[known]] = values[known]
+    cells[inverse[is_class], codes[is_class]] = values[is_class]
     elsewhere = np.zeros(n_items)
     np.add.at(elsewhere, inverse[unknown], values[unknown])
     return cells, elsewhere
@@ -179,36 +179,36 @@ def _from_json(rows: Rows, faults: Faults, unknown_wrong: bool) -> tuple[Floats,
     place = {name: n for n, name in enumerate(rows.classes)}
     cells, elsewhere = np.zeros((len(column), len(place))), np.zeros(len(column))
     for at, text in enumerate(column.to_pylist()):
-        given = _parsed(text)
-        if given is None:
+        parsed = _parsed(text)
+        if parsed is None:
             faults.add("not_json", rows.numbers(np.array([at])), [str(text)[:60]])
             cells[at] = np.nan
-        elif isinstance(given, list):
-            if len(given) == len(place):
-                cells[at] = given
+        elif isinstance(parsed, list):
+            if len(parsed) == len(place):
+                cells[at] = parsed
             else:
-                allowed = f"{len(place)}, in class order: {_listed(rows.classes)}"
-                faults.add("length", rows.numbers(np.array([at])), [len(given)], allowed)
+                allowed = f"{len(place)}, in class order: {_class_list(rows.classes)}"
+                faults.add("length", rows.numbers(np.array([at])), [len(parsed)], allowed)
                 cells[at] = np.nan
         else:
-            for name, value in given.items():
+            for name, value in parsed.items():
                 if name in place:
                     cells[at, place[name]] = value
                 elif unknown_wrong:
                     elsewhere[at] += value
                 else:
-                    allowed = _listed(rows.classes)
+                    allowed = _class_list(rows.classes)
                     faults.add("unknown_class", rows.numbers(np.array([at])), [name], allowed)
     return cells, elsewhere
 
 
 def _parsed(text: str | None) -> dict[str, float] | list[float] | None:
-    """The numbers of a JSON object or list; None if it is not one."""
+    """Parse the numbers of a JSON object or list; return None if it is not one."""
     try:
-        given: Any = parse_json(text or "")
-        if isinstance(given, dict):
-            return {name: _number(value) for name, value in given.items()}
-        return [_number(value) for value in given] if isinstance(given, list) else None
+        value: Any = parse_json(text or "")
+        if isinstance(value, dict):
+            return {name: _number(number) for name, number in value.items()}
+        return [_number(number) for number in value] if isinstance(value, list) else None
     except ValueError:
         return None
 
@@ -278,10 +278,10 @@ def _checked(
 
 
 def _sum_of(form: Form) -> str:
-    """What the sum should be, if columns that look like classes are not in it."""
+    """Return the allowed sum, with a note if columns that look like classes are not in it."""
     lost = form.like_classes
-    return f"1; not in it, as no class of gold: {_listed(lost)}" if lost else ""
+    return f"1; not in it, as no class of gold: {_class_list(lost)}" if lost else ""
 
 
-def _listed(classes: tuple[str, ...]) -> str:
+def _class_list(classes: tuple[str, ...]) -> str:
     return first_of(list(map(shorten, classes)), 10)

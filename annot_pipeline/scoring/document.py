@@ -30,103 +30,103 @@ FARTHEST = 5
 OF_CLASS = ("precision", "recall", "f1", "expected_precision", "expected_recall", "expected_f1")
 
 
-def estimate(found: Estimate) -> Document:
-    """A figure with its 95% interval."""
+def estimate(figure: Estimate) -> Document:
+    """Return a figure with its 95% interval."""
     return {
-        "value": _number(found.value),
-        "ci_low": _number(found.ci_low),
-        "ci_high": _number(found.ci_high),
+        "value": _number(figure.value),
+        "ci_low": _number(figure.ci_low),
+        "ci_high": _number(figure.ci_high),
     }
 
 
-def figures(found: Mapping[str, Estimate]) -> Document:
-    """Figures by name."""
-    return {name: estimate(value) for name, value in found.items()}
+def figures(estimates: Mapping[str, Estimate]) -> Document:
+    """Return figures by name."""
+    return {name: estimate(figure) for name, figure in estimates.items()}
 
 
-def form(found: Form, classes: Sequence[str]) -> Document:
-    """What was recognised in the file."""
-    with_column = dict(found.classes)
+def form(recognised: Form, classes: Sequence[str]) -> Document:
+    """Return the form that was recognised in the file."""
+    with_column = dict(recognised.classes)
     return {
-        "name": found.name,
-        "says": found.says(),
-        "item": found.item,
-        "task": found.task,
-        "label": found.label,
-        "probability": found.probability,
+        "name": recognised.name,
+        "says": recognised.says(),
+        "item": recognised.item,
+        "task": recognised.task,
+        "label": recognised.label,
+        "probability": recognised.probability,
         "columns": with_column,
         "classes_without_column": [name for name in classes if name not in with_column]
-        if found.name == "columns"
+        if recognised.name == "columns"
         else [],
-        "ignored": list(found.ignored),
+        "ignored": list(recognised.ignored),
     }
 
 
-def why_null(found: Form) -> Document:
-    """Why figures are null."""
-    if found.has_probabilities:
+def why_null(recognised: Form) -> Document:
+    """Return the reasons why figures are null."""
+    if recognised.has_probabilities:
         return {}
     why = "the file holds labels: without probabilities it is not defined"
     return dict.fromkeys((*NEED_PROBABILITIES, "calibration"), why)
 
 
-def by_class(classes: Sequence[str], found: ClassScores) -> list[Document]:
-    """A row a class."""
+def by_class(classes: Sequence[str], scores: ClassScores) -> list[Document]:
+    """Return one row per class."""
     return [
         {
             "label": name,
-            "n_gold": int(found.n_gold[k]),
-            "n_predicted": int(found.n_predicted[k]),
-            "mass": float(found.mass[k]),
-            **{figure: estimate(getattr(found, figure)[k]) for figure in OF_CLASS},
+            "n_gold": int(scores.n_gold[k]),
+            "n_predicted": int(scores.n_predicted[k]),
+            "mass": float(scores.mass[k]),
+            **{figure: estimate(getattr(scores, figure)[k]) for figure in OF_CLASS},
         }
         for k, name in enumerate(classes)
     ]
 
 
 def by_certainty(sums: ScoreSums) -> list[Document]:
-    """A row a group of items."""
+    """Return one row per group of items by certainty."""
     return [
         {"certainty": name, "n_items": int(sums.n_items[g]), "figures": figures(sums.estimates(g))}
         for g, name in enumerate(GROUPS)
     ]
 
 
-def calibration(found: Reliability) -> Document:
-    """The errors, and their bins."""
+def calibration(measured: Reliability) -> Document:
+    """Return the calibration errors and their bins."""
     names = [
-        f.name for f in fields(found) if f.name not in ("error", "label_error", "label_error_se")
+        f.name for f in fields(measured) if f.name not in ("error", "label_error", "label_error_se")
     ]
-    columns = [getattr(found, name).tolist() for name in names]
+    columns = [getattr(measured, name).tolist() for name in names]
     rows = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
     return {
-        "error": _number(found.error),
-        "label_error": _number(found.label_error),
+        "error": _number(measured.error),
+        "label_error": _number(measured.label_error),
         "bins": [{name: _number(value) for name, value in row.items()} for row in rows],
     }
 
 
 def farthest(tasks: Sequence[tuple[GoldTask, Predicted, ItemScores]]) -> list[Document]:
-    """Items that gold and the model disagree on most.
+    """Return the items with the largest disagreements of gold and the model.
 
     By KL; of labels, by how much less likely the class predicted is than gold's label.
     """
     rows = []
-    for gold, found, scores in tasks:
+    for gold, predictions, scores in tasks:
         kl, chance = (scores.values[:, FIGURES.index(n)] for n in ("kl", "expected_accuracy"))
         best = gold.distribution[np.arange(len(gold.labels)), gold.labels]
-        distance = best - chance if found.probabilities is None else kl
+        distance = best - chance if predictions.probabilities is None else kl
         order = np.argsort(-distance, kind="stable")[:FARTHEST]
-        rows += [_item(gold, found, scores, n, float(distance[n])) for n in order.tolist()]
+        rows += [_item(gold, predictions, scores, n, float(distance[n])) for n in order.tolist()]
     rows = [row for row in rows if row["distance"] > 0]
     return sorted(rows, key=lambda row: (-row["distance"], row["task"], row["item"]))[:FARTHEST]
 
 
 def _item(
-    gold: GoldTask, found: Predicted, scores: ItemScores, n: int, distance: float
+    gold: GoldTask, predictions: Predicted, scores: ItemScores, n: int, distance: float
 ) -> Document:
-    code, label = int(found.codes[n]), int(gold.labels[n])
-    shares = found.probabilities
+    code, label = int(predictions.codes[n]), int(gold.labels[n])
+    shares = predictions.probabilities
     return {
         "task": gold.name,
         "item": gold.items[n].as_py(),

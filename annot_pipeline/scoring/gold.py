@@ -81,7 +81,7 @@ class GoldTask:
 
 
 def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
-    """Gold of every task that has labels with probabilities.
+    """Read the gold of every task that has labels with probabilities.
 
     Parameters
     ----------
@@ -104,18 +104,18 @@ def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
     column = "probability" if raw or CALIBRATED not in whole.schema.names else CALIBRATED
     distributions = dict(_by_task(whole))
     prevalence = dict(_by_task(release.table("prevalence")))
-    found = {}
+    gold = {}
     for task, rows in _by_task(labels):
         shares, order = distributions.get(task), prevalence.get(task)
         if shares is not None and shares[column].null_count:
             continue  # labelled by votes alone: there are no probabilities to score against
         classes = _classes(rows, shares, order)
-        found[task] = _task(task, rows, shares, classes, column)
-    if not found:
+        gold[task] = _task(task, rows, shares, classes, column)
+    if not gold:
         what = "no task has probabilities: all were too large for Dawid-Skene"
         do = "raise dawid_skene.max_parameters, or join predictions with labels by item"
         raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
-    return found
+    return gold
 
 
 def _by_task(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
@@ -128,13 +128,13 @@ def _by_task(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 
 
 def _classes(labels: pa.Table, shares: pa.Table | None, order: pa.Table | None) -> tuple[str, ...]:
-    """In class order; those that only an expert named come last, by code point."""
-    known: dict[str, None] = {}
+    """Return the classes in order; those that only an expert named come last, by code point."""
+    ordered: dict[str, None] = {}
     if order is not None:
-        known |= dict.fromkeys(order.sort_by("label_order")["label"].cast(TEXT).to_pylist())
+        ordered |= dict.fromkeys(order.sort_by("label_order")["label"].cast(TEXT).to_pylist())
     more = [labels["label"]] + ([] if shares is None else [shares["label"]])
     named = {name for column in more for name in pc.unique(column.cast(TEXT)).to_pylist()}
-    return (*known, *sorted(named - known.keys()))
+    return (*ordered, *sorted(named - ordered.keys()))
 
 
 def _task(
@@ -167,20 +167,20 @@ def _distribution(
     classes: tuple[str, ...],
     column: str,
 ) -> Floats:
-    """The model's posterior distribution; all on the decision where an expert decided."""
-    found = np.zeros((len(items), len(classes)))
+    """Return the model's posterior distribution; an expert's decision gets probability 1."""
+    distribution = np.zeros((len(items), len(classes)))
     if shares is not None:
         at = _places(shares["item"], items)
-        found[at, _codes(shares["label"], classes)] = shares[column].to_numpy()
+        distribution[at, _codes(shares["label"], classes)] = shares[column].to_numpy()
     decided = np.flatnonzero(adjudicated)
-    found[decided] = 0.0
-    found[decided, labels[decided]] = 1.0
-    total: Floats = found.sum(axis=1, keepdims=True)  # 1, but for the last digit
+    distribution[decided] = 0.0
+    distribution[decided, labels[decided]] = 1.0
+    total: Floats = distribution.sum(axis=1, keepdims=True)  # 1, but for the last digit
     if not (total > 0).all():
         names = items.filter(pa.array(total[:, 0] == 0)).to_pylist()
         problem = Problem("label_distributions", "items without a row", values=tuple(names))
         raise StoreError("the release is not whole", [problem])
-    return found / total
+    return distribution / total
 
 
 def _codes(column: pa.ChunkedArray, classes: tuple[str, ...]) -> Codes:
@@ -190,5 +190,5 @@ def _codes(column: pa.ChunkedArray, classes: tuple[str, ...]) -> Codes:
 
 def _places(column: pa.ChunkedArray, names: pa.Array) -> Codes:
     places = pc.index_in(column.cast(TEXT), names)
-    found: Codes = pc.fill_null(places, -1).to_numpy().astype(np.int64)
-    return found
+    filled: Codes = pc.fill_null(places, -1).to_numpy().astype(np.int64)
+    return filled

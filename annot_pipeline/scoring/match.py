@@ -45,7 +45,7 @@ class Matched:
 
 
 def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, GoldTask]:
-    """The task asked for, or all.
+    """Return the requested task, or all.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def choose_tasks(gold: Mapping[str, GoldTask], wanted: str | None) -> dict[str, 
     if wanted not in gold:
         likely = difflib.get_close_matches(wanted, list(gold), 1)
         do = f"did you mean {likely[0]}?" if likely else ""
-        allowed = _listed(gold)
+        allowed = _task_list(gold)
         problem = Problem(
             "--task", "no task that has labels with probabilities", allowed, do, values=(wanted,)
         )
@@ -106,7 +106,7 @@ def match(
         if not lost.all():
             rows[task] = Rows(predictions, form, at[~lost], items[~lost], tasks[task].classes)
     counts = {task: len(at) for task, at in of_task.items() if task not in tasks}
-    found = Matched(
+    matched = Matched(
         rows,
         [name or "" for _, name in sorted(unknown, key=lambda pair: pair[0])],
         {task: n for task, n in counts.items() if task not in gold},
@@ -114,8 +114,8 @@ def match(
     )
     if not rows:
         faults.raise_any()
-        raise _nothing(predictions, found, tasks)
-    return found
+        raise _no_match_error(predictions, matched, tasks)
+    return matched
 
 
 def _rows_by_task(
@@ -125,7 +125,7 @@ def _rows_by_task(
         if len(tasks) > 1:
             what = f"{len(tasks)} tasks have labels, and the file has no column task"
             do = "name the task with --task, or add the column"
-            problem = Problem("", what, _listed(tasks), do)
+            problem = Problem("", what, _task_list(tasks), do)
             raise ConfigError(f"{predictions.name}: which task?", [problem])
         return dict.fromkeys(tasks, np.arange(len(predictions)))
     column = pc.fill_null(predictions.columns[form.task].cast(TEXT), "").dictionary_encode()
@@ -138,23 +138,25 @@ def _rows_by_task(
     }
 
 
-def _nothing(predictions: Predictions, found: Matched, tasks: Mapping[str, GoldTask]) -> InputError:
+def _no_match_error(
+    predictions: Predictions, matched: Matched, tasks: Mapping[str, GoldTask]
+) -> InputError:
     problems = []
-    if found.unknown_items:
+    if matched.unknown_items:
         items = next(iter(tasks.values())).items
         allowed = ", ".join(map(shorten, items[:SHOWN].to_pylist()))
         problems.append(
             Problem(
-                "item", f"none of {len(found.unknown_items):,} is in gold", f"as {allowed}",
+                "item", f"none of {len(matched.unknown_items):,} is in gold", f"as {allowed}",
                 "spell items as gold does; --item names another column",
-                tuple(found.unknown_items),
+                tuple(matched.unknown_items),
             )
         )  # fmt: skip
-    others = found.unknown_tasks | found.other_tasks
+    others = matched.unknown_tasks | matched.other_tasks
     if others:
         problems.append(
             Problem(
-                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _listed(tasks),
+                "task", f"{counted(sum(others.values()), 'row')} of other tasks", _task_list(tasks),
                 "spell tasks as gold does, or rename the column task if it is something else",
                 tuple(others),
             )
@@ -162,5 +164,5 @@ def _nothing(predictions: Predictions, found: Matched, tasks: Mapping[str, GoldT
     return InputError(f"{predictions.name}: no row is about an item of gold", problems)
 
 
-def _listed(tasks: Mapping[str, GoldTask]) -> str:
+def _task_list(tasks: Mapping[str, GoldTask]) -> str:
     return first_of(list(map(shorten, tasks)), 10)

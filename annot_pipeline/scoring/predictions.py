@@ -136,8 +136,8 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
     plain = path.name.lower().removesuffix(".gz")
     format_ = ENDINGS.get(Path(plain).suffix)
     if format_ is None:
-        known = ", ".join(ENDINGS)
-        problem = Problem("", "its name does not tell the format", f"{known}; each also .gz")
+        endings = ", ".join(ENDINGS)
+        problem = Problem("", "its name does not tell the format", f"{endings}; each also .gz")
         raise ConfigError(f"{path}: cannot be read", [problem])
     if format_ != "parquet" and not _is_text(path):
         do = "write it in UTF-8 as csv or JSON Lines"
@@ -152,8 +152,8 @@ def read_predictions(path: Path, limits: Limits | None = None) -> Predictions:
         bad = np.flatnonzero(chunk.problem.is_valid().to_numpy(zero_copy_only=False))
         reasons = chunk.problem.take(pa.array(bad)).to_pylist()
         # what a campaign's options would mend, none mends here
-        told = [reason.partition("; see options.")[0] for reason in reasons]
-        faults.add("unreadable", chunk.row[bad].tolist(), told)
+        plain_reasons = [reason.partition("; see options.")[0] for reason in reasons]
+        faults.add("unreadable", chunk.row[bad].tolist(), plain_reasons)
     faults.raise_any()
     columns = {
         name: pa.concat_arrays(
@@ -183,11 +183,11 @@ def _without_options(problem: Problem) -> Problem:
     Limits they have.
     """
     limit = LIMIT.search(problem.do)
-    told = f"--set {limit[0]}=N allows more, for this command alone" if limit else ""
+    raised_limit = f"--set {limit[0]}=N allows more, for this command alone" if limit else ""
     if "options." in problem.do:
         mended = "write it in UTF-8 with one header line, or as JSON Lines"
-        return replace(problem, do="; ".join(filter(None, (mended, told))))
-    return replace(problem, do=f"check the file; {told}") if told else problem
+        return replace(problem, do="; ".join(filter(None, (mended, raised_limit))))
+    return replace(problem, do=f"check the file; {raised_limit}") if raised_limit else problem
 
 
 def recognise(
@@ -199,7 +199,7 @@ def recognise(
     form: str | None = None,
     raw: bool = False,
 ) -> Form:
-    """Tell what stands where.
+    """Recognise which columns hold items, tasks, labels and probabilities.
 
     Parameters
     ----------
@@ -229,34 +229,43 @@ def recognise(
         raise _missing(predictions, "", f"no column {ITEM}", do)
     task = TASK if TASK in there and item != TASK else None
     label_column = label or (LABEL if LABEL in there and item != LABEL else None)
-    kept = {item, task, label}
-    by_class = _class_columns([c for c in there if c not in kept], classes)
+    reserved = {item, task, label}
+    by_class = _class_columns([c for c in there if c not in reserved], classes)
     if form is None:
         form = _likely(predictions, item, task, label, label_column, by_class)
-    found = Form(form, item, task)
+    recognised = Form(form, item, task)
     if form in ("labels", "long") and label_column:
-        known = CALIBRATED if CALIBRATED in there and not raw else PROBABILITY
-        found = Form(form, item, task, label_column, known if form == "long" else None)
+        probability_column = CALIBRATED if CALIBRATED in there and not raw else PROBABILITY
+        recognised = Form(
+            form, item, task, label_column, probability_column if form == "long" else None
+        )
     elif form == "columns":
-        found = Form(form, item, task, classes=tuple(by_class.items()))
+        recognised = Form(form, item, task, classes=tuple(by_class.items()))
     elif form == "object":
-        found = Form(form, item, task, probability=PROBABILITIES)
-    used = {item, task, found.label, found.probability, *dict(found.classes).values()}
-    lacking = _lacking(found, there)
+        recognised = Form(form, item, task, probability=PROBABILITIES)
+    used = {
+        item,
+        task,
+        recognised.label,
+        recognised.probability,
+        *dict(recognised.classes).values(),
+    }
+    lacking = _lacking(recognised, there)
     if lacking:
         raise _missing(predictions, f"--form {form}", lacking, "choose another form")
-    ignored = tuple(column for column in there if column not in used)
+    ignored = tuple(name for name in there if name not in used)
     return Form(
-        found.name, item, task, found.label, found.probability, found.classes, ignored
+        recognised.name, item, task, recognised.label, recognised.probability,
+        recognised.classes, ignored,
     )  # fmt: skip
 
 
 def _class_columns(columns: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
-    """Class to column, by the first prefix that two classes (or all) have."""
+    """Map classes to columns, by the first prefix that two classes (or all) have."""
     for prefix in PREFIXES:
-        found = {name: prefix + name for name in classes if prefix + name in columns}
-        if len(found) >= min(2, len(classes)):
-            return found
+        by_class = {name: prefix + name for name in classes if prefix + name in columns}
+        if len(by_class) >= min(2, len(classes)):
+            return by_class
     return {}
 
 

@@ -93,10 +93,10 @@ class Options:
 
 @dataclass(frozen=True)
 class _Scored:
-    """A task's figures."""
+    """The figures of one task."""
 
     gold: GoldTask
-    found: Predicted
+    predictions: Predicted
     items: ItemScores
     sums: ScoreSums
     baselines: dict[str, ScoreSums]
@@ -133,12 +133,12 @@ def score(
     AnnotError
         No such release, or predictions that cannot be scored, with all that is wrong.
     """
-    release = Releases.of(campaign).get(options.release)
-    predictions = read_predictions(path, campaign.settings.limits)
+    release = Releases.for_campaign(campaign).get(options.release)
+    file = read_predictions(path, campaign.settings.limits)
     gold = read_gold(release, raw=options.raw)
     tasks = choose_tasks(gold, options.task)
     form = recognise(
-        predictions,
+        file,
         _classes(tasks.values()),
         item=options.item,
         label=options.label,
@@ -146,8 +146,8 @@ def score(
         raw=options.raw,
     )
     faults = Faults(path.name)
-    matched = match(predictions, form, gold, tasks, faults)
-    found = {
+    matched = match(file, form, gold, tasks, faults)
+    predictions_by_task = {
         task: predicted(
             matched.rows[task], faults, normalize=options.normalize,
             unknown_wrong=options.unknown_wrong,
@@ -156,26 +156,26 @@ def score(
     }  # fmt: skip
     faults.raise_any()
     scored = {}
-    for task, of in found.items():
-        progress(f"{task}: {len(of.items):,} items, {options.rounds:,} bootstrap rounds")
-        scored[task] = _score_task(tasks[task], of, options, campaign.settings.seed)
+    for task, predictions in predictions_by_task.items():
+        progress(f"{task}: {len(predictions.items):,} items, {options.rounds:,} bootstrap rounds")
+        scored[task] = _score_task(tasks[task], predictions, options, campaign.settings.seed)
     return {
         "campaign": campaign.settings.campaign,
         "release": release.version,
         "manifest_sha256": release.manifest_sha256,
         "predictions": str(path),
-        "form": written.form(form, _classes(tasks[task] for task in found)),
+        "form": written.form(form, _classes(tasks[task] for task in predictions_by_task)),
         "gold_column": next(iter(tasks.values())).column,
         "floor": options.floor,
         "rounds": options.rounds,
         "seed": campaign.settings.seed,
-        **_coverage(len(predictions), matched, tasks, found),
+        **_coverage(len(file), matched, tasks, predictions_by_task),
         "tasks": [task.document for task in scored.values()],
         "micro": _micro(scored),
         "macro": _macro(scored),
         "why_null": written.why_null(form),
         "farthest": written.farthest(
-            [(task.gold, task.found, task.items) for task in scored.values()]
+            [(task.gold, task.predictions, task.items) for task in scored.values()]
         ),
     }
 
@@ -185,13 +185,13 @@ def _classes(tasks: Iterable[GoldTask]) -> list[str]:
     return list(dict.fromkeys(name for task in tasks for name in task.classes))
 
 
-def _score_task(gold: GoldTask, found: Predicted, options: Options, seed: int) -> _Scored:
-    mine = gold.take(found.items)
+def _score_task(gold: GoldTask, predictions: Predicted, options: Options, seed: int) -> _Scored:
+    mine = gold.take(predictions.items)
     n_items, n_classes = mine.distribution.shape
     resamples = ItemResamples.draw(n_items, options.rounds, _rng(seed, mine))
     shares = mine.distribution.mean(axis=0)
     guesses: dict[str, tuple[Any, Any]] = {
-        "model": (found.codes, found.probabilities),
+        "model": (predictions.codes, predictions.probabilities),
         "majority_vote": (mine.majority, None),
         "prevalence": (
             np.full(n_items, int(shares.argmax())),
@@ -212,7 +212,7 @@ def _score_task(gold: GoldTask, found: Predicted, options: Options, seed: int) -
             strict=True,
         )
     )  # fmt: skip
-    classes = class_scores(mine.distribution, mine.labels, found.codes, resamples)
+    classes = class_scores(mine.distribution, mine.labels, predictions.codes, resamples)
     model, floored = sums.pop("model"), int(scores["model"].floored.sum())
     document = {
         "task": mine.name,
@@ -220,22 +220,23 @@ def _score_task(gold: GoldTask, found: Predicted, options: Options, seed: int) -
         "n_without_prediction": len(gold.items) - n_items,
         "n_adjudicated": int(mine.adjudicated.sum()),
         "n_without_votes": int((mine.majority == NO_CLASS).sum()),
-        "n_unknown_class": found.n_unknown,
-        "n_normalized": found.n_scaled,
-        "n_tied": found.n_tied,
+        "n_unknown_class": predictions.n_unknown,
+        "n_normalized": predictions.n_scaled,
+        "n_tied": predictions.n_tied,
         "n_floored": floored,
         "classes": list(mine.classes),
         "figures": written.figures(model.all_groups().estimates()),
         "mean_f1": written.estimate(classes.mean_f1),
         "mean_expected_f1": written.estimate(classes.mean_expected_f1),
         "baselines": {
-            name: written.figures(of.all_groups().estimates()) for name, of in sums.items()
+            name: written.figures(scores_of_guess.all_groups().estimates())
+            for name, scores_of_guess in sums.items()
         },
         "by_class": written.by_class(mine.classes, classes),
         "by_certainty": written.by_certainty(model),
-        "calibration": _calibration(mine, found),
+        "calibration": _calibration(mine, predictions),
     }
-    return _Scored(mine, found, scores["model"], model, sums, document)
+    return _Scored(mine, predictions, scores["model"], model, sums, document)
 
 
 def _rng(seed: int, gold: GoldTask) -> np.random.Generator:
@@ -244,14 +245,14 @@ def _rng(seed: int, gold: GoldTask) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(names[:8], "big")])
 
 
-def _calibration(gold: GoldTask, found: Predicted) -> Document | None:
-    if found.probabilities is None:
+def _calibration(gold: GoldTask, predictions: Predicted) -> Document | None:
+    if predictions.probabilities is None:
         return None
-    named = np.flatnonzero(found.codes != NO_CLASS)
-    codes = found.codes[named]
+    named = np.flatnonzero(predictions.codes != NO_CLASS)
+    codes = predictions.codes[named]
     return written.calibration(
         reliability(
-            found.probabilities[named, codes],
+            predictions.probabilities[named, codes],
             gold.distribution[named, codes],
             codes == gold.labels[named],
         )
@@ -259,21 +260,24 @@ def _calibration(gold: GoldTask, found: Predicted) -> Document | None:
 
 
 def _coverage(
-    n_rows: int, matched: Matched, tasks: Mapping[str, GoldTask], found: Mapping[str, Predicted]
+    n_rows: int,
+    matched: Matched,
+    tasks: Mapping[str, GoldTask],
+    predictions_by_task: Mapping[str, Predicted],
 ) -> Document:
     missing: list[str] = []
     n_missing = 0
     for name, task in tasks.items():
         there = np.zeros(len(task.items), np.bool_)
-        if name in found:
-            there[found[name].items] = True
+        if name in predictions_by_task:
+            there[predictions_by_task[name].items] = True
         lost = np.flatnonzero(~there)
         n_missing += lost.size
         missing += task.items.take(pa.array(lost[: SHOWN - len(missing)])).to_pylist()
     return {
         "rows": n_rows,
         "matched_rows": sum(len(rows.at) for rows in matched.rows.values()),
-        "matched": sum(len(of.items) for of in found.values()),
+        "matched": sum(len(predictions.items) for predictions in predictions_by_task.values()),
         "gold_items": sum(len(task.items) for task in tasks.values()),
         "unknown_items": {
             "n": len(matched.unknown_items),

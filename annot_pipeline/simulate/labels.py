@@ -106,7 +106,7 @@ class LabelSimulation:
     seed: int = 17
 
     def __post_init__(self) -> None:
-        problems = [Problem(*given) for given in self._problems()]
+        problems = [Problem(*problem) for problem in self._problems()]
         if problems:
             raise ConfigError("a simulation that cannot be", problems)
 
@@ -232,10 +232,10 @@ def simulate_labels(params: LabelSimulation | None = None) -> SimulatedLabels:
 
 
 def _draw(rng: np.random.Generator, shares: Floats) -> Codes:
-    """One class for each row of ``(n, n_classes)`` shares."""
+    """Draw one class for each row of ``(n, n_classes)`` shares."""
     bounds = shares.cumsum(axis=1)[:, :-1]  # the last class takes what is left, rounding too
-    found: Codes = (rng.random(len(shares))[:, None] >= bounds).sum(axis=1)
-    return found
+    classes: Codes = (rng.random(len(shares))[:, None] >= bounds).sum(axis=1)
+    return classes
 
 
 def _judges(params: LabelSimulation, rng: np.random.Generator) -> tuple[Texts, Floats]:
@@ -265,8 +265,8 @@ def _answers(
     skill: Texts,
     confusion: Floats,
 ) -> ExportRows:
-    """Each judge's answer to each item given to that judge, as it was meant."""
-    item, judge = _given_out(params, rng)
+    """Draw each judge's answer to each assigned item, before slips."""
+    item, judge = _assign_items(params, rng)
     n = item.size
     label = _draw(rng, confusion[judge, truth[item]])
     night = 1 + item * params.nights // params.n_items + (rng.random(n) < LATE_SHARE)
@@ -284,8 +284,8 @@ def _answers(
     )
 
 
-def _given_out(params: LabelSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Items and judges of all answers: some judges work far more than others."""
+def _assign_items(params: LabelSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Return the items and judges of all answers: some judges work far more than others."""
     eagerness = rng.normal(0, 0.7, size=params.n_judges)
     chosen = []
     for start in range(0, params.n_items, BLOCK):
@@ -305,11 +305,11 @@ def _in_opening_hours(rng: np.random.Generator, night: Codes) -> Codes:
 
 
 def _exported(params: LabelSimulation, rng: np.random.Generator, answers: ExportRows) -> ExportRows:
-    """The rows of each night: repeats of the night before first, then the day's answers."""
-    given = _with_corrections(params, rng, answers)
+    """Return the rows of each night: repeats of the night before, then the day's answers."""
+    rows = _with_corrections(params, rng, answers)
     nights: list[ExportRows] = []
     for night in range(1, params.nights + 1):
-        today = given.take(given.night == night)
+        today = rows.take(rows.night == night)
         today = today.take(np.argsort(today.submitted_at, kind="stable"))
         written = [today]
         if nights:

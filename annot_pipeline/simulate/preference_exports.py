@@ -59,7 +59,7 @@ def write_preference_campaign(simulated: SimulatedPreferences, folder: Path | st
 
 
 def _records(simulated: SimulatedPreferences, rows: PreferenceRows) -> Iterator[dict[str, Any]]:
-    """What each row says, under the names of `COLUMNS`; times in seconds since 1970."""
+    """Yield each row under the names of `COLUMNS`; times in seconds since 1970."""
     width = len(str(simulated.rows.hit.max(initial=0)))
     columns = (
         rows.hit, rows.judge, rows.segment, rows.first, rows.second, rows.outcome, rows.seconds,
@@ -68,23 +68,29 @@ def _records(simulated: SimulatedPreferences, rows: PreferenceRows) -> Iterator[
     for hit, judge, segment, first, second, outcome, seconds, time, damage in zip(
         *(column.tolist() for column in columns), strict=True
     ):
-        left, right, word = simulated.systems[first], simulated.systems[second], OUTCOMES[outcome]
+        shown_left, shown_right, word = (
+            simulated.systems[first],
+            simulated.systems[second],
+            OUTCOMES[outcome],
+        )
         if damage == "unknown outcome":
             word = UNKNOWN_OUTCOME
         elif damage == "system as outcome":  # nobody shown here
-            word = next(name for name in (*simulated.systems, "?") if name not in (left, right))
+            word = next(
+                name for name in (*simulated.systems, "?") if name not in (shown_left, shown_right)
+            )
         elif damage == "blank outcome":
             word = ""
         elif damage == "against itself":
-            right = left
+            shown_right = shown_left
         elif damage == "blank system":
-            right = ""
+            shown_right = ""
         yield {
             "hit": f"hit-{hit + 1:0{width}}",
             "worker": simulated.judges[judge],
             "segment": simulated.segments[segment],
-            "left": left,
-            "right": right,
+            "left": shown_left,
+            "right": shown_right,
             "outcome": word,
             "seconds": seconds,
             "submitted_at": time,

@@ -79,7 +79,7 @@ class PreferenceSimulation:
     seed: int = 17
 
     def __post_init__(self) -> None:
-        problems = [Problem(*given) for given in self._problems()]
+        problems = [Problem(*problem) for problem in self._problems()]
         if problems:
             raise ConfigError("a simulation that cannot be", problems)
 

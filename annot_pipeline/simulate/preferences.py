@@ -142,7 +142,7 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
     worth, same_as = _outputs(params, rng)
     sources, texts = _written(rng, worth, same_as)
     noise = params.judge_sd * rng.lognormal(0, params.judge_spread, size=params.n_judges)
-    said = _damaged(params, rng, _said(params, rng, worth, same_as, noise))
+    said = _damaged(params, rng, _all_preferences(params, rng, worth, same_as, noise))
     return SimulatedPreferences(
         params=params,
         systems=(REFERENCE, *names("system", params.n_systems).tolist()),
@@ -162,7 +162,7 @@ def simulate_preferences(params: PreferenceSimulation | None = None) -> Simulate
 
 
 def _outputs(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Floats, Codes]:
-    """What outputs are worth, and the system whose output each one is."""
+    """Draw the worth of outputs, and the system whose output each one is."""
     n_segments, n = params.n_segments, 1 + params.n_systems
     half = params.quality_range / 2
     quality = rng.permutation(np.linspace(half, -half, params.n_systems))
@@ -172,8 +172,8 @@ def _outputs(params: PreferenceSimulation, rng: np.random.Generator) -> tuple[Fl
     worth = quality + own - own.mean(axis=0)  # the truth is of these segments, not of others
     copies = rng.random((n_segments, n)) < params.copied_share
     copies[:, 0] = False  # the reference was there before the systems
-    apart = np.abs(worth[:, :, None] - worth[:, None, :])  # alike are those of like worth
-    nearest = np.where(copies[:, None, :], np.inf, apart).argmin(axis=2)
+    distance = np.abs(worth[:, :, None] - worth[:, None, :])  # alike are those of like worth
+    nearest = np.where(copies[:, None, :], np.inf, distance).argmin(axis=2)
     same_as = np.where(copies, nearest, np.arange(n))
     return np.take_along_axis(worth, same_as, axis=1), same_as
 
@@ -191,14 +191,14 @@ def _written(rng: np.random.Generator, worth: Floats, same_as: Codes) -> tuple[T
 # --- preferences ---------------------------------------------------------------------------
 
 
-def _said(
+def _all_preferences(
     params: PreferenceSimulation,
     rng: np.random.Generator,
     worth: Floats,
     same_as: Codes,
     noise: Floats,
 ) -> PreferenceRows:
-    """All preferences, by HIT in the order of nights."""
+    """Return all preferences, by HIT in the order of nights."""
     segment, judge = _hits(params, rng)
     pairs = [tournament([{s} for s in set(row)], rng).pairs for row in same_as.tolist()]
     hit = np.repeat(np.arange(segment.size), [len(pairs[s]) for s in segment.tolist()])
@@ -248,7 +248,7 @@ def _damaged(
 
 
 def _exported(params: PreferenceSimulation, said: PreferenceRows) -> PreferenceRows:
-    """The rows of each night in order of time, after the last ones of the night before."""
+    """Return the rows of each night in order of time, after the last ones of the night before."""
     places, nights, repeats = [], [], []
     before = np.arange(0)
     for night in range(1, params.nights + 1):
@@ -260,8 +260,8 @@ def _exported(params: PreferenceSimulation, said: PreferenceRows) -> PreferenceR
         nights.append(np.full(written.size, night))
         repeats.append(np.arange(written.size) < count)
         before = today
-    told = {"night": np.concatenate(nights), "repeat": np.concatenate(repeats)}
-    return PreferenceRows(**{**vars(said.take(np.concatenate(places))), **told})
+    columns = {"night": np.concatenate(nights), "repeat": np.concatenate(repeats)}
+    return PreferenceRows(**{**vars(said.take(np.concatenate(places))), **columns})
 
 
 # --- what is known once all was said -------------------------------------------------------

@@ -113,9 +113,9 @@ def write_score_campaign(
     rejected = simulated.hits.status == "Rejected"
     paths, n_rows, n_rejected = [], 0, 0
     for night, (before, today) in enumerate(zip(repeats, nights, strict=True), start=1):
-        kept = today[~np.isin(today, lost)]
-        kept = np.repeat(kept, 1 + np.isin(kept, doubled))
-        rows = np.concatenate([before, kept])
+        written = today[~np.isin(today, lost)]
+        written = np.repeat(written, 1 + np.isin(written, doubled))
+        rows = np.concatenate([before, written])
         path = exports / f"night-{night}.csv"
         _write(columns, rows, path)
         paths.append(path)
@@ -153,7 +153,7 @@ def _repeats(simulated: SimulatedScores, nights: list[Codes]) -> list[Codes]:
 
 
 def _damaged(simulated: SimulatedScores, repeated: Codes, dirty: int) -> tuple[Codes, Codes, Codes]:
-    """Codes of all scores as written, rows that are lost, and rows that are written twice."""
+    """Return all scores as written, rows that are lost, and rows that are written twice."""
     rows = simulated.rows
     if dirty == 0:
         return rows.score, np.arange(0), np.arange(0)
@@ -163,16 +163,16 @@ def _damaged(simulated: SimulatedScores, repeated: Codes, dirty: int) -> tuple[C
     free = simulated.hits.status != "Rejected"
     free[rows.hit[repeated]] = False
     enough = 40 * dirty + 400  # 40 of a HIT's 70 outputs have no control
-    outputs = _some(rng, np.flatnonzero((rows.kind == ORDINARY) & free[rows.hit]), enough)
-    outputs = outputs[_others_of_output(simulated, outputs).sum(axis=1) == 0]
+    outputs = _random_places(rng, np.flatnonzero((rows.kind == ORDINARY) & free[rows.hit]), enough)
+    outputs = outputs[_other_slots_of_output(simulated, outputs).sum(axis=1) == 0]
     outputs = outputs[: len(UNFIT_SCORES) * dirty]
     controls = np.flatnonzero((rows.kind == BAD_REFERENCE) & free[rows.hit])
-    unpaired, doubled = np.array_split(_some(rng, controls, 2 * dirty), 2)
+    unpaired, doubled = np.array_split(_random_places(rng, controls, 2 * dirty), 2)
     if outputs.size < len(UNFIT_SCORES) * dirty or doubled.size < dirty:
         raise _impossible(f"is {dirty}, more than there are rows for", "fewer, or more HITs")
     score = rows.score.copy()
     score[outputs] = 101 + np.arange(outputs.size) % len(UNFIT_SCORES)
-    _, slot = np.nonzero(_others_of_output(simulated, unpaired))
+    _, slot = np.nonzero(_other_slots_of_output(simulated, unpaired))
     return score, rows.hit[unpaired] * SLOTS + slot, doubled
 
 
@@ -180,12 +180,12 @@ def _impossible(what: str, allowed: str) -> ConfigError:
     return ConfigError("damage that cannot be", [Problem("dirty", what, allowed)])
 
 
-def _some(rng: np.random.Generator, places: Codes, count: int) -> Codes:
+def _random_places(rng: np.random.Generator, places: Codes, count: int) -> Codes:
     return rng.permutation(places)[:count]
 
 
-def _others_of_output(simulated: SimulatedScores, places: Codes) -> npt.NDArray[np.bool_]:
-    """``(n_places, SLOTS)`` which other slots of the HIT show the output of each place."""
+def _other_slots_of_output(simulated: SimulatedScores, places: Codes) -> npt.NDArray[np.bool_]:
+    """Return which other slots of the HIT show the output of each place, ``(n_places, SLOTS)``."""
     rows = simulated.rows
     slots = rows.hit[places, None] * SLOTS + np.arange(SLOTS)
     same = (rows.system[slots] == rows.system[places, None]) & (

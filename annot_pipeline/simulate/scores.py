@@ -119,7 +119,7 @@ class ScoreSimulation:
     seed: int = 17
 
     def __post_init__(self) -> None:
-        problems = [Problem(*given) for given in self._problems()]
+        problems = [Problem(*problem) for problem in self._problems()]
         if problems:
             raise ConfigError("a simulation that cannot be", problems)
 
@@ -259,12 +259,12 @@ def simulate_scores(params: ScoreSimulation | None = None) -> SimulatedScores:
     habit = _habits(params, rng)
     location = rng.normal(0, params.location_sd, size=params.n_judges)
     spread = rng.lognormal(0, params.spread_sd, size=params.n_judges)
-    judge, task = _given_out(params, rng)
+    judge, task = _assign_hits(params, rng)
     output, kind = _slots(params, rng, task)
     seen = _seen(params, rng, worth, task, output, kind)
     score = CENTRE + location[judge][:, None] + spread[judge][:, None] * seen
     del seen
-    _look_away(rng, score, judge, habit)
+    _overwrite_careless_scores(rng, score, judge, habit)
     whole = np.clip(np.rint(score, out=score), 0, 100, out=score).astype(np.int64)
     del score
     seconds = _seconds(rng, judge, habit)
@@ -322,8 +322,8 @@ def _habits(params: ScoreSimulation, rng: np.random.Generator) -> Texts:
     return habit
 
 
-def _given_out(params: ScoreSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Judge and task of each HIT: some judges work far more than others, but all do one."""
+def _assign_hits(params: ScoreSimulation, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Return judge and task of each HIT: some judges work far more, but all do one."""
     eagerness = np.exp(rng.normal(0, 0.7, size=params.n_judges))
     more = rng.choice(
         params.n_judges, size=params.n_hits - params.n_judges, p=eagerness / eagerness.sum()
@@ -376,8 +376,10 @@ def _seen(
     return seen
 
 
-def _look_away(rng: np.random.Generator, score: Floats, judge: Codes, habit: Texts) -> None:
-    """Put in place the scores of HITs whose judges do not look."""
+def _overwrite_careless_scores(
+    rng: np.random.Generator, score: Floats, judge: Codes, habit: Texts
+) -> None:
+    """Overwrite in place the scores of HITs whose judges do not look."""
     favourite = rng.integers(20, 101, size=habit.size)
     for name in HABITS[1:]:
         hits = np.flatnonzero(habit[judge] == name)

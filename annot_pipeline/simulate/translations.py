@@ -97,12 +97,12 @@ def translated(rng: np.random.Generator, worth: Floats) -> tuple[Texts, Texts]:
 
 
 def _of_cost(rng: np.random.Generator, costs: Floats) -> list[int]:
-    """Different texts, each of a cost as near to the one asked for as is left."""
+    """Choose different texts, each with the cost nearest to the requested one."""
     lots = rng.random(MOST_TEXTS)
     taken = np.zeros(MOST_TEXTS)
-    found = []
+    choices = []
     for cost in costs.tolist():
         choice = int(np.argmin(np.abs(_COSTS - cost) + lots + taken))
         taken[choice] = np.inf
-        found.append(choice)
-    return found
+        choices.append(choice)
+    return choices

@@ -140,7 +140,7 @@ class Build:
             try:
                 check_places(self.campaign)
                 if stage is STAGES[0]:  # before hours of work
-                    Releases.of(self.campaign).refuse_vanished()
+                    Releases.for_campaign(self.campaign).refuse_vanished()
                 self.store.prepare()
                 record_derivation(self.store.root, key_derivation(self.store.root))
                 with self.store.in_use(self.say_waiting), running(f"stage {stage.name}"):
@@ -165,7 +165,7 @@ class Build:
 
     def _may_have_release(self) -> bool:
         try:
-            return bool(Releases.of(self.campaign).versions())
+            return bool(Releases.for_campaign(self.campaign).versions())
         except (AnnotError, OSError):
             return True
 

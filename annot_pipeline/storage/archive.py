@@ -26,7 +26,7 @@ def find_exports(
     where: str,
     own: Mapping[str, Path] = NOTHING,
 ) -> list[FoundExport]:
-    """Files that a glob matches, in natural order (2 before 10); folders are no exports.
+    """Return the files that a glob matches, in natural order (2 before 10); folders are left out.
 
     Parameters
     ----------
@@ -43,17 +43,17 @@ def find_exports(
     """
     fixed, paths = glob_exports(folder, pattern, where)
     own_folders = OwnFolders(own)
-    found = [
+    exports = [
         checked_export(path, Path(os.path.relpath(path, folder)).as_posix(), fixed, own_folders)
         for path in paths
         if not path.is_dir()
     ]
-    if not found:
+    if not exports:
         what = f"only folders match {pattern}" if paths else f"no file matches {pattern}"
         do = f"check the path; it starts at {folder}" + _nearby(folder, pattern)
         raise ConfigError("an export is missing", [Problem(where, what, do=do)], may_pass=True)
-    found.sort(key=lambda export: natural_key(export.relative))
-    return found[-1:] if latest else found
+    exports.sort(key=lambda export: natural_key(export.relative))
+    return exports[-1:] if latest else exports
 
 
 def is_glob(pattern: str) -> bool:
@@ -62,9 +62,9 @@ def is_glob(pattern: str) -> bool:
 
 
 def matching_folders(folder: Path, pattern: str) -> list[str]:
-    """Folders that a glob matches, relative to the campaign: no exports, whatever their name."""
-    found = [path for path in glob_exports(folder, pattern)[1] if path.is_dir()]
-    names = (Path(os.path.relpath(path, folder)).as_posix() for path in found)
+    """Return the folders that a glob matches, relative to the campaign; they are no exports."""
+    folders = [path for path in glob_exports(folder, pattern)[1] if path.is_dir()]
+    names = (Path(os.path.relpath(path, folder)).as_posix() for path in folders)
     return sorted(names, key=natural_key)
 
 
@@ -80,7 +80,7 @@ def archive_file(
     check: Callable[[Path], None] = lambda _: None,
     on_damaged: Callable[[], None] = lambda: None,
 ) -> tuple[str, int]:
-    """Keep a file's bytes; returns their SHA-256 and their number.
+    """Archive a file's bytes, and return their SHA-256 and their number.
 
     They are those of one moment: what changes meanwhile is refused, for half of a row, or of an
     archive, would be taken for the whole. ``check`` sees new bytes before they are kept, and may
@@ -94,16 +94,16 @@ def archive_file(
     with readable(path):
         before = stamp(path)
         digest = file_sha256(path)
-    kept = archived(archive, digest)
-    was_kept = kept.exists()
-    if not (was_kept and file_sha256(kept) == digest):
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(kept) as temporary:
+    archived_path = archived(archive, digest)
+    was_archived = archived_path.exists()
+    if not (was_archived and file_sha256(archived_path) == digest):
+        archived_path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(archived_path) as temporary:
             _copy(path, temporary)
             if file_sha256(temporary) != digest:
                 raise _changing(path)
             check(temporary)
-        if was_kept:
+        if was_archived:
             on_damaged()
     with readable(path):
         after = stamp(path)
@@ -121,22 +121,22 @@ class Stamp(NamedTuple):
 
 
 def stamp(path: Path) -> Stamp:
-    """What the file system says of a file now."""
-    found = path.stat()
-    return Stamp(found.st_size, found.st_mtime_ns, found.st_ino)
+    """Return a file's size, modification time and inode."""
+    status = path.stat()
+    return Stamp(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _copy(path: Path, target: Path) -> None:
-    """Copy bytes; what goes wrong is told of the side where it does."""
-    with target.open("wb") as kept, contextlib.ExitStack() as held:
+    """Copy bytes; an error names the side, source or target, where it occurred."""
+    with target.open("wb") as copy, contextlib.ExitStack() as stack:
         with readable(path):
-            file = held.enter_context(open_regular(path, follow=False))
+            file = stack.enter_context(open_regular(path, follow=False))
         while True:
             with readable(path):
                 block = file.read(COPIED_AT_ONCE)
             if not block:
                 break
-            kept.write(block)
+            copy.write(block)
 
 
 def _changing(path: Path) -> InputError:

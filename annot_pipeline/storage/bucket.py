@@ -110,21 +110,21 @@ class Bucket:
             return False
 
     def entries(self) -> dict[str, bool]:
-        """What lies directly below the URL, and whether it is a folder of objects."""
+        """Return the names directly below the URL, and whether each is a folder of objects."""
         try:
             with self._asking():
-                found = self._files.ls(self._root, detail=True)
+                entries = self._files.ls(self._root, detail=True)
         except FileNotFoundError:
             return {}
-        named = {_last(entry["name"]): entry["type"] == "directory" for entry in found}
+        named = {_last(entry["name"]): entry["type"] == "directory" for entry in entries}
         return {name: is_folder for name, is_folder in sorted(named.items()) if name}
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Bytes of every object in a folder and below, by name within it."""
+        """Return the size in bytes of every object in a folder and below, by name within it."""
         above = f"{self._at(folder)}/"
         with self._asking(folder):
-            found = self._files.find(above, detail=True)  # of what is not there: nothing
-        there = {path.removeprefix(above): entry["size"] for path, entry in found.items()}
+            entries = self._files.find(above, detail=True)  # of what is not there: nothing
+        there = {path.removeprefix(above): entry["size"] for path, entry in entries.items()}
         return {name: size for name, size in sorted(there.items()) if name}
 
     def remove(self, names: Sequence[str]) -> None:

@@ -66,14 +66,14 @@ def write_catalog(store: Path, releases: Releases) -> Path:
 
 
 def is_catalog_of(store: Path, release: Release) -> bool:
-    """Whether the catalog reads this release where it lies; a folder that was copied does not."""
+    """Return whether the catalog's views read this release; those of a copied folder do not."""
     table = next(iter(release.manifest["tables"]), None)
     if table is None:
         return True
     try:
         catalog = regular(store / CATALOG)
         with closing(duckdb.connect(str(catalog), read_only=True)) as connection:
-            found = connection.execute(
+            row = connection.execute(
                 "SELECT sql FROM duckdb_views() WHERE schema_name = 'main' AND view_name = ?",
                 [table["name"]],
             ).fetchone()
@@ -81,7 +81,7 @@ def is_catalog_of(store: Path, release: Release) -> bool:
         return False
     first = _text(os.path.abspath(release.folder / files_of(table)[0]["file"]))
     # catalogs of older code let DuckDB take folders for partitions
-    return found is not None and no_glob(first) in found[0] and "hive_partitioning" in found[0]
+    return row is not None and no_glob(first) in row[0] and "hive_partitioning" in row[0]
 
 
 @contextmanager

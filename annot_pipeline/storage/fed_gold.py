@@ -20,9 +20,9 @@ FED = "gold.json"
 def note_gold(store: Path, gold: Path | str) -> None:
     """Remember that a store feeds a gold folder, or URL; before a release is published."""
     name = gold if isinstance(gold, str) else os.path.relpath(gold.resolve(), store.resolve())
-    known = _names(store)
-    if name not in known:
-        write_json(store / FED, sorted([*known, name]))
+    names = _names(store)
+    if name not in names:
+        write_json(store / FED, sorted([*names, name]))
 
 
 def fed_gold(store: Path) -> list[str]:
@@ -49,10 +49,10 @@ def fed_places(store: Path) -> dict[str, str]:
 
 def forget_gold(store: Path, places: Collection[str]) -> None:
     """Forget gold that will not come back, by its place as `fed_gold` gives it."""
-    known = _names(store)
-    kept = [name for name in known if _place(store, name) not in places]
-    if kept != known:
-        write_json(store / FED, kept)
+    names = _names(store)
+    remaining = [name for name in names if _place(store, name) not in places]
+    if remaining != names:
+        write_json(store / FED, remaining)
 
 
 def _place(store: Path, name: str) -> str:

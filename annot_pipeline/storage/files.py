@@ -89,11 +89,11 @@ def file_sha256(path: Path) -> str:
 
 @contextlib.contextmanager
 def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
-    """A temporary file beside ``target`` that takes its place if the block ends well.
+    """Yield a temporary file that replaces ``target`` if the block ends without an error.
 
     With ``keep``, a target that appeared meanwhile stays instead.
     """
-    temporary = beside(target)
+    temporary = temp_sibling(target)
     try:
         with _named(target):
             yield temporary
@@ -109,9 +109,9 @@ def replacing(target: Path, *, keep: bool = False) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def appearing(target: Path) -> Iterator[Path]:
-    """A temporary folder that becomes ``target`` in one step; an existing target stays."""
+    """Yield a temporary folder that becomes ``target`` in one step; an existing target stays."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = beside(target)
+    temporary = temp_sibling(target)
     temporary.mkdir()
     try:
         with _named(target):
@@ -134,9 +134,9 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
-def remove_unfinished(folder: Path, *, of: str = "") -> None:
-    """Delete what killed processes left half done, of all files or of one name."""
-    for path in folder.glob(f"{TEMPORARY}{of}*") if folder.is_dir() else ():
+def remove_unfinished(folder: Path, *, name: str = "") -> None:
+    """Delete the unfinished files of killed processes: all of them, or those of one name."""
+    for path in folder.glob(f"{TEMPORARY}{name}*") if folder.is_dir() else ():
         remove(path)
 
 
@@ -188,8 +188,8 @@ def _appear(temporary: Path, target: Path) -> None:
             os.replace(temporary, target)
 
 
-def beside(target: Path) -> Path:
-    """A temporary name beside a target, that nobody else has."""
+def temp_sibling(target: Path) -> Path:
+    """Return a unique temporary path in the folder of a target."""
     return target.parent / f"{TEMPORARY}{target.name}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 

@@ -110,15 +110,15 @@ class GoldBucket(GoldFolder):
         return sorted((n for n, is_ in entries if is_ and VERSION.fullmatch(n)), key=number)
 
     def manifest(self, version: str, sha256: str | None) -> dict[str, Any]:
-        """The manifest of a version; see `read_manifest`."""
+        """Return the manifest of a version; see `read_manifest`."""
         name, path = f"{version}/{MANIFEST}", self.folder / version / MANIFEST
-        known = sha256 is not None and has_digest(path, sha256)
-        data = read_regular(path) if known else self.bucket.read(name)
+        has_copy = sha256 is not None and has_digest(path, sha256)
+        data = read_regular(path) if has_copy else self.bucket.read(name)
         if data is None:
             problem = Problem("", f"{MANIFEST} is missing", do=COPY_AGAIN)
             raise StoreError(f"{self.place(version)}: half a release", [problem])
         manifest = verified_manifest(data, version, sha256, self.place(name))
-        if not known:
+        if not has_copy:
             path.parent.mkdir(parents=True, exist_ok=True)
             with replacing(path) as temporary:
                 temporary.write_bytes(data)
@@ -199,13 +199,13 @@ class GoldBucket(GoldFolder):
         return sum(self.bucket.sizes(version).values())
 
     def strangers(self, pointer: Pointer | None) -> dict[str, str]:
-        """Names of what is neither a release nor the pointer, and what it is."""
-        known = (POINTER, UPLOADS, *self.may_be_releases(pointer))
+        """Return the names of what is neither a release nor the pointer, and what each is."""
+        expected = (POINTER, UPLOADS, *self.may_be_releases(pointer))
         half = f"no {MANIFEST}, or overtaken: an upload killed, or under way; builds remove it"
         return {
             name: half if is_folder and VERSION.fullmatch(name) else "no release, nor the pointer"
             for name, is_folder in self.bucket.entries().items()
-            if name not in known
+            if name not in expected
         }
 
     @contextmanager
@@ -238,9 +238,9 @@ class GoldBucket(GoldFolder):
         return None if held is None else parse_pointer(held, self.place(POINTER)).version
 
     def _whole(self, pointer: Pointer | None) -> list[str]:
-        """Versions that have a manifest; of those that were published and not pruned all do."""
-        known = {*pointer.manifests} - {*pointer.pruned} if pointer else set()
-        return [v for v in self.used() if v in known or self.bucket.has(f"{v}/{MANIFEST}")]
+        """Return versions that have a manifest; all that were published and not pruned have one."""
+        published = {*pointer.manifests} - {*pointer.pruned} if pointer else set()
+        return [v for v in self.used() if v in published or self.bucket.has(f"{v}/{MANIFEST}")]
 
     def _remove_objects(self, version: str) -> None:
         """The manifest first: without it there is no release."""
@@ -281,16 +281,16 @@ class BucketRelease(Release):
         return self.bucket.place(self.version)
 
     def file(self, name: str) -> Path:
-        """Where a file of the release can be read; fetched and verified, unless it has been."""
+        """Return the local path of a file of the release; fetch and verify it if necessary."""
         path, sha256 = self.folder / name, self.manifest["files"].get(name)
         if sha256 is None or has_digest(path, sha256):
             return path
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
-            found = self.bucket.fetch(f"{self.version}/{name}", temporary)
-            if found is None:
+            digest = self.bucket.fetch(f"{self.version}/{name}", temporary)
+            if digest is None:
                 raise self._half(name)
-            if found != sha256:
+            if digest != sha256:
                 raise self._changed(f"{self.place}/{name}")
         return path
 

@@ -158,13 +158,13 @@ class GoldFolder:
         return sum(path.lstat().st_size for path in (self.folder / version).rglob("*"))
 
     def strangers(self, pointer: Pointer | None) -> dict[str, str]:
-        """Names of what is neither a release nor written by a build, and what it is."""
-        known = (POINTER, *self.may_be_releases(pointer))
+        """Return the names of what is neither a release nor written by builds, and what each is."""
+        expected = (POINTER, *self.may_be_releases(pointer))
         return {
             entry.name: "no release, nor anything else that is written here"
             for entry in sorted(self.folder.iterdir())
             if not entry.name.startswith(".")
-            and (entry.name not in known or (entry.name != POINTER and not entry.is_dir()))
+            and (entry.name not in expected or (entry.name != POINTER and not entry.is_dir()))
         }
 
     @contextmanager

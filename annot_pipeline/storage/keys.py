@@ -80,7 +80,7 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
     variable = settings.privacy.key_env
     if value := os.environ.get(variable):
         if derivation != OF_SECRET and (weakness := weak_secret(value.encode())):
-            do = _instead_of_weak(variable, store)
+            do = _advice_on_weak_key(variable, store)
             problem = Problem(f"${variable}", weakness, allowed=SECRET_RULE, do=do)
             raise StoreError("the key of the judges' names can be guessed", [problem])
         return _derived(value.encode(), settings.campaign, derivation)
@@ -88,7 +88,7 @@ def present_key(settings: Campaign, store: Path, derivation: int | None = None) 
     return _derived(_read(path), settings.campaign, derivation) if path.exists() else None
 
 
-def _instead_of_weak(variable: str, store: Path) -> str:
+def _advice_on_weak_key(variable: str, store: Path) -> str:
     """Return what to do about a secret in the environment that can be guessed."""
     path = store / KEY_FILE
     return f"unset {variable}: the key is in {path}" if path.exists() else HOW_TO_MAKE
@@ -158,8 +158,8 @@ def follow_derivation(privacy: Privacy, store: Path, manifest: Mapping[str, Any]
         record_derivation(store, OF_CAMPAIGN)
         return
     derivation = derivation_of(manifest)
-    known = "key_fingerprint" in manifest["settings"].get("privacy", {})
-    if privacy.pseudonymize and known and derivation is not None:
+    has_fingerprint = "key_fingerprint" in manifest["settings"].get("privacy", {})
+    if privacy.pseudonymize and has_fingerprint and derivation is not None:
         record_derivation(store, derivation)
 
 
@@ -196,29 +196,29 @@ def refuse_other_key(settings: Campaign, store: Path, manifest: Mapping[str, Any
     if privacy.new_key or not both:
         return
     key = present_key(settings, store, derivation_of(manifest))
-    known = before.get("key_fingerprint")
+    published = before.get("key_fingerprint")
     if key is None:
         what = f"it is not in {store}, and ${privacy.key_env} is not set"
-    elif known and fingerprint(key) != known:
-        given = f"${privacy.key_env}" if os.environ.get(privacy.key_env) else str(store / KEY_FILE)
-        what = f"{given} is another key"
+    elif published and fingerprint(key) != published:
+        origin = f"${privacy.key_env}" if os.environ.get(privacy.key_env) else str(store / KEY_FILE)
+        what = f"{origin} is another key"
     else:
         return
-    do = _how_to_give(settings, store, version, known, derivation_of(manifest))
+    do = _how_to_give(settings, store, version, published, derivation_of(manifest))
     do += "; --set privacy.new_key=true, once, gives all judges new names"
     title = f"the key of the judges' names in {version} is missing"
     raise StoreError(title, [Problem("", what, do=do)])
 
 
 def _how_to_give(
-    settings: Campaign, store: Path, version: str, known: str | None, derivation: int | None
+    settings: Campaign, store: Path, version: str, published: str | None, derivation: int | None
 ) -> str:
     """Return how to give a build the key of a release, where another is at hand or none."""
     path, variable = store / KEY_FILE, settings.privacy.key_env
     if os.environ.get(variable) and path.exists():
         derivation = key_derivation(store) if derivation is None else derivation
         stored = fingerprint(_derived(_read(path), settings.campaign, derivation))
-        if known == stored:
+        if published == stored:
             return f"unset {variable}: {path} is the key of {version}"
     restored = f"restore {path} from a backup"
     if os.environ.get(variable):
@@ -227,12 +227,12 @@ def _how_to_give(
 
 
 def same_names(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether judges and judgments are named alike under two published settings."""
+    """Return whether judges and judgments have the same names under two published settings."""
     old, new = (settings.get("privacy", {}) for settings in (before, now))
     if old.get("pseudonymize") != new.get("pseudonymize"):
         return False
-    known = old.get("key_fingerprint")  # older releases do not tell
-    return known is None or known == new.get("key_fingerprint")
+    published = old.get("key_fingerprint")  # older releases do not tell
+    return published is None or published == new.get("key_fingerprint")
 
 
 def _read(path: Path) -> bytes:

@@ -18,7 +18,7 @@ class NotReadYetError(InputError):
 
 @contextlib.contextmanager
 def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]:
-    """A function that tells the SHA-256 of a file.
+    """Yield a function that returns the SHA-256 of a file.
 
     It reads a file only if its size, time or inode is new, and, after ``seconds``, no further
     one. What is not asked for any more is forgotten.
@@ -28,14 +28,14 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
     NotReadYetError
         Time is over; the next call goes on from there.
     """
-    known, asked = _read(file), dict[str, list[object]]()
+    stored, asked = _read(file), dict[str, list[object]]()
     read: list[Path] = []
     end = time.monotonic() + seconds
 
     def sha256(path: Path) -> str:
         with readable(path):
             figures = list(stamp(path))
-        entry = known.get(str(path))
+        entry = stored.get(str(path))
         if not entry or entry[:-1] != figures:
             if read and time.monotonic() >= end:
                 raise NotReadYetError("not all exports are read; more is read at the next look")
@@ -52,7 +52,7 @@ def known_digests(file: Path, seconds: float) -> Iterator[Callable[[Path], str]]
         if read:
             with contextlib.suppress(OSError):  # they are read again then
                 make_private(file.parent)
-                write_json(file, asked if whole else known | asked)
+                write_json(file, asked if whole else stored | asked)
 
 
 def _read(file: Path) -> dict[str, list[object]]:

@@ -84,17 +84,17 @@ def take(
         fcntl.flock(descriptor, kind)
         return
     end, said = time.monotonic() + longest, -SAID_AGAIN
-    while not _taken(descriptor, kind):
+    while not _try_lock(descriptor, kind):
         now = time.monotonic()
         if now - said >= SAID_AGAIN:
             waiting()
             said = now
         if now >= end:
-            raise _held_too_long(descriptor, path, longest)
+            raise _timeout_error(descriptor, path, longest)
         time.sleep(PAUSE)
 
 
-def _taken(descriptor: int, kind: int) -> bool:
+def _try_lock(descriptor: int, kind: int) -> bool:
     """Take the lock if nobody prevents it; return whether it was taken."""
     try:
         fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
@@ -103,7 +103,7 @@ def _taken(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _held_too_long(descriptor: int, path: Path, longest: float) -> StoreError:
+def _timeout_error(descriptor: int, path: Path, longest: float) -> StoreError:
     minutes = longest / 60
     duration = f"{minutes:,.0f} minutes" if minutes < 120 else f"{minutes / 60:,.0f} hours"
     what = f"another process has held its lock for {duration}{holders(os.fstat(descriptor))}"
@@ -123,9 +123,9 @@ def holders(file: os.stat_result) -> str:
         lines = PROC_LOCKS.read_text().splitlines()
     except OSError:
         return ""
-    found = [line.split() for line in lines if "->" not in line]  # those who wait
-    processes = {fields[4] for fields in found if len(fields) > 5 and fields[5] == place}
-    known = sorted((name for name in processes if name.isdecimal() and name != "0"), key=int)
-    if not known:
+    locks = [line.split() for line in lines if "->" not in line]  # those who wait
+    processes = {fields[4] for fields in locks if len(fields) > 5 and fields[5] == place}
+    pids = sorted((name for name in processes if name.isdecimal() and name != "0"), key=int)
+    if not pids:
         return ""
-    return f" (process {first_of(known)} on {socket.gethostname()})"
+    return f" (process {first_of(pids)} on {socket.gethostname()})"

@@ -67,7 +67,7 @@ def verified_manifest(
 
 
 def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
-    """The manifest that some bytes are; ``path`` says in messages where they stand.
+    """Parse the bytes of a manifest; ``path`` is named in messages.
 
     Raises
     ------
@@ -93,19 +93,19 @@ def parse_manifest(data: bytes, path: Path | str) -> dict[str, Any]:
         ManifestModel.model_validate(manifest)
     except ValidationError as error:
         problems = [
-            Problem(".".join(map(str, found["loc"])), _words(found), do=do)
-            for found in error.errors(include_url=False)[:5]
+            Problem(".".join(map(str, details["loc"])), _words(details), do=do)
+            for details in error.errors(include_url=False)[:5]
         ]
         raise StoreError(damaged, problems) from None
     result: dict[str, Any] = manifest
     return result
 
 
-def _words(found: Any) -> str:
-    if found["type"] == "missing":
+def _words(details: Any) -> str:
+    if details["type"] == "missing":
         return "is missing"
-    said: str = found["msg"].removeprefix("Value error, ")
-    return said if isinstance(found["input"], dict) else f"{shorten(found['input'])}: {said}"
+    said: str = details["msg"].removeprefix("Value error, ")
+    return said if isinstance(details["input"], dict) else f"{shorten(details['input'])}: {said}"
 
 
 def files_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -134,7 +134,7 @@ def written_in(folder: Path) -> dict[str, Path]:
 
 
 def lying_in(folder: Path, manifest: Mapping[str, Any]) -> set[str]:
-    """Names of all that lies in the folder of a release, and in those of tables in several files.
+    """Return the names in the folder of a release, and in those of tables in several files.
 
     Parameters
     ----------
@@ -142,10 +142,10 @@ def lying_in(folder: Path, manifest: Mapping[str, Any]) -> set[str]:
         Its ``files`` tell which folders are of tables.
     """
     of_tables = {name.partition("/")[0] for name in manifest["files"] if "/" in name}
-    found = set()
+    names = set()
     for path in folder.iterdir():
         if path.name in of_tables and path.is_dir() and not path.is_symlink():
-            found |= {f"{path.name}/{of.name}" for of in path.iterdir()}
+            names |= {f"{path.name}/{entry.name}" for entry in path.iterdir()}
         else:
-            found.add(path.name)
-    return found
+            names.add(path.name)
+    return names

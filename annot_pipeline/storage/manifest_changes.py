@@ -111,7 +111,7 @@ def _differing(old: Any, new: Any, path: str) -> Iterator[Document]:
             inner = f"{path}.{key}" if path else str(key)
             yield from _differing(old.get(key), new.get(key), inner)
     elif _are_entries(old) and _are_entries(new):
-        yield from _of_entries(old or [], new or [], path)
+        yield from _entry_changes(old or [], new or [], path)
     elif _or_none(old) != _or_none(new):
         yield {"path": path, "old": _or_none(old), "new": _or_none(new)}
 
@@ -126,8 +126,8 @@ def _are_entries(value: Any) -> bool:
     return value is None or is_list
 
 
-def _of_entries(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Document]:
-    """What differs in lists of entries: in each, which there are, and their order."""
+def _entry_changes(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[Document]:
+    """Yield the differences of lists of entries: in each, which there are, and their order."""
     pairs = _paired(old, new)
     for place, entry in enumerate(new):
         at = f"{path}.{place}"
@@ -148,15 +148,15 @@ def _of_entries(old: Sequence[Any], new: Sequence[Any], path: str) -> Iterator[D
 
 
 def _paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Place in the older list by that in the newer: of one name, then of equal other settings."""
+    """Pair places of the newer list with the older: by name, then by equal other settings."""
     names = [{key: place for place, key in enumerate(_names(entries))} for entries in (old, new)]
     pairs = {place: names[0][key] for key, place in names[1].items() if key in names[0]}
-    left = [place for place in range(len(old)) if place not in pairs.values()]
+    unpaired = [place for place in range(len(old)) if place not in pairs.values()]
     for place, entry in enumerate(new):
-        same = (other for other in left if _unnamed(old[other]) == _unnamed(entry))
-        if place not in pairs and (found := next(same, None)) is not None:
-            pairs[place] = found
-            left.remove(found)
+        same = (other for other in unpaired if _without_names(old[other]) == _without_names(entry))
+        if place not in pairs and (match := next(same, None)) is not None:
+            pairs[place] = match
+            unpaired.remove(match)
     return pairs
 
 
@@ -175,5 +175,5 @@ def _name(entry: Mapping[str, Any]) -> str:
     return str(entry.get("path") or entry.get("name") or "")
 
 
-def _unnamed(entry: Mapping[str, Any]) -> Document:
+def _without_names(entry: Mapping[str, Any]) -> Document:
     return {key: value for key, value in entry.items() if key not in ("path", "name")}

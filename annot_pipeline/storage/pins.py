@@ -25,21 +25,21 @@ def read_pins(releases: Releases) -> dict[str, Pin]:
 
 
 def pin(releases: Releases, version: str, why: str) -> str:
-    """Keep a release while the right to publish is held; returns its version.
+    """Pin a release so that prune keeps it, and return its version; needs the right to publish.
 
     Raises
     ------
     StoreError
         There is no such release.
     """
-    found = releases.get(version).version
+    pinned = releases.get(version).version
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    _write(releases, read_pins(releases) | {found: Pin(now, why)})
-    return found
+    _write(releases, read_pins(releases) | {pinned: Pin(now, why)})
+    return pinned
 
 
 def unpin(releases: Releases, version: str) -> str:
-    """Keep a release no longer; returns its version.
+    """Remove the pin of a release, and return its version.
 
     Raises
     ------
@@ -47,12 +47,12 @@ def unpin(releases: Releases, version: str) -> str:
         It is not pinned.
     """
     pins = read_pins(releases)
-    found = releases.get().version if version == "latest" else version
-    if found not in pins:
+    unpinned = releases.get().version if version == "latest" else version
+    if unpinned not in pins:
         there = f"pinned: {first_of(list(pins))}" if pins else "no release is pinned"
-        raise StoreError(f"{found} is not pinned", [Problem("", there)])
-    _write(releases, {v: kept for v, kept in pins.items() if v != found})
-    return found
+        raise StoreError(f"{unpinned} is not pinned", [Problem("", there)])
+    _write(releases, {v: pin for v, pin in pins.items() if v != unpinned})
+    return unpinned
 
 
 def _write(releases: Releases, pins: Mapping[str, Pin]) -> None:

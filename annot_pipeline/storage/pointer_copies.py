@@ -100,14 +100,14 @@ class PointerCopies:
         """
         copies = self._intact()
         own = copies.pop(self.path, None)
-        known = dict(pointer.manifests if pointer else manifests)
-        known = {**own.manifests, **known} if own else known
+        manifests_at_hand = dict(pointer.manifests if pointer else manifests)
+        manifests_at_hand = {**own.manifests, **manifests_at_hand} if own else manifests_at_hand
         extents = [_extent(known_copy) for known_copy in (own, pointer) if known_copy]
         newer = {
             path: copy
             for path, copy in copies.items()
             if _extent(copy) > max(extents, default=(0, 0))
-            and known.items() & copy.manifests.items()
+            and manifests_at_hand.items() & copy.manifests.items()
             and not self._is_of_other_gold(path, _origin(copy))
         }
         if newer:
@@ -141,12 +141,12 @@ class PointerCopies:
         origin = _origin(pointer)
         if pointer is None or not origin:
             return 0
-        known = [
-            given.numbers.get(origin, 0)
-            for path, given in self._numbers().items()
+        numbers = [
+            record.numbers.get(origin, 0)
+            for path, record in self._numbers().items()
             if not self._is_of_other_gold(path, origin)
         ]
-        highest = max(known, default=0)
+        highest = max(numbers, default=0)
         return highest if highest > number(pointer.last) else 0
 
     def used_numbers(self) -> set[int]:
@@ -160,9 +160,9 @@ class PointerCopies:
         for path, copy in self._intact().items():
             if is_damaged or not self._is_of_other_gold(path, _origin(copy)):
                 used |= {number(version) for version in copy.manifests}
-        for path, given in self._numbers().items():
-            is_ours = not self.campaign or given.campaign in ("", self.campaign)
-            for origin, highest in given.numbers.items():
+        for path, record in self._numbers().items():
+            is_ours = not self.campaign or record.campaign in ("", self.campaign)
+            for origin, highest in record.numbers.items():
                 if is_damaged or (is_ours and not self._is_of_other_gold(path, origin)):
                     used.add(highest)
         return used
@@ -176,13 +176,15 @@ class PointerCopies:
             They cannot be written.
         """
         for path in (self.path, self.numbers_path):
-            remove_unfinished(path.parent, of=path.name)  # others are of other gold
+            remove_unfinished(path.parent, name=path.name)  # others are of other gold
         before = self._numbers().get(self.numbers_path, GivenNumbers("", {}))
-        given = {_origin(pointer): number(pointer.last)}
+        highest_numbers = {_origin(pointer): number(pointer.last)}
         if any(problem.where in self._own_names() for problem in self.damaged()):
-            given[UNKNOWN] = max(self.used_numbers(), default=0)  # what is damaged may have held it
+            highest_numbers[UNKNOWN] = max(
+                self.used_numbers(), default=0
+            )  # what is damaged may have held it
         numbers = dict(before.numbers)
-        for origin, highest in given.items():
+        for origin, highest in highest_numbers.items():
             numbers[origin] = max(highest, numbers.get(origin, 0))
         after = GivenNumbers(self.campaign or before.campaign, numbers)
         if after != before:
@@ -213,9 +215,9 @@ class PointerCopies:
         for path in sorted(self.numbers_path.parent.glob("*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 document = read_json(path)
-                given = GivenNumbers(document["campaign"], document["numbers"])
-                if given.document() == document and all(map(_is_given, given.numbers.items())):
-                    numbers[path] = given
+                record = GivenNumbers(document["campaign"], document["numbers"])
+                if record.document() == document and all(map(_is_given, record.numbers.items())):
+                    numbers[path] = record
         return numbers
 
     def _is_of_other_gold(self, path: Path, origin: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from annot_pipeline.config import Campaign
-from annot_pipeline.config.signature import digest, told_document
+from annot_pipeline.config.signature import digest, release_settings
 from annot_pipeline.storage.keys import derive, fingerprint
 
 SHORTEST_NAME = 4
@@ -26,13 +26,13 @@ def names_in_path(path: str, judge: str) -> bool:
 
 
 def published_settings(settings: Campaign, key: bytes, derivation: int) -> dict[str, Any]:
-    """Return `told_document` and privacy as the manifest has them.
+    """Return `release_settings` and privacy as the manifest has them.
 
     Where judges are pseudonyms, what could name one is a hash salted with ``key``: the judge's own
     expression unless it is a column, the ``each`` that it uses, and whatever repeats them.
     ``derivation`` says how the key follows from the secret (`keys.key_derivation`).
     """
-    document = told_document(settings) | {"privacy": settings.privacy.model_dump()}
+    document = release_settings(settings) | {"privacy": settings.privacy.model_dump()}
     if settings.privacy.pseudonymize:
         salt = derive(key, "settings")
         document["privacy"]["key_fingerprint"] = fingerprint(key)
@@ -69,9 +69,9 @@ def _without_judges(source: dict[str, Any], salt: str) -> dict[str, Any]:
 
 
 def _named(judge: Mapping[str, Any]) -> Iterator[str]:
-    """What an expression names judges by itself: constants and what columns are mapped to."""
+    """Yield the judges that an expression names: constants, and what columns are mapped to."""
     for part in judge.get("join", ()):
         yield from _named(part)
     mapped = judge.get("map") or {}
-    given = (judge.get("value"), judge.get("else"), *mapped, *mapped.values())
-    yield from (name for name in given if name and "{" not in name)
+    constants = (judge.get("value"), judge.get("else"), *mapped, *mapped.values())
+    yield from (name for name in constants if name and "{" not in name)

@@ -81,11 +81,11 @@ class Items:
     last: str | None
 
     def condition(self, columns: Collection[str]) -> str:
-        """Of SQL, over a table that has some columns of records."""
+        """Return a SQL condition on a table that has some columns of records."""
         item = ["item"] if "item" in columns else []
         pair = ["item_a || ' | ' || item_b"] if {"item_a", "item_b"} <= {*columns} else []
         name = f"coalesce({', '.join([*item, *pair, 'NULL'])})"
-        both = " AND ".join(_between(name, self.after, self.last)) or "true"
+        both = " AND ".join(_range_conditions(name, self.after, self.last)) or "true"
         return f"({both})" if self.last is not None else f"({both} OR {name} IS NULL)"
 
 
@@ -97,12 +97,12 @@ class Judges:
     last: str | None
 
     def condition(self) -> str:
-        """Of SQL, over a table of judgments."""
-        return " AND ".join(_between("judge", self.after, self.last)) or "true"
+        """Return a SQL condition on a table of judgments."""
+        return " AND ".join(_range_conditions("judge", self.after, self.last)) or "true"
 
 
-def _between(name: str, after: str | None, last: str | None) -> list[str]:
-    """Conditions of SQL: behind one name, and up to another."""
+def _range_conditions(name: str, after: str | None, last: str | None) -> list[str]:
+    """Return SQL conditions: after one name, and up to another."""
     behind = [] if after is None else [f"{name} > {_text(after)}"]
     up_to = [] if last is None else [f"{name} <= {_text(last)}"]
     return [*behind, *up_to]
@@ -129,8 +129,8 @@ class Tasks:
     judges: Judges | None = None
 
     @classmethod
-    def of(cls, names: Sequence[str], *, none: bool) -> Tasks:
-        """Those of some names in order; of no name, none."""
+    def from_names(cls, names: Sequence[str], *, none: bool) -> Tasks:
+        """Return the range of sorted names; of no name, an empty one."""
         return cls(names[0], names[-1], none) if names else cls("", "", none)
 
     def condition(self, columns: Collection[str]) -> str:
@@ -162,11 +162,11 @@ class Queries:
         inputs: Mapping[str, pa.Table | Files],
         parameters: Mapping[str, Any] | None = None,
         *,
-        made: Mapping[str, str] | None = None,
+        temp_tables: Mapping[str, str] | None = None,
         tasks: Tasks | None = None,
-        of: Collection[str] = (),
+        filtered: Collection[str] = (),
     ) -> Iterator[pa.RecordBatchReader]:
-        """The rows of one SELECT, streamed.
+        """Stream the rows of one SELECT.
 
         Parameters
         ----------
@@ -177,10 +177,10 @@ class Queries:
             files is read as one table by column name, with the file's path in ``filename``.
         parameters
             Values of ``$name`` in the query.
-        made
+        temp_tables
             Names in the query to queries that are run before it, over the same inputs.
-        tasks, of
-            The tasks that some of the files are read for; all.
+        tasks, filtered
+            The tasks to read, and the inputs that are restricted to them; default: all rows.
         """
         with self._connection() as connection, querying(name, self.spill):
             for view, source in inputs.items():
@@ -188,11 +188,11 @@ class Queries:
                     connection.register(view, source)
                 else:
                     files = _files(source)
-                    if tasks and view in of:
-                        told = connection.sql(files).columns
-                        files += f" WHERE {tasks.condition(told)}"
+                    if tasks and view in filtered:
+                        columns = connection.sql(files).columns
+                        files += f" WHERE {tasks.condition(columns)}"
                     connection.execute(f'CREATE TEMP VIEW "{view}" AS {files}')
-            for table, query in (made or {}).items():
+            for table, query in (temp_tables or {}).items():
                 connection.execute(f'CREATE TEMP TABLE "{table}" AS {sql_text(query)}')
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
             yield relation.to_arrow_reader(BATCH_ROWS)
@@ -204,20 +204,20 @@ class Queries:
         parameters: Mapping[str, Any] | None = None,
         *,
         tasks: Tasks | None = None,
-        of: Collection[str] = (),
+        filtered: Collection[str] = (),
     ) -> pa.Table:
-        """The rows of one SELECT, whole; see `run`."""
-        with self.run(name, inputs, parameters, tasks=tasks, of=of) as reader:
+        """Return the rows of one SELECT as a table; see `run`."""
+        with self.run(name, inputs, parameters, tasks=tasks, filtered=filtered) as reader:
             return reader.read_all()
 
     @contextmanager
     def _connection(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        given = {
+        settings = {
             "memory_limit": self.resources.memory_limit,
             "threads": self.resources.threads,
             "temp_directory": str(open_spill(self.spill)),
         }
-        config = tuple((name, value) for name, value in given.items() if value)
+        config = tuple((name, value) for name, value in settings.items() if value)
         connection = _database(config).cursor()  # sees no view of another one
         try:
             yield connection

@@ -46,23 +46,23 @@ class Release:
         return self.folder / name
 
     def table(self, name: str) -> pa.Table:
-        """A table, its checksum verified.
+        """Return a table; its checksum is verified.
 
         Raises
         ------
         StoreError
             There is no such table, or its bytes are not those that were published.
         """
-        parts = [self._read(of) for of in self._files(name)]
-        for of, part in zip(self._files(name), parts, strict=True):
-            self._check_columns(of["file"], part.schema, parts[0].schema)
+        parts = [self._read(entry) for entry in self._files(name)]
+        for entry, part in zip(self._files(name), parts, strict=True):
+            self._check_columns(entry["file"], part.schema, parts[0].schema)
         return pa.concat_tables(parts)
 
-    def _read(self, of: Mapping[str, Any]) -> pa.Table:
-        file = of["file"]
+    def _read(self, entry: Mapping[str, Any]) -> pa.Table:
+        file = entry["file"]
         with self._reading(file):
             data = read_regular(self.file(file))
-        if hashlib.sha256(data).hexdigest() != of["sha256"]:
+        if hashlib.sha256(data).hexdigest() != entry["sha256"]:
             raise self._changed(f"{self.place}/{file}")
         try:
             return parse_table(data)
@@ -73,7 +73,7 @@ class Release:
             raise StoreError(f"{self.place}/{file}: cannot be read as Parquet", [problem]) from None
 
     def stored(self, name: str) -> StoredTable:
-        """The files of a table, their checksums verified; for those who read it in parts.
+        """Return the files of a table, their checksums verified, to read it in parts.
 
         Raises
         ------
@@ -81,17 +81,17 @@ class Release:
             As `table` does.
         """
         files = []
-        for of in self._files(name):
-            with self._reading(of["file"]):
-                path = self.file(of["file"])
-                found = file_sha256(path)
-            if found != of["sha256"]:
-                raise self._changed(f"{self.place}/{of['file']}")
-            files.append(TableFile(path, found, of["rows"]))
+        for entry in self._files(name):
+            with self._reading(entry["file"]):
+                path = self.file(entry["file"])
+                digest = file_sha256(path)
+            if digest != entry["sha256"]:
+                raise self._changed(f"{self.place}/{entry['file']}")
+            files.append(TableFile(path, digest, entry["rows"]))
         if len(files) > 1:
             schemas = [pq.read_schema(regular(file.path)) for file in files]
-            for of, schema in zip(self._files(name), schemas, strict=True):
-                self._check_columns(of["file"], schema, schemas[0])
+            for entry, schema in zip(self._files(name), schemas, strict=True):
+                self._check_columns(entry["file"], schema, schemas[0])
         return StoredTable(tuple(files))
 
     def _check_columns(self, file: str, schema: pa.Schema, first: pa.Schema) -> None:
@@ -122,12 +122,12 @@ class Release:
         StoreError
             Which are not.
         """
-        found = self.damaged()
-        missing = [name for name in found if not self._is_there(name)]
+        damaged = self.damaged()
+        missing = [name for name in damaged if not self._is_there(name)]
         if missing:
             raise self._half(first_of(missing))
-        if found:
-            raise self._changed(self.place, tuple(found))
+        if damaged:
+            raise self._changed(self.place, tuple(damaged))
         if self.strangers():
             do = f"move it elsewhere; annot verify {self.campaign} checks the rest"
             problem = Problem("", "not of this release", do=do, values=tuple(self.strangers()))

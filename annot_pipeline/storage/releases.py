@@ -47,26 +47,26 @@ class Releases:
         gold: Path | GoldFolder,
         campaign: str | None = None,
         typed: str = "CAMPAIGN",
-        kept: Path | None = None,
+        copy_path: Path | None = None,
     ) -> None:
         self.gold = gold if isinstance(gold, GoldFolder) else GoldFolder(gold)
         self.campaign = campaign
         self.typed = typed
-        self.kept = kept
-        self.copies = PointerCopies(kept, campaign or "") if kept else None
+        self.copy_path = copy_path
+        self.copies = PointerCopies(copy_path, campaign or "") if copy_path else None
         self.copied = True  # unless the last copy of the pointer could not be written
 
     @classmethod
-    def of(cls, campaign: LoadedCampaign) -> Releases:
-        """The releases of a campaign; those of another one are refused."""
+    def for_campaign(cls, campaign: LoadedCampaign) -> Releases:
+        """Return the releases of a campaign; those of another one are refused."""
         url = campaign.gold_url
         gold = GoldBucket(url, campaign.gold) if url else campaign.gold
-        kept = PointerCopies.of_gold(campaign.store, url or campaign.gold).path
-        return cls(gold, campaign.settings.campaign, campaign.typed, kept)
+        copy_path = PointerCopies.of_gold(campaign.store, url or campaign.gold).path
+        return cls(gold, campaign.settings.campaign, campaign.typed, copy_path)
 
     @classmethod
     def at(cls, place: str, copies: Path, *, store: Path | None = None) -> Releases:
-        """Releases in a folder or below a URL, whoever's.
+        """Return the releases in a folder or below a URL, of any campaign.
 
         Parameters
         ----------
@@ -81,14 +81,14 @@ class Releases:
             The URL is none that releases can be at.
         """
         if not is_url(place):
-            kept = store and PointerCopies.of_gold(store, Path(place)).path
-            return cls(Path(place), kept=kept)
+            copy_path = store and PointerCopies.of_gold(store, Path(place)).path
+            return cls(Path(place), copy_path=copy_path)
         try:
             url = plain_url(place)
         except ValueError as error:
             raise ConfigError("gold cannot be there", [Problem("gold", str(error))]) from None
-        kept = store and PointerCopies.of_gold(store, url).path
-        return cls(GoldBucket(url, copy_folder(copies, url)), kept=kept)
+        copy_path = store and PointerCopies.of_gold(store, url).path
+        return cls(GoldBucket(url, copy_folder(copies, url)), copy_path=copy_path)
 
     def versions(self) -> list[str]:
         """Published versions, oldest first; one that nothing points to yet is not listed."""
@@ -289,25 +289,25 @@ class Releases:
         pointer = self.gold.pointer()
         if pointer:
             self._copy(pointer)  # an earlier build could not, or another machine published
-        lost, left = pointer is None, []
+        lost, unfinished = pointer is None, []
         for version in self.gold.versions():
             if number(version) <= (number(pointer.version) if pointer else 0):
                 continue
             try:
-                known = pointer.manifests.get(version) if pointer else None
-                manifest = self.gold.manifest(version, known)
+                sha256 = pointer.manifests.get(version) if pointer else None
+                manifest = self.gold.manifest(version, sha256)
             except StoreError:
-                left.append(version)
+                unfinished.append(version)
                 continue
             parent = (manifest["parent"] or {}).get("version")
             release = self.gold.release(version, manifest, self.typed)
             follows = lost or (pointer is not None and parent in (pointer.version, pointer.last))
             if manifest["version"] != version or not follows or release.damaged():
-                left.append(version)
+                unfinished.append(version)
                 continue
             self._point_to(version)
             pointer = self.gold.pointer()
-        return left
+        return unfinished
 
     def next_version(self) -> str:
         """The version that the next release gets; a deleted one is not used again."""
@@ -353,9 +353,9 @@ class Releases:
         if pointer is None or not versions:
             return
         there = {v: self.gold.manifest_sha256(v) for v in versions}
-        known = {v: sha256 for v, sha256 in there.items() if sha256} | self._known(pointer)
+        digests = {v: sha256 for v, sha256 in there.items() if sha256} | self._known(pointer)
         pruned = tuple({*pointer.pruned, *versions})
-        self.point(replace(pointer, manifests=known, pruned=pruned))
+        self.point(replace(pointer, manifests=digests, pruned=pruned))
         self.gold.remove(versions)
 
     def _read(self, version: str, pointer: Pointer) -> Release:
@@ -379,10 +379,10 @@ class Releases:
         sha256 = self.gold.manifest_sha256(version)
         if sha256 is None:  # what was there a moment ago
             raise self._missing(version, before)
-        known = self._known(before) | {version: sha256}
-        after = Pointer(version, known)
+        digests = self._known(before) | {version: sha256}
+        after = Pointer(version, digests)
         if before:
-            after = replace(before, version=version, manifests=known, complete=True)
+            after = replace(before, version=version, manifests=digests, complete=True)
         self.point(after)
 
     def _restore_pointer(self) -> None:
@@ -413,14 +413,14 @@ class Releases:
             self.copied = False
 
     def _known(self, pointer: Pointer | None) -> dict[str, str]:
-        """Digests of all manifests; where the pointer is old or lost, of those that are there."""
-        known = dict(pointer.manifests) if pointer else {}
+        """Return digests of all manifests; if the pointer is old or lost, of those in gold."""
+        digests = dict(pointer.manifests) if pointer else {}
         if pointer is None or not pointer.complete:
             for version in self.gold.versions():
                 sha256 = self.gold.manifest_sha256(version)
-                if version not in known and sha256:
-                    known[version] = sha256
-        return known
+                if version not in digests and sha256:
+                    digests[version] = sha256
+        return digests
 
     def _missing(self, version: str, pointer: Pointer | None) -> StoreError:
         """The error of a release that is not there: what is, and what to do."""

@@ -18,15 +18,15 @@ from annot_pipeline.storage.gold_folder import GoldFolder
 from annot_pipeline.storage.pointer import POINTER, Pointer, number
 
 
-def rollback(pointer: Pointer, copy: Pointer, kept: Path) -> Problem | None:
+def rollback(pointer: Pointer, copy: Pointer, copy_path: Path) -> Problem | None:
     """Return how a pointer contradicts the store's copy of a later one; None where it does not.
 
     Pins are not compared: whether one was added or removed last, nobody can tell.
 
     Parameters
     ----------
-    kept
-        Where the copy lies, for the message.
+    copy_path
+        Path of the copy, for the message.
     """
     others = [
         v for v, sha256 in pointer.manifests.items() if copy.manifests.get(v, sha256) != sha256
@@ -34,11 +34,11 @@ def rollback(pointer: Pointer, copy: Pointer, kept: Path) -> Problem | None:
     if others:
         what = (
             f"{first_of(sorted(others, key=number))}: another release than the one that this store "
-            f"saw published (its copy of {POINTER}: {kept})"
+            f"saw published (its copy of {POINTER}: {copy_path})"
         )
         do = (
             f"restore gold from a backup; if gold is right, as after a move to another store, "
-            f"delete {kept}"
+            f"delete {copy_path}"
         )
         return Problem("", what, do=do)
     lost: list[str] = []
@@ -54,7 +54,7 @@ def rollback(pointer: Pointer, copy: Pointer, kept: Path) -> Problem | None:
     what += f"; it does not know that {first_of(sorted(unpruned))} was pruned" if unpruned else ""
     do = (
         f"put the newer {POINTER} back, or delete it and build again: the copy takes its place "
-        f"({kept}), and no number is given twice"
+        f"({copy_path}), and no number is given twice"
     )
     return Problem("", what, do=do)
 

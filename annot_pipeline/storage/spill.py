@@ -58,7 +58,7 @@ def open_spill(spill: Path) -> Path:
         with suppress(OSError):
             make_private(spill.parent)
             claim(spill, SPILL)
-            _held[own] = _made_locked(own)
+            _held[own] = _create_locked(own)
             _remove_dead(spill)
     return own
 
@@ -93,7 +93,7 @@ def clean_spill(spill: Path) -> list[Path]:
     return stay
 
 
-def _made_locked(own: Path) -> int:
+def _create_locked(own: Path) -> int:
     """Make the folder of this process; it is locked before it has its name."""
     hidden = own.with_name(f".{own.name}")
     hidden.mkdir(mode=0o700, exist_ok=True)

@@ -27,13 +27,13 @@ from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage import locks
 from annot_pipeline.storage.files import (
     appearing,
-    beside,
     canonical_json,
     read_json,
     read_regular,
     regular,
     remove_unfinished,
     replacing,
+    temp_sibling,
     write_json,
 )
 from annot_pipeline.storage.locks import holders, open_lock, take
@@ -220,7 +220,7 @@ class Store:
         """Remove a result if it is still of no use when nobody else removes any of its stage."""
         if not folder.exists():
             return
-        gone = beside(folder)
+        gone = temp_sibling(folder)
         with self._lock(fcntl.LOCK_EX, folder.parent.with_suffix(".lock")):
             if not folder.exists() or not is_useless():
                 return

@@ -16,7 +16,7 @@ ARCHIVED = re.compile(r"[0-9a-f]{64}")
 _ANY = re.compile(r".+")
 _JSON = re.compile(r".+\.json")
 _UNFINISHED = re.compile(r"\.tmp-.+-\d+-[0-9a-f]{8}")
-"""Names that `files.beside` gives; killed builds leave them."""
+"""Names that `files.temp_sibling` gives; killed builds leave them."""
 
 FILES = frozenset(
     {
@@ -58,9 +58,9 @@ def foreign_entries(store: Path) -> list[str]:
     inside = [name for e in entries if e.name in FOLDERS for name in _strangers(e)]
     has_results = any(any(entries_of(e)) for e in entries if e.name in FOLDERS and e.is_dir())
     ours = FILES if has_results else RESTORED | _notes_in(store)
-    beside = [e.name for e in entries if e.name not in FOLDERS and e.name not in ours]
-    if inside or (beside and not has_notes(store)):
-        return [*inside, *beside]
+    foreign = [e.name for e in entries if e.name not in FOLDERS and e.name not in ours]
+    if inside or (foreign and not has_notes(store)):
+        return [*inside, *foreign]
     return []
 
 

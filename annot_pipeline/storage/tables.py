@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.files import beside, file_sha256, regular
+from annot_pipeline.storage.files import file_sha256, regular, temp_sibling
 
 ROW_GROUP = 1 << 17
 """Rows; DuckDB reads groups side by side, and skips those of other tasks."""
@@ -87,9 +87,9 @@ def write_table(
     """
     batches = rows.to_batches() if isinstance(rows, pa.Table) else _ahead(rows)
     n_rows = 0
-    told: bool | list[str] = published or list({"task"} & set(rows.schema.names))
+    statistics: bool | list[str] = published or list({"task"} & set(rows.schema.names))
     with pq.ParquetWriter(
-        path, rows.schema, compression="zstd", write_statistics=told or False
+        path, rows.schema, compression="zstd", write_statistics=statistics or False
     ) as writer:
         for group in _regrouped(batches):
             # pages end where chunks end: one chunk, however the rows came
@@ -99,14 +99,14 @@ def write_table(
 
 
 def placed(path: Path, write: Callable[[Path], TableFile]) -> TableFile:
-    """A file that appears whole under its name: two machines may write the same one at once.
+    """Write a file that appears whole under its name: two machines may write it at once.
 
     Parameters
     ----------
     write
         Writes it under another name beside it, which is given.
     """
-    temporary = beside(path)
+    temporary = temp_sibling(path)
     file = write(temporary)
     os.replace(temporary, path)
     return TableFile(path, file.sha256, file.rows)
@@ -139,7 +139,7 @@ def _regrouped(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.Table]:
 
 
 def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[], TableFile]]]:
-    """The files of a published table, and what gives each, written there if it is not a file yet.
+    """Return the paths of a published table's files, each with a function that provides the file.
 
     One file, or of more than `FILE_ROWS` rows a folder of files with so many each. Where they end,
     and so their bytes, hangs on the rows alone, not on the files of the store.
@@ -150,14 +150,16 @@ def as_published(table: StoredTable, path: Path) -> list[tuple[Path, Callable[[]
         Of the file or the folder.
     """
     if len(table.files) == 1 and table.rows <= FILE_ROWS:
-        return [(path, partial(_one, table.files))]
+        return [(path, partial(_only_file, table.files))]
     if table.rows <= FILE_ROWS:
         return [(path, partial(_write_rows, table, 0, path))]
     paths = [path / f"part-{n:05d}.parquet" for n in range(-(-table.rows // FILE_ROWS))]
-    return [(of, partial(_write_rows, table, n * FILE_ROWS, of)) for n, of in enumerate(paths)]
+    return [
+        (file, partial(_write_rows, table, n * FILE_ROWS, file)) for n, file in enumerate(paths)
+    ]
 
 
-def _one(files: Sequence[TableFile]) -> TableFile:
+def _only_file(files: Sequence[TableFile]) -> TableFile:
     return files[0]
 
 
@@ -233,18 +235,18 @@ def tasks_in(file: TableFile) -> list[str]:
 
 
 def _groups_of(metadata: pq.FileMetaData, tasks: Collection[str]) -> list[int]:
-    """Row groups that may hold a row of some tasks, as their least and greatest task tell."""
+    """Return the row groups that may hold rows of some tasks, by their least and greatest task."""
     column = metadata.schema.names.index("task")
     ordered = sorted(tasks)
-    found = []
+    groups = []
     for group in range(metadata.num_row_groups):
-        told = metadata.row_group(group).column(column).statistics
-        if told and told.has_min_max:
-            first = bisect.bisect_left(ordered, told.min)
-            if first == len(ordered) or ordered[first] > told.max:
+        statistics = metadata.row_group(group).column(column).statistics
+        if statistics and statistics.has_min_max:
+            first = bisect.bisect_left(ordered, statistics.min)
+            if first == len(ordered) or ordered[first] > statistics.max:
                 continue
-        found.append(group)
-    return found
+        groups.append(group)
+    return groups
 
 
 def parse_table(data: bytes) -> pa.Table:

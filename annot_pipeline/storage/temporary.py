@@ -25,9 +25,9 @@ def is_temporary(store: Path) -> bool:
 
 @contextmanager
 def temporary_store(
-    campaign: LoadedCampaign, settings: Campaign, *, goes_on: bool
+    campaign: LoadedCampaign, settings: Campaign, *, continues_previous: bool
 ) -> Iterator[LoadedCampaign]:
-    """The campaign with other settings and a store of its own.
+    """Yield the campaign with other settings and a store of its own.
 
     On Spark it lies in the campaign's store, which executors share; else in the temporary folder
     of this machine, and a store that can be read will do.
@@ -38,8 +38,8 @@ def temporary_store(
         Says where it runs, and within which limits: that moves no number.
     settings
         What to build with.
-    goes_on
-        Whether it goes on from the campaign's latest release; else from none.
+    continues_previous
+        Whether it continues from the campaign's latest release; else from none.
 
     Raises
     ------
@@ -60,7 +60,9 @@ def temporary_store(
             claim(Path(folder), STORE)
         except OSError as error:
             raise _cannot_write(place, str(error.strerror), shared=shared) from error
-        own = {"store": folder} if goes_on else {"store": folder, "gold": f"{folder}/gold"}
+        own = (
+            {"store": folder} if continues_previous else {"store": folder, "gold": f"{folder}/gold"}
+        )
         here = {
             name: getattr(campaign.settings, name) for name in ("engine", "resources", "limits")
         }

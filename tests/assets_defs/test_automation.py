@@ -141,11 +141,11 @@ def test_gold_that_is_away_when_it_is_compared_with(retried, monkeypatch):
 
     class Away(Releases):
         @classmethod
-        def of(cls, campaign):
+        def for_campaign(cls, campaign):
             calls.append(campaign)
             if len(calls) < 3:
                 raise StoreError("s3://team/gold: cannot be reached", may_pass=True)
-            return Releases.of(campaign)
+            return Releases.for_campaign(campaign)
 
     monkeypatch.setattr(compare, "Releases", Away)
     with dg.DagsterInstance.ephemeral() as instance:

@@ -29,7 +29,7 @@ def test_dagster_shows_the_share_of_labels_to_train_on(tmp_path):
     built = build_file(example, *sets)
     labels = load_gold(tmp_path / "gold", "labels")
     build = Build(load_campaign(example, sets=sets))
-    shown = stage_metadata(build, built.runs["infer_labels"], "labels", kept=False)
+    shown = stage_metadata(build, built.runs["infer_labels"], "labels", is_persistent=False)
     assert shown["certain_share"] == usable(labels)
     assert usable(labels) != pc.mean(labels["certain"]).as_py(), "else this test tells nothing"
 

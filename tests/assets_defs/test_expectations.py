@@ -81,7 +81,7 @@ def test_where_a_person_waits_no_suite_runs(campaign):
     job = definitions_of(loaded, progress=lambda _: None).resolve_job_def("small_nightly")
     with dg.DagsterInstance.ephemeral() as instance:
         result = job.execute_in_process(instance=instance)
-    assert Releases.of(loaded).latest() is not None
+    assert Releases.for_campaign(loaded).latest() is not None
     names = {of.check_name for of in result.get_asset_check_evaluations()}
     assert "contract_labels" in names
     assert expectations.CHECK not in names

@@ -202,7 +202,7 @@ def test_a_table_that_is_no_parquet_though_its_checksum_is_right(campaign, gold)
 def test_two_campaigns_on_one_gold_folder(campaign, gold):
     other = load_campaign(campaign, sets=["campaign=other"])
     before = tree(gold)
-    releases = Releases.of(other)
+    releases = Releases.for_campaign(other)
     with (
         pytest.raises(StoreError, match="holds releases of another campaign") as error,
         releases.publishing(lambda: None),
@@ -214,6 +214,6 @@ def test_two_campaigns_on_one_gold_folder(campaign, gold):
         with pytest.raises(StoreError, match="holds releases of another campaign"):
             read()
     assert tree(gold) == before
-    assert Releases.of(load_campaign(campaign)).get().version == "v0002"
+    assert Releases.for_campaign(load_campaign(campaign)).get().version == "v0002"
     (campaign / "elsewhere").mkdir()
     Releases(campaign / "elsewhere", "other").refuse_another()  # empty is nobody's

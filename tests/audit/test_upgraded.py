@@ -11,7 +11,7 @@ from annot_pipeline.audit.verify.everything import verify
 from annot_pipeline.cli import main
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.config.signature import digest, settings_hash, told_document
+from annot_pipeline.config.signature import digest, release_settings, settings_hash
 from annot_pipeline.contracts import SCHEMA_VERSION
 from annot_pipeline.storage.keys import derive, present_key
 from tests.audit.two_releases import KEY, build, build_two, manifest_of, rewrite
@@ -35,7 +35,7 @@ def upgraded(tmp_path_factory) -> Path:
     store = folder / "store" / "settings"
     [kept] = store.iterdir()
     settings = load_campaign(folder).settings
-    document = told_document(settings)
+    document = release_settings(settings)
     for name in NEW:
         del document["dawid_skene"][name]
     document["privacy"] = {
@@ -62,12 +62,12 @@ def test_what_was_not_known_is_no_part_of_the_hash(upgraded):
     assert settings_hash(settings, "k", kept) == settings_hash(settings, "k")
     del kept["dawid_skene"]["temper"]
     assert settings_hash(settings, "k", kept) != settings_hash(settings, "k")
-    whole = told_document(settings)
-    assert told_document(settings, kept)["dawid_skene"] == {
+    whole = release_settings(settings)
+    assert release_settings(settings, kept)["dawid_skene"] == {
         name: value for name, value in whole["dawid_skene"].items() if name != "temper"
     }
     del kept["dawid_skene"], kept["easl"]["margin"], kept["sources"][0]["format"]
-    told = told_document(settings, kept)
+    told = release_settings(settings, kept)
     assert list(whole) == [*list(whole)[:7], "dawid_skene", *list(whole)[8:]]
     assert list(told) == [name for name in whole if name not in ("dawid_skene", "easl.margin")]
     assert "format" in whole["sources"][0]

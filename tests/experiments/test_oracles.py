@@ -33,7 +33,7 @@ def test_columns_have_several_names(tmp_path: Path, header: str) -> None:
     rest = "1,b,a" if header.startswith("truth") else "a,1"
     found = read_item_oracle(written(tmp_path, f"{header}\n{rest}\n"))
     assert found.values == {None: {"a": 1.0}}
-    assert found.of("any task") == {"a": 1.0}
+    assert found.for_task("any task") == {"a": 1.0}
 
 
 def test_item_wins_over_sent_and_id(tmp_path: Path) -> None:
@@ -46,9 +46,9 @@ def test_item_wins_over_sent_and_id(tmp_path: Path) -> None:
 def test_tasks_and_ranks(tmp_path: Path) -> None:
     path = written(tmp_path, "\ufefftask,system,rank\ncs-en,A,1\ncs-en,B,2\nde-en,A,1\n")
     found = read_system_oracle(path)
-    assert found.of("cs-en") == {"A": -1.0, "B": -2.0}
-    assert found.of("de-en") == {"A": -1.0}
-    assert found.of("fr-en") == {}
+    assert found.for_task("cs-en") == {"A": -1.0, "B": -2.0}
+    assert found.for_task("de-en") == {"A": -1.0}
+    assert found.for_task("fr-en") == {}
     scored = read_system_oracle(written(tmp_path, "system,rank,score\nA,1,.5\n"))
     assert scored.values == {None: {"A": 0.5}}
 

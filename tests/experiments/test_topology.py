@@ -323,8 +323,8 @@ def test_tables_of_two_tasks() -> None:
     assert "Left out of all that was judged at once: 2 of fewer than 3 different outputs" in (
         " ".join(result.notes)
     )
-    assert "6 of 10 comparisons" in result.found[0]
-    assert f"r = {pooled['pearson']['value']:.3f} (" in result.found[0]
+    assert "6 of 10 comparisons" in result.findings[0]
+    assert f"r = {pooled['pearson']['value']:.3f} (" in result.findings[0]
     assert result.numbers[0]["rankings"] == 40
 
 

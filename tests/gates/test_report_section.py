@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annot_pipeline.report.sections.gates import _allowed, _told
+from annot_pipeline.report.sections.gates import _allowed, _failed_gate
 
 CHECK = {
     "name": "label_flips", "level": "error", "value": 0.25, "warn": 0.05, "error": None,
@@ -16,8 +16,8 @@ def test_both_levels_are_told():
 
 
 def test_what_could_not_be_checked_is_told_apart():
-    assert "Could not be checked" not in _told(CHECK)
-    told = _told(CHECK | {"unchecked": "no <way>"})
+    assert "Could not be checked" not in _failed_gate(CHECK)
+    told = _failed_gate(CHECK | {"unchecked": "no <way>"})
     assert "<strong>Could not be checked:</strong> no &lt;way&gt;." in told
     old = {name: value for name, value in CHECK.items() if name != "unchecked"}
-    assert _told(old) == _told(CHECK)
+    assert _failed_gate(old) == _failed_gate(CHECK)

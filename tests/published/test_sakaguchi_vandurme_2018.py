@@ -74,14 +74,14 @@ def gold(shared_data: Path) -> Path:
 
 def test_table_1_gold_column(gold: Path) -> None:
     """All ten printed values; two propositions of each fifth of the scale."""
-    labels = read_item_oracle(gold).of("")
+    labels = read_item_oracle(gold).for_task("")
     truth = on_scale(np.array([labels[name] for name in TABLE_1]), (-2, 2))
     assert [percent(share) for share in truth.tolist()] == [f"{v:.1f}" for v in TABLE_1.values()]
     assert np.minimum(truth * 5, 4.9).astype(int).tolist() == [4, 4, 3, 3, 2, 2, 1, 1, 0, 0]
 
 
 def test_the_150_propositions_make_a_table_of_this_form(gold: Path) -> None:
-    labels = read_item_oracle(gold).of("")
+    labels = read_item_oracle(gold).for_task("")
     assert len(labels) == 150
     truth = on_scale(np.array([labels[name] for name in sorted(labels)]), (-2, 2))
     chosen = truth[example_items(truth)]
@@ -290,7 +290,7 @@ def test_the_oracle_of_wmt22_without_a_file_is_the_z_mean(
         oracle_of(shared_data / "wmt22-da-toen", LANGUAGES, tmp_path / "oracle.csv")
     )
     for language in ("cs", "lv", "ru", "uk", "zh"):  # de and ja rest on unreleased judgments too
-        ours, theirs = wmt22.z_means[f"{language}-en"], published.of(f"{language}-en")
+        ours, theirs = wmt22.z_means[f"{language}-en"], published.for_task(f"{language}-en")
         assert ours.keys() == theirs.keys()
         # printed with three decimals, of numbers whose last digits differ from exact ones
         assert all(ours[name] == pytest.approx(theirs[name], abs=0.00052) for name in ours)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from annot_pipeline.commands.release_pages import told_by_queries
+from annot_pipeline.commands.release_pages import query_tables
 from annot_pipeline.contracts import SEGMENT_RANKS, SYSTEM_RANKINGS, TEXT
 from annot_pipeline.report.comparison_figures import (
     effort_figures,
@@ -80,7 +80,7 @@ def scores(systems, *, parts=None) -> pa.Table:
 def segments(ranks: pa.Table, comparisons: pa.Table) -> list[Drawn]:
     """Graphs of segments, by what the report asks of these tables."""
     inputs = {"segment_ranks": ranks, "comparisons": comparisons}
-    found = told_by_queries(DRAWN, inputs, QUERIES)
+    found = query_tables(DRAWN, inputs, QUERIES)
     return segment_figures(found["drawn_segments"], found["drawn_comparisons"])
 
 

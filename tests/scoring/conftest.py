@@ -83,8 +83,8 @@ def release(
     classes = [(t, name, n) for t, order in orders.items() for n, name in enumerate(order)]
     zeros = ("prevalence", "vote_share", "plurality_frequency", "majority_frequency")
     tables = {
-        "labels": LABELS.of(labels),
-        "label_distributions": LABEL_DISTRIBUTIONS.of(
+        "labels": LABELS.from_columns(labels),
+        "label_distributions": LABEL_DISTRIBUTIONS.from_columns(
             {
                 "task": [c[0] for c in cells],
                 "item": [c[1] for c in cells],
@@ -94,7 +94,7 @@ def release(
                 "votes": [0 for _ in cells],
             }
         ),
-        "prevalence": PREVALENCE.of(
+        "prevalence": PREVALENCE.from_columns(
             {
                 "task": [c[0] for c in classes],
                 "label": [c[1] for c in classes],
@@ -135,7 +135,7 @@ def publish(monkeypatch: pytest.MonkeyPatch) -> Publish:
 
     class Releases:
         @classmethod
-        def of(cls, _: object) -> Releases:
+        def for_campaign(cls, _: object) -> Releases:
             return cls()
 
         def get(self, version: str) -> InMemory:

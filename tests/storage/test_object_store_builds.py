@@ -76,7 +76,7 @@ def test_nights_of_two_machines(campaign, s3, tmp_path, capsys):
     assert not build_file(other).publication.published  # the same exports: nothing new
     arrives(other, "c.csv", ROWS[12:])
     assert build_file(other).publication.release.version == "v0003"
-    catalog_file = write_catalog(other / "store", Releases.of(load_campaign(other)))
+    catalog_file = write_catalog(other / "store", Releases.for_campaign(load_campaign(other)))
     with duckdb.connect(str(catalog_file), read_only=True) as catalog:
         assert catalog.sql("SELECT count(*) FROM labels").fetchall() == [(5,)]
 

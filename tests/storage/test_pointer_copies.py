@@ -27,7 +27,7 @@ from tests.survival.nights import write_campaign
 
 
 def with_releases(folder: Path, n: int) -> Releases:
-    found = Releases(folder / "gold", kept=folder / "store/pointers/gold.json")
+    found = Releases(folder / "gold", copy_path=folder / "store/pointers/gold.json")
     for number in range(n):
         publish(found, str(number))
     return found
@@ -81,16 +81,16 @@ def ready_to_publish(folder: Path, said: list[str]) -> Build:
 def test_a_copy_that_cannot_be_written_is_told_and_mended(tmp_path, monkeypatch):
     said: list[str] = []
     build = ready_to_publish(tmp_path / "campaign", said)
-    found = Releases.of(build.campaign)
+    found = Releases.for_campaign(build.campaign)
     with monkeypatch.context() as patched:
         patched.setattr(pointer_copies, "write_json", no_space)
         publication = publish_build(build)
     assert (publication.published, publication.release.version) == (True, "v0001")
-    assert said[-1] == f"{found.kept}: cannot be written; the next build writes it"
-    assert found.kept
-    assert not found.kept.exists()
+    assert said[-1] == f"{found.copy_path}: cannot be written; the next build writes it"
+    assert found.copy_path
+    assert not found.copy_path.exists()
     assert publish_build(build).published is False
-    assert found.kept.read_bytes() == (build.campaign.gold / "latest.json").read_bytes()
+    assert found.copy_path.read_bytes() == (build.campaign.gold / "latest.json").read_bytes()
     assert said[-1] == "nothing new: v0001 stands"
 
 
@@ -107,7 +107,7 @@ def test_a_store_that_is_full_is_not_said_to_be_gold(tmp_path, monkeypatch, modu
     monkeypatch.setattr(module, "replacing", full)
     with pytest.raises(StoreError, match="store: cannot write store"):
         publish_build(build)
-    assert Releases.of(build.campaign).versions() == []
+    assert Releases.for_campaign(build.campaign).versions() == []
 
 
 def put_back(folder: Path, *, n: int = 3, keep: int = 2) -> Releases:
@@ -128,12 +128,12 @@ def remove_newest(folder: Path) -> None:
 def test_a_pointer_that_was_put_back_is_refused_until_the_copy_takes_its_place(tmp_path, also):
     found = put_back(tmp_path)
     also(tmp_path)
-    before = found.kept.read_bytes()
+    before = found.copy_path.read_bytes()
     for act in (lambda: publish(found, "other"), found.get, lambda: finish(found)):
         with pytest.raises(StoreError, match=r"does not know v0003") as error:
             act()
-        assert str(found.kept) in str(error.value)
-    assert found.kept.read_bytes() == before
+        assert str(found.copy_path) in str(error.value)
+    assert found.copy_path.read_bytes() == before
     assert found.get("v0001").version == "v0001"
     (tmp_path / "gold/latest.json").unlink()  # as the message says
     finish(found)
@@ -159,7 +159,7 @@ def test_another_release_under_a_known_number_is_noticed(tmp_path):
     shutil.copytree(tmp_path / "other", tmp_path / "gold")
     with pytest.raises(StoreError, match="v0002: another release than") as error:
         publish(found, "next")
-    assert f"delete {found.kept}" in str(error.value)
+    assert f"delete {found.copy_path}" in str(error.value)
 
 
 def test_an_old_pointer_that_is_older_than_the_copy_is_noticed(tmp_path):
@@ -174,7 +174,7 @@ def test_an_old_pointer_that_is_older_than_the_copy_is_noticed(tmp_path):
 
 def test_a_pointer_that_another_machine_wrote_is_newer_and_taken(tmp_path):
     one = with_releases(tmp_path, 1)
-    other = Releases(tmp_path / "gold", kept=tmp_path / "other/pointers/gold.json")
+    other = Releases(tmp_path / "gold", copy_path=tmp_path / "other/pointers/gold.json")
     publish(other, "theirs")
     assert one.get().version == "v0002"
     assert publish(one, "mine") == "v0003"
@@ -395,7 +395,7 @@ def test_other_gold_that_is_still_there_does_not_count(tmp_path, capsys):
 
 def test_numbers_never_fall(tmp_path):
     found = with_releases(tmp_path, 2)
-    found.kept.unlink()
+    found.copy_path.unlink()
     (tmp_path / "gold/latest.json").unlink()
     shutil.rmtree(tmp_path / "gold/v0002")
     assert finish(found) == []

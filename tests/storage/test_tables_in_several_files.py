@@ -34,7 +34,7 @@ def build_both(folder):
     write_small_campaign(folder, EXPORTS)
     build_file(folder)
     (folder / "gold").rename(folder / "gold-of-whole")
-    Releases.of(load_campaign(folder / "campaign.yaml")).give_up()
+    Releases.for_campaign(load_campaign(folder / "campaign.yaml")).give_up()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(tables, "FILE_ROWS", 50)
         build_file(folder)

@@ -35,7 +35,7 @@ def campaign(tmp_path):
 
 def test_on_spark_executors_see_it_and_nobody_cleans_it_away(campaign, tmp_path):
     now = campaign()
-    with temporary_store(now, now.settings, goes_on=False) as apart:
+    with temporary_store(now, now.settings, continues_previous=False) as apart:
         assert apart.store.parent == tmp_path / "kept"
         assert apart.gold == apart.store / "gold"
         assert apart.settings.engine == now.settings.engine
@@ -47,7 +47,7 @@ def test_on_spark_executors_see_it_and_nobody_cleans_it_away(campaign, tmp_path)
 def test_on_this_machine_the_store_is_not_written(campaign, tmp_path):
     now = campaign("engine.kind=local", "resources.threads=1")
     then = campaign("resources.threads=7").settings
-    with temporary_store(now, then, goes_on=True) as apart:
+    with temporary_store(now, then, continues_previous=True) as apart:
         assert apart.store.parent == Path(tempfile.gettempdir())
         assert apart.gold == tmp_path / "gold"
         assert apart.settings.engine.kind == "local"
@@ -61,7 +61,7 @@ def test_errors_of_the_folder_say_which(campaign, tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
     with (
         pytest.raises(StoreError, match="temporary folder cannot be written") as error,
-        temporary_store(now, now.settings, goes_on=False),
+        temporary_store(now, now.settings, continues_previous=False),
     ):
         pass
     assert "set TMPDIR" in str(error.value)
@@ -69,7 +69,7 @@ def test_errors_of_the_folder_say_which(campaign, tmp_path, monkeypatch):
     now = campaign()
     with (
         pytest.raises(StoreError, match="temporary folder cannot be written") as error,
-        temporary_store(now, now.settings, goes_on=False),
+        temporary_store(now, now.settings, continues_previous=False),
     ):
         pass
     assert str(tmp_path / "kept") in str(error.value)
@@ -81,7 +81,7 @@ def test_what_a_build_says_that_cannot_write_is_said_of_the_folder(campaign):
     for where, title in (("", "temporary folder cannot be written"), ("/stages", "cannot write")):
         with (
             pytest.raises(StoreError, match=title) as error,
-            temporary_store(now, now.settings, goes_on=False) as apart,
+            temporary_store(now, now.settings, continues_previous=False) as apart,
         ):
             raise cannot_write(Path(f"{apart.store}{where}"), OSError(28, "No space left"), "store")
         assert ("set TMPDIR" in str(error.value)) == (not where)
@@ -92,6 +92,6 @@ def test_errors_of_the_block_are_its_own(campaign):
     now = campaign("engine.kind=local")
     with (
         pytest.raises(FileNotFoundError, match="elsewhere"),
-        temporary_store(now, now.settings, goes_on=False),
+        temporary_store(now, now.settings, continues_previous=False),
     ):
         Path("elsewhere").read_bytes()

@@ -6,7 +6,7 @@ What does not belong here: which states there are (states), how they are built (
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -39,8 +39,8 @@ class Settled:
     metrics: JudgmentMetrics
 
 
-def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
-    """Work of ``settle_judgments`` that gives a state between two.
+def settle_between(old: Settled, new: Settled, applied: Collection[str]) -> Work:
+    """Return work for ``settle_judgments`` that produces a state between two others.
 
     Records that do not count (rejected, duplicate, superseded) are left out: no calculation looks
     at them. Tasks are those of the new state: their kinds and scales change with the first of the
@@ -50,12 +50,12 @@ def settle_between(old: Settled, new: Settled, made: Collection[str]) -> Work:
     ----------
     old, new
         The states between which it is.
-    made
-        Which of `JUDGMENT_CHANGES` are made.
+    applied
+        Which of `JUDGMENT_CHANGES` are applied.
     """
-    changes = {change.replace(" ", "_"): change in made for change in JUDGMENT_CHANGES}
+    changes = {change.replace(" ", "_"): change in applied for change in JUDGMENT_CHANGES}
     tasks = new.tasks
-    if WITHDRAWN not in made:
+    if WITHDRAWN not in applied:
         names = pa.array(tasks["task"].to_pylist(), TEXT)
         gone = pc.invert(pc.is_in(old.tasks["task"].cast(TEXT), names))
         tasks = pa.concat_tables([tasks, old.tasks.filter(gone)]).sort_by("task")
@@ -109,15 +109,15 @@ def held_verdicts(tests: pa.Table, *, scope: str) -> HeldVerdicts:
 
 
 def control_with(held: HeldVerdicts) -> Work:
-    """Work of ``control_judges`` that holds verdicts; ``judge_tests`` says what tests find."""
+    """Return work for ``control_judges`` that holds verdicts fixed; ``judge_tests`` is computed."""
 
     def work(context: StageContext) -> StageOutput[ControlMetrics]:
-        made = control_judges_of_campaign(context)
-        tests: Any = made.tables["judge_tests"]
+        output = control_judges_of_campaign(context)
+        tests: Any = output.tables["judge_tests"]
         at = tests.schema.get_field_index("dropped")
         applied = tests.set_column(at, "dropped", pa.array(held.dropped(tests), FLAG))
         parts = input_slices(context, "settled")
         controlled, by_part = with_verdicts(context, parts, applied)
-        return StageOutput({**made.tables, **controlled}, made.metrics, by_part)
+        return replace(output, tables={**output.tables, **controlled}, partitions=by_part)
 
     return work

@@ -121,7 +121,7 @@ class Step:
 
 
 def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
-    """A row a cell: what tells it, and its text or its number."""
+    """Return one row per cell: its key, and its text or its number."""
     n = rows.num_rows
     keys = {
         name: rows[name].cast(TEXT) if name in compared.key else pa.nulls(n, TEXT) for name in KEYS
@@ -132,8 +132,8 @@ def long_form(rows: pa.Table, compared: Compared) -> pa.Table:
         is_number = pa.types.is_integer(type_) or pa.types.is_floating(type_)
         number = rows[column].cast(REAL) if is_number else pa.nulls(n, REAL)
         text = pa.nulls(n, TEXT) if is_number else rows[column].cast(TEXT)
-        told = {"column": pa.repeat(column, n), "text": text, "number": number}
-        parts.append(pa.table(keys | told))
+        values = {"column": pa.repeat(column, n), "text": text, "number": number}
+        parts.append(pa.table(keys | values))
     return pa.concat_tables(parts)
 
 
@@ -147,12 +147,12 @@ def differing(queries: Queries, compared: Compared, old: pa.Table, new: pa.Table
 
 
 def values_of(queries: Queries, cells: pa.Table, state: pa.Table) -> Values:
-    """What a state, a table in long form, holds in the cells."""
-    found = queries.table("diff/values", {"cells": cells, "state": state})
+    """Return the values of the cells in a state, a table in long form."""
+    rows = queries.table("diff/values", {"cells": cells, "state": state})
     return Values(
-        found["is_there"].to_numpy(),
-        np.array(found["text"].to_pylist(), np.object_),
-        found["number"].to_numpy().astype(np.float64),
+        rows["is_there"].to_numpy(),
+        np.array(rows["text"].to_pylist(), np.object_),
+        rows["number"].to_numpy().astype(np.float64),
     )
 
 

@@ -31,14 +31,14 @@ def input_changes(old: Release, new: Release, *, by_judge: bool) -> Document:
 
 
 def verdict_changes(old: Release, new: Release) -> list[Document]:
-    """Judges of both releases whose verdict, or whether they count, has changed."""
+    """Return the judges of both releases whose verdict, or whether they count, has changed."""
     before, after = _judges(old), _judges(new)
     changes = []
     for key in sorted(before.keys() & after.keys()):
         one, other = before[key], after[key]
         if any(one[name] != other[name] for name in ("verdict", "dropped")):
-            told = {f"{age}_{n}": row[n] for n in OF_JUDGES for age, row in _ages(one, other)}
-            changes.append({"task": key[0], "judge": key[1]} | told)
+            verdicts = {f"{age}_{n}": row[n] for n in OF_JUDGES for age, row in _ages(one, other)}
+            changes.append({"task": key[0], "judge": key[1]} | verdicts)
     return changes
 
 

@@ -28,9 +28,9 @@ RESTATED_DECISION = "corrected"
 def changed_judgments(
     queries: Queries,
     releases: tuple[Release, Release],
-    settled: tuple[StoredTable, StoredTable],
+    judgments_by_age: tuple[StoredTable, StoredTable],
 ) -> pa.Table:
-    """The judgments that differ, as `JUDGMENTS` says; judges by their published names.
+    """Return the judgments that differ, as `JUDGMENTS` says; judges by their published names.
 
     Parameters
     ----------
@@ -38,11 +38,11 @@ def changed_judgments(
         SQL.
     releases
         The older and the newer: what is published of each judgment.
-    settled
-        What the stage ``settle_judgments`` made of each.
+    judgments_by_age
+        Output of the stage ``settle_judgments`` for each.
     """
     inputs: dict[str, pa.Table | StoredTable] = {}
-    for age, release, judgments in zip(("old", "new"), releases, settled, strict=True):
+    for age, release, judgments in zip(("old", "new"), releases, judgments_by_age, strict=True):
         columns = ["source_file", "source_row", "cell", "fate", "judge"]
         lineage = release.table("lineage").select(columns)
         inputs |= {age: judgments, f"{age}_lineage": lineage}
@@ -50,9 +50,9 @@ def changed_judgments(
 
 
 def counts_of(judgments: pa.Table) -> Mapping[str, int]:
-    """How many judgments, and how many decisions of experts, changed in which way."""
+    """Count judgments, and decisions of experts, by how they changed."""
     names = (judgments[name].to_pylist() for name in ("change", "is_adjudication"))
-    found = Counter(
+    n_by_kind = Counter(
         f"{RESTATED_DECISION if change == 'restated' else change}_adjudications"
         if is_adjudication
         else change
@@ -60,4 +60,4 @@ def counts_of(judgments: pa.Table) -> Mapping[str, int]:
     )
     kinds = ("new", "corrected", "restated", "withdrawn")
     of_experts = (f"{kind}_adjudications" for kind in ("new", "corrected", "withdrawn"))
-    return {name: found[name] for name in (*kinds, *of_experts)}
+    return {name: n_by_kind[name] for name in (*kinds, *of_experts)}

@@ -73,11 +73,11 @@ class Diff:
     causes_found: bool = True
 
     def summary(self) -> list[dict[str, Any]]:
-        """Counts by table, column and cause; a cell with two causes counts at both."""
-        found: dict[tuple[str, str], dict[str, Any]] = {}
+        """Return counts by table, column and cause; a cell with two causes counts for both."""
+        by_column: dict[tuple[str, str], dict[str, Any]] = {}
         for row in self.cells.select(["table", "column", "change", "causes", "delta"]).to_pylist():
             place = (row["table"], row["column"])
-            counts = found.setdefault(
+            counts = by_column.setdefault(
                 place,
                 dict(zip(("table", "column"), place, strict=True))
                 | {"changed": 0, "added": 0, "removed": 0, "largest": None, "causes": Counter()},
@@ -86,16 +86,16 @@ class Diff:
             counts["causes"].update(row["causes"] or ())
             if row["delta"] is not None:
                 counts["largest"] = max(counts["largest"] or 0.0, abs(row["delta"]))
-        for counts in found.values():
+        for counts in by_column.values():
             counts["causes"] = {c: counts["causes"][c] for c in CAUSES if counts["causes"][c]}
-        return list(found.values())
+        return list(by_column.values())
 
     def document(self, rows: int) -> dict[str, Any]:
-        """As JSON says it, with so many cells of each table at most."""
-        told: list[dict[str, Any]] = []
+        """Return the JSON document, with at most ``rows`` cells of each table."""
+        cells: list[dict[str, Any]] = []
         for table in dict.fromkeys(self.cells["table"].to_pylist()):
             of_table = self.cells.filter(pc.equal(self.cells["table"], table))
-            told += map(_told, of_table.slice(0, rows).to_pylist())
+            cells += map(_cell_document, of_table.slice(0, rows).to_pylist())
         return {
             "campaign": self.new.manifest["campaign"],
             "from": self.old.version,
@@ -106,8 +106,8 @@ class Diff:
             "notes": list(self.notes),
             "summary": self.summary(),
             "cells": self.cells.num_rows,
-            "rows": told,
-            "judgments": [_present(row) for row in self._judgments(rows).to_pylist()],
+            "rows": cells,
+            "judgments": [_without_nulls(row) for row in self._judgments(rows).to_pylist()],
             "judgments_changed": None if self.judgments is None else self.judgments.num_rows,
         }
 
@@ -115,24 +115,24 @@ class Diff:
         return JUDGMENTS.empty_table() if self.judgments is None else self.judgments.slice(0, rows)
 
 
-def _present(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in row.items() if value is not None}
 
 
-def _told(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """A cell as JSON says it: what is not there is left out; steps that moved nothing too."""
-    told = {
+def _cell_document(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a cell for the JSON document, without missing values and steps that moved nothing."""
+    document = {
         name: value
         for name, value in cell.items()
         if value is not None and not name.startswith(("delta_", "after_"))
     }
     if cell["causes"] and cell["delta"] is not None:
-        told["deltas"] = {cause: cell[column_of("delta", cause)] for cause in cell["causes"]}
-    return told
+        document["deltas"] = {cause: cell[column_of("delta", cause)] for cause in cell["causes"]}
+    return document
 
 
 @dataclass(frozen=True)
-class _Found:
+class _TableDifference:
     """Cells of one table that differ, and both releases of it in long form."""
 
     compared: Compared
@@ -171,7 +171,7 @@ def diff_releases(
         There is no such release, or its bytes are not those published; or causes cannot be found,
         since archived bytes, kept settings or the key are missing.
     """
-    releases, store = Releases.of(campaign), Store(campaign.store)
+    releases, store = Releases.for_campaign(campaign), Store(campaign.store)
     with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
         old, new = (releases.get(version) for version in versions)
         for release in (old, new):
@@ -207,22 +207,22 @@ def _recomputed(
 def _without_causes(
     campaign: LoadedCampaign, old: Release, new: Release, tables: Sequence[str]
 ) -> Diff:
-    """What changed, from gold alone."""
+    """Compare two releases by their gold tables alone."""
     queries = Queries(campaign.settings.resources, campaign.spill)
     names = [set(release.table("judges")["judge"].to_pylist()) for release in (old, new)]
     is_of_key = old.manifest["settings_hash"] == new.manifest["settings_hash"]
     by_judge = is_of_key or not all(names) or bool(names[0] & names[1])
     notes = () if by_judge else ("no judge is in both releases: verdicts are not compared",)
     parts = []
-    for found in _differing(queries, old, new, _asked(tables, by_judge=by_judge)):
-        ends = [values_of(queries, found.cells, end) for end in (found.old, found.new)]
-        parts.append(attributed(found.compared, found.schema, found.cells, ends[0], (), ends[1]))
+    for table in _differing(queries, old, new, _compared_tables(tables, by_judge=by_judge)):
+        ends = [values_of(queries, table.cells, end) for end in (table.old, table.new)]
+        parts.append(attributed(table.compared, table.schema, table.cells, ends[0], (), ends[1]))
     inputs = input_changes(old, new, by_judge=by_judge)
-    return Diff(old, new, inputs, _whole(parts), notes=notes, causes_found=False)
+    return Diff(old, new, inputs, _concatenate(parts), notes=notes, causes_found=False)
 
 
 def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[str]) -> Diff:
-    """What changed, and why."""
+    """Compare two releases, and find the cause of each change by recomputation."""
     old, new = (side.release for side in sides)
     others = with_other_names(*sides)
     notes = [
@@ -231,19 +231,23 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         for version in others
     ]
     queries = between.queries
-    found = _differing(queries, old, new, _asked(tables, by_judge=not others))
-    needed = [f.compared.source for f in found if f.cells.num_rows]
+    differing_tables = _differing(queries, old, new, _compared_tables(tables, by_judge=not others))
+    needed = [f.compared.source for f in differing_tables if f.cells.num_rows]
     steps = between.steps(needed) if needed else []
     parts = []
-    for f in found:
+    for f in differing_tables:
         start, end = (values_of(queries, f.cells, state) for state in (f.old, f.new))
-        known: dict[int, Values] = {}
+        values_by_state: dict[int, Values] = {}
 
-        def values(state: State, f: _Found = f, known: dict[int, Values] = known) -> Values:
-            if id(state) not in known:
+        def values(
+            state: State,
+            f: _TableDifference = f,
+            values_by_state: dict[int, Values] = values_by_state,
+        ) -> Values:
+            if id(state) not in values_by_state:
                 rows = long_form(state.table(f.compared.source), f.compared)
-                known[id(state)] = values_of(queries, f.cells, rows)
-            return known[id(state)]
+                values_by_state[id(state)] = values_of(queries, f.cells, rows)
+            return values_by_state[id(state)]
 
         moves = [Step(cause, values(state)) for cause, state in steps] if f.cells.num_rows else []
         parts.append(attributed(f.compared, f.schema, f.cells, start, moves, end))
@@ -254,18 +258,18 @@ def _with_causes(between: Between, sides: tuple[Side, Side], tables: Sequence[st
         {"state": state.name, "tables": list(state.asked)} for state in between.recomputed
     ]
     notes += between.notes
-    return Diff(old, new, inputs, _whole(parts), judgments, recomputed, notes)
+    return Diff(old, new, inputs, _concatenate(parts), judgments, recomputed, notes)
 
 
-def _asked(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:
+def _compared_tables(tables: Sequence[str], *, by_judge: bool) -> list[Compared]:
     return [c for name in tables for c in COMPARED[name] if by_judge or "judge" not in c.key]
 
 
 def _differing(
     queries: Queries, old: Release, new: Release, asked: Sequence[Compared]
-) -> list[_Found]:
-    """What differs in each table, of the columns that both releases have."""
-    found = []
+) -> list[_TableDifference]:
+    """Return the differences in each table, in the columns that both releases have."""
+    differing_tables = []
     for compared in asked:
         before, after = (release.table(compared.table) for release in (old, new))
         both = set(before.schema.names) & set(after.schema.names)
@@ -273,9 +277,9 @@ def _differing(
         of_both = dataclasses.replace(compared, columns=columns)
         long = [long_form(rows, of_both) for rows in (before, after)]
         cells = differing(queries, of_both, *long)
-        found.append(_Found(of_both, after.schema, cells, *long))
-    return found
+        differing_tables.append(_TableDifference(of_both, after.schema, cells, *long))
+    return differing_tables
 
 
-def _whole(parts: Sequence[pa.Table]) -> pa.Table:
+def _concatenate(parts: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(parts) if parts else DIFF.empty_table()

@@ -16,7 +16,7 @@ import pyarrow as pa
 from annot_pipeline.audit.recompute import exports_of, settings_of
 from annot_pipeline.config import Campaign, ItemSource, LoadedCampaign, Source
 from annot_pipeline.config.campaign_file import kept_settings
-from annot_pipeline.config.signature import digest, settings_document, told_document
+from annot_pipeline.config.signature import digest, release_settings, settings_document
 from annot_pipeline.errors import StoreError
 from annot_pipeline.stages.build import stages_for
 from annot_pipeline.storage.keys import present_key
@@ -57,17 +57,19 @@ def side(campaign: LoadedCampaign, release: Release) -> Side:
 
 
 def _of_another_key(campaign: LoadedCampaign, release: Release) -> Campaign | None:
-    """The settings that are kept, if they are those that the manifest tells, but for the key."""
+    """Return the stored settings if they equal those of the manifest, except for the key."""
     text = Store(campaign.store).settings(release.manifest["settings_hash"])
     if text is None:
         return None
     settings = kept_settings(text, f"the settings of {release.version} in the store")
     if present_key(settings, campaign.store) is None:
         return None
-    told = told_document(settings, json.loads(text))
-    apart = ("sources", "privacy")  # there, published settings hide who judged
+    stored = release_settings(settings, json.loads(text))
+    partly_hidden = ("sources", "privacy")  # there, published settings hide who judged
     published = release.manifest["settings"].items()
-    differ = [name for name, value in published if name not in apart and told.get(name) != value]
+    differ = [
+        name for name, value in published if name not in partly_hidden and stored.get(name) != value
+    ]
     return None if differ else settings
 
 
@@ -89,13 +91,13 @@ def same_settings(one: Campaign, other: Campaign) -> bool:
 
 
 def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
-    """The older settings for the newer exports, and these numbered by the entries of them.
+    """Return the older settings for the newer exports, and these renumbered by their entries.
 
     The entries are those of the newer side; those of both have the mapping, and among each other
     the order, of the older one: order decides which of two answers takes precedence.
     """
-    sources, of_source = _merged(old.settings.sources, new.settings.sources)
-    items, of_items = _merged(old.settings.items, new.settings.items)
+    sources, of_source = _merge_entries(old.settings.sources, new.settings.sources)
+    items, of_items = _merge_entries(old.settings.items, new.settings.items)
     settings = old.settings.model_copy(update={"sources": sources, "items": items})
     places = {"judgments": of_source, "items": of_items}
     rows = [
@@ -106,16 +108,20 @@ def entries_merged(old: Side, new: Side) -> tuple[Campaign, pa.Table]:
     return settings, pa.Table.from_pylist(rows, new.exports.schema)
 
 
-def _merged(old: Sequence[Entry], new: Sequence[Entry]) -> tuple[tuple[Entry, ...], Sequence[int]]:
-    """New entries, each as the old one of the same path says; and where each new one went.
+def _merge_entries(
+    old: Sequence[Entry], new: Sequence[Entry]
+) -> tuple[tuple[Entry, ...], Sequence[int]]:
+    """Return new entries with the options of old ones of the same path, and their places.
 
     Where paths repeat, their order tells them apart. Entries of both stand in the places of such.
     """
-    known: dict[str, list[int]] = defaultdict(list)
+    old_places: dict[str, list[int]] = defaultdict(list)
     for place, entry in enumerate(old):
-        known[entry.path].append(place)
+        old_places[entry.path].append(place)
     of_both = {
-        place: known[entry.path].pop(0) for place, entry in enumerate(new) if known[entry.path]
+        place: old_places[entry.path].pop(0)
+        for place, entry in enumerate(new)
+        if old_places[entry.path]
     }
     merged, went = list(new), list(range(len(new)))
     in_old_order = sorted(of_both, key=lambda place: of_both[place])

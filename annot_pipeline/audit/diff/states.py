@@ -81,8 +81,8 @@ class Recomputed:
         """A table."""
         return read_unharmed(self.make([name])[name])
 
-    def settled(self) -> Settled:
-        """Its judgments, with fates so far."""
+    def resolved_judgments(self) -> Settled:
+        """Return its judgments, with fates so far."""
         files = self.make(OF_JUDGMENTS)
         metrics = self.build.recorded(MAKER["settled"]).metrics(JudgmentMetrics)
         return Settled(files["settled"], read_unharmed(files["tasks"]).cast(TASKS), metrics)
@@ -201,21 +201,23 @@ class Between:
         name = f"the sources of {self.new.release.version} with the settings of "
         return self._built(name + self.old.release.version, self.settings, self.exports)
 
-    def _with_changes(self, made: Sequence[str]) -> Recomputed:
-        """The old state with some kinds of changes to its sources, verdicts held."""
-        instead: dict[str, Work] = {"control_judges": control_with(self._held)}
+    def _with_changes(self, applied: Sequence[str]) -> Recomputed:
+        """Build the old state with some kinds of changes to its sources; verdicts are held."""
+        overrides: dict[str, Work] = {"control_judges": control_with(self._held)}
         settings, exports = self.settings, self.exports
-        if ITEM_TABLES in self.kinds and ITEM_TABLES not in made:
+        if ITEM_TABLES in self.kinds and ITEM_TABLES not in applied:
             settings = settings.model_copy(update={"items": self.old.settings.items})
             exports = pa.concat_tables(
                 [_of_kind(exports, "judgments"), _of_kind(self.old.exports, "items")]
             )
         of_judgments = [kind for kind in self.kinds if kind in JUDGMENT_CHANGES]
-        if not set(of_judgments) <= set(made):
-            work = settle_between(self._old.settled(), self._merged.settled(), made)
-            instead["settle_judgments"] = work
-        name = f"{self.old.release.version} with {', '.join(made)} of {self.new.release.version}"
-        return self._built(f"{name}, verdicts held", settings, exports, instead)
+        if not set(of_judgments) <= set(applied):
+            work = settle_between(
+                self._old.resolved_judgments(), self._merged.resolved_judgments(), applied
+            )
+            overrides["settle_judgments"] = work
+        name = f"{self.old.release.version} with {', '.join(applied)} of {self.new.release.version}"
+        return self._built(f"{name}, verdicts held", settings, exports, overrides)
 
     @cached_property
     def _held(self) -> HeldVerdicts:
@@ -224,7 +226,7 @@ class Between:
 
     def _compare_sources(self) -> None:
         """Find what differs in judgments and item tables, and whether verdicts follow."""
-        old = self._old.settled()
+        old = self._old.resolved_judgments()
         new = self._settled_with_old_settings()
         self.judgments = changed_judgments(
             self.queries,
@@ -232,7 +234,7 @@ class Between:
             (old.judgments, new.judgments),
         )
         counts = counts_of(self.judgments)
-        found = {
+        has_changes = {
             NEW: counts["new"] > 0,
             CORRECTED: counts["corrected"] + counts["restated"] > 0,
             WITHDRAWN: counts["withdrawn"] > 0,
@@ -241,13 +243,13 @@ class Between:
         files = (self._old.files, self._merged.files)
         differ = {name: files[0][name].sha256 != files[1][name].sha256 for name in OF_JUDGMENTS}
         # records that do not count can still move the scale that a task is taken to have
-        found[OTHER_RECORDS] = differ["tasks"] and not any(found.values())
-        found[ITEM_TABLES] = differ["item_rows"]
-        self.kinds = tuple(kind for kind, is_found in found.items() if is_found)
+        has_changes[OTHER_RECORDS] = differ["tasks"] and not any(has_changes.values())
+        has_changes[ITEM_TABLES] = differ["item_rows"]
+        self.kinds = tuple(kind for kind, is_found in has_changes.items() if is_found)
         self.verdicts_differ = self._held.differ(self._merged.table("judge_tests"))
 
     def _settled_with_old_settings(self) -> Settled:
-        """The new exports as the old settings read them, or as little of the new as is needed."""
+        """Return judgments of the new exports under the old settings, or as few new as needed."""
         wider = {"sources": self.new.settings.sources, "items": self.new.settings.items}
         named = {"privacy": self.old.settings.privacy}  # judges are matched by name
         for settings, what in (
@@ -255,7 +257,7 @@ class Between:
             (self.new.settings.model_copy(update=named), "settings"),
         ):
             try:
-                return self._merged.settled()
+                return self._merged.resolved_judgments()
             except (ConfigError, InputError) as error:
                 self.notes.append(
                     f"{what} changed together with the exports, and count as sources: with those "
@@ -263,21 +265,23 @@ class Between:
                 )
                 self.settings, self.exports = settings, self.new.exports
                 self.__dict__.pop("_merged", None)
-        return self._merged.settled()
+        return self._merged.resolved_judgments()
 
     def _built(
         self,
         name: str,
         settings: Campaign,
         exports: pa.Table,
-        instead: Mapping[str, Work] | None = None,
+        overrides: Mapping[str, Work] | None = None,
     ) -> Recomputed:
-        def told(message: str) -> None:
+        def on_progress(message: str) -> None:
             if not message.startswith(("warn: ", "error: ")):  # gates of what is not published
                 self.progress(f"  {message}")
 
         build = self.builds.enter_context(
-            temporary_build(self.campaign, settings, exports, progress=told, instead=instead)
+            temporary_build(
+                self.campaign, settings, exports, progress=on_progress, overrides=overrides
+            )
         )
         self.recomputed.append(Recomputed(name, build, self.progress))
         return self.recomputed[-1]

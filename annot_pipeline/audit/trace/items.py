@@ -32,7 +32,7 @@ DESCRIBED = ("segment", "system", "text", "source", "reference", "truth")
 def trace(
     release: Release, item: str, task: str | None = None, lines: FindLines = no_lines
 ) -> list[Row]:
-    """Documents about an item in all of its tasks, or in one.
+    """Return documents about an item in all of its tasks, or in one.
 
     Parameters
     ----------
@@ -56,12 +56,14 @@ def trace(
         raise StoreError(f"{release.place}: no task {task}", [problem])
     by_task = rows_about(release, [(task, item)])[item]
     nowhere = by_task.get(None, {})
-    found: list[str | None] = [*sorted(name for name in by_task if name is not None)]
-    if not found and "lineage" in nowhere:
-        found = [None]  # records that do not tell their task
-    if not found:
+    task_names: list[str | None] = [*sorted(name for name in by_task if name is not None)]
+    if not task_names and "lineage" in nowhere:
+        task_names = [None]  # records that do not tell their task
+    if not task_names:
         raise unknown_item(release, item, task, listed="items" in nowhere)
-    return with_lines([_document(release.manifest, name, item, by_task) for name in found], lines)
+    return with_lines(
+        [_document(release.manifest, name, item, by_task) for name in task_names], lines
+    )
 
 
 def trace_items(
@@ -71,7 +73,7 @@ def trace_items(
     queries: Queries | None = None,
     lines: FindLines = no_lines,
 ) -> list[Row]:
-    """Documents about many items, in the order asked for.
+    """Return documents about many items, in the order asked for.
 
     Parameters
     ----------
@@ -92,15 +94,15 @@ def trace_items(
     """
     if not wanted:
         return []
-    found = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted, queries)
-    documents = [_document(manifest, task, item, found[item]) for task, item in wanted]
+    rows = rows_about(Release(manifest["version"], folder, dict(manifest)), wanted, queries)
+    documents = [_document(manifest, task, item, rows[item]) for task, item in wanted]
     return with_lines(documents, lines)
 
 
 def contested(
     folder: Path, manifest: Mapping[str, Any], most: int, queries: Queries | None = None
 ) -> list[tuple[str, str]]:
-    """Task and item of the most contested items.
+    """Return task and item of the most contested items.
 
     First labels where an expert decided against the model. Then in turn the next of each kind:
     labels that a single judge would flip and other labels (the least certain of each; of the
@@ -122,9 +124,9 @@ def contested(
     rows = ask(release, "trace/contested", tables, {"most": 4 * most}, queries)
     labels = [(r["task"], r["item"]) for r in rows if r["kind"] == "label" and not r["overruled"]]
     flipped = {
-        (found["task"], found["item"])
-        for found in trace_items(folder, manifest, labels, queries)
-        if found["flipped_by"]
+        (document["task"], document["item"])
+        for document in trace_items(folder, manifest, labels, queries)
+        if document["flipped_by"]
     }
     queues = [
         [at for at in labels if at in flipped],  # by certainty
@@ -142,12 +144,12 @@ def _in_turn(queues: Sequence[Sequence[tuple[str, str]]]) -> Iterable[tuple[str,
 
 
 def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task: ByTask) -> Row:
-    """All that the rows say of an item in one task."""
+    """Return the document of an item in one task, from its rows."""
     own, nowhere = by_task.get(task, {}), by_task.get(None, {})
     lineage = own.get("lineage", []) + (nowhere.get("lineage", []) if task is not None else [])
     judgments = own.get("judgments", [])
     kind = kinds(manifest).get(task or "")
-    label = _one(own.get("labels"), item)
+    label = _row_of_item(own.get("labels"), item)
     weighed = Weighed()
     if kind == "categorical":
         weighed = weigh_labels(
@@ -164,10 +166,10 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
         "task": task,
         "item": item,
         "kind": kind,
-        **{name: _described(items, judgments, item, name) for name in DESCRIBED},
+        **{name: _item_field(items, judgments, item, name) for name in DESCRIBED},
         "label": label and _with_times(label),
         "distribution": _in_class_order(own),
-        "score": _one(own.get("scores"), item),
+        "score": _row_of_item(own.get("scores"), item),
         "segment_ranks": own.get("segment_ranks", []),
         "system_rankings": own.get("system_rankings", []),
         "judgments": judgments_about(
@@ -185,17 +187,17 @@ def _document(manifest: Mapping[str, Any], task: str | None, item: str, by_task:
     }
 
 
-def _described(items: Sequence[Row], judgments: Sequence[Row], item: str, name: str) -> str | None:
-    """What the item table says; else segment and system that all judgments of the item name."""
+def _item_field(items: Sequence[Row], judgments: Sequence[Row], item: str, name: str) -> str | None:
+    """Return a field of the item table; else segment or system if all judgments agree on it."""
     row = next((row for row in items if row["item"] == item), {})
     if row.get(name) is not None or name not in ("segment", "system"):
         return row.get(name)
     said = {row[name] for row in judgments}
-    found: str | None = said.pop() if len(said) == 1 else None
-    return found
+    value: str | None = said.pop() if len(said) == 1 else None
+    return value
 
 
-def _one(rows: Sequence[Row] | None, item: str) -> Row | None:
+def _row_of_item(rows: Sequence[Row] | None, item: str) -> Row | None:
     return next((row for row in rows or () if row["item"] == item), None)
 
 

@@ -26,10 +26,10 @@ def judgments_about(
     item: str,
     judgments: Sequence[Row],
     lineage: Sequence[Row],
-    beside: Sequence[Row],
+    other_ranks: Sequence[Row],
     weighed: Mapping[str, Row],
 ) -> list[Row]:
-    """Judgments, those that count first, each with every place where it stands.
+    """Return judgments, those that count first, each with every file and row that holds it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def judgments_about(
         The item asked for: of a pair, or the pair.
     judgments, lineage
         Rows of these tables about the item, of one task.
-    beside
+    other_ranks
         Ranks given in the same ranking: ``judgment_id``, ``item``, ``system``, ``rank``.
     weighed
         Evidence or weight, by judgment id.
@@ -45,12 +45,12 @@ def judgments_about(
     places, others = defaultdict(list), defaultdict(list)
     for row in lineage:
         places[row["judgment_id"]].append(row)
-    for row in beside:
+    for row in other_ranks:
         others[row["judgment_id"]].append({k: row[k] for k in ("item", "system", "rank")})
-    found = []
+    documents = []
     for row in sorted(judgments, key=_by_judge):
         own = [p for p in places[row["judgment_id"]] if p["fate"] == row["fate"]]
-        found.append(
+        documents.append(
             {name: row[name] for name in KEPT}
             | UNWEIGHED
             | weighed.get(row["judgment_id"], {})
@@ -66,7 +66,7 @@ def judgments_about(
                 ],
             }
         )
-    return found
+    return documents
 
 
 def other_records(judgments: Sequence[Row], lineage: Sequence[Row]) -> list[Row]:

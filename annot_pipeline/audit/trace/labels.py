@@ -75,7 +75,7 @@ def weigh_labels(
     names = sorted({row["judge"] for row in used})
     codes = np.array([names.index(row["judge"]) for row in used])
     prior = {row["label"]: row["prevalence"] for row in prevalence}
-    found = label_evidence(
+    evidence = label_evidence(
         codes,
         likelihoods,
         np.array([prior[k] for k in classes]),
@@ -91,15 +91,17 @@ def weigh_labels(
             "rules_out": [k for k, p in zip(classes, shares, strict=True) if p == 0],
         }
         for row, value, shares in zip(
-            used, found.evidence.tolist(), likelihoods.tolist(), strict=True
+            used, evidence.evidence.tolist(), likelihoods.tolist(), strict=True
         )
     }
     return Weighed(
         of_judgment,
-        _without(found, names, codes.tolist(), classes),
+        _label_without_judges(evidence, names, codes.tolist(), classes),
         HELD_FIXED,
-        classes[found.runner_up] if found.runner_up >= 0 else None,
-        _log_odds(prior, model_label, classes[found.runner_up]) if found.runner_up >= 0 else None,
+        classes[evidence.runner_up] if evidence.runner_up >= 0 else None,
+        _log_odds(prior, model_label, classes[evidence.runner_up])
+        if evidence.runner_up >= 0
+        else None,
     )
 
 
@@ -115,17 +117,17 @@ def answered_by_model(label: Row) -> str | None:
     return answer
 
 
-def _without(
-    found: LabelEvidence, names: Sequence[str], codes: Sequence[int], classes: Sequence[str]
+def _label_without_judges(
+    evidence: LabelEvidence, names: Sequence[str], codes: Sequence[int], classes: Sequence[str]
 ) -> list[Row]:
     return [
         {
             "judge": name,
             "n_judgments": codes.count(code),
             "n_left": len(codes) - codes.count(code),
-            "label": classes[found.label_without[code]],
-            "probability": float(found.without[code, found.label_without[code]]),
-            "flips": int(found.label_without[code]) != found.label,
+            "label": classes[evidence.label_without[code]],
+            "probability": float(evidence.without[code, evidence.label_without[code]]),
+            "flips": int(evidence.label_without[code]) != evidence.label,
         }
         for code, name in enumerate(names)
     ]

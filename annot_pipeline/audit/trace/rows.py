@@ -39,7 +39,7 @@ PAIRED = ("pairwise", "ranking")
 def rows_about(
     release: Release, wanted: Sequence[tuple[str | None, str]], queries: Queries | None = None
 ) -> dict[str, ByTask]:
-    """Rows of the gold tables about items, by the item asked for.
+    """Return rows of the gold tables about items, by the item asked for.
 
     Parameters
     ----------
@@ -61,13 +61,13 @@ def rows_about(
         "every_task": any(task is None for task, _ in wanted),
         "paired": [task for task, kind in kinds(release.manifest).items() if kind in PAIRED],
     }
-    found: dict[str, ByTask] = {item: {} for _, item in wanted}
+    rows_by_item: dict[str, ByTask] = {item: {} for _, item in wanted}
     for row in ask(release, "trace/rows", READ, parameters, queries):
         fields = json.loads(row["row"])
         fields.pop("asked", None)
-        of_task = found[row["asked"]].setdefault(fields.get("task"), {})
+        of_task = rows_by_item[row["asked"]].setdefault(fields.get("task"), {})
         of_task.setdefault(row["of_table"], []).append(fields)
-    return found
+    return rows_by_item
 
 
 def ask(
@@ -85,9 +85,9 @@ def ask(
 
 
 def kinds(manifest: Mapping[str, Any]) -> Mapping[str, str]:
-    """Kind of each task."""
-    found: Mapping[str, str] = manifest["facts"].get("kinds", {})
-    return found
+    """Return the kind of each task."""
+    kind_by_task: Mapping[str, str] = manifest["facts"].get("kinds", {})
+    return kind_by_task
 
 
 def _verified(release: Release, name: str) -> StoredTable | pa.Table:

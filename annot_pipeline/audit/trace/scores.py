@@ -38,7 +38,7 @@ def weigh_scores(settings: Mapping[str, Any], task: str, judgments: Sequence[Row
     used = [row for row in judgments if row["fate"] == "used" and row["score"] is not None]
     if not used:
         return Weighed()
-    declared = _declared(settings, task)
+    declared = _task_settings(settings, task)
     names = sorted({row["judge"] for row in used})
     codes = np.array([names.index(row["judge"]) for row in used])
     criteria = sorted({row["criterion"] or "" for row in used})
@@ -61,28 +61,28 @@ def weigh_scores(settings: Mapping[str, Any], task: str, judgments: Sequence[Row
             "judge": name,
             "n_judgments": int((codes == code).sum()),
             "n_left": int((codes != code).sum()),
-            "raw_mean": _known(raw.without[code]),
-            "z_mean": _known(standard.without[code]),
-            "easl_score": _known(shares.without[code]),
-            "change": _known(raw.without[code] - raw.mean),
+            "raw_mean": _none_if_nan(raw.without[code]),
+            "z_mean": _none_if_nan(standard.without[code]),
+            "easl_score": _none_if_nan(shares.without[code]),
+            "change": _none_if_nan(raw.without[code] - raw.mean),
         }
         for code, name in enumerate(names)
     ]
     return Weighed(of_judgment, without, HELD_FIXED)
 
 
-def _declared(settings: Mapping[str, Any], task: str) -> Mapping[str, Any]:
-    """Settings of a task: of the first pattern that its name matches."""
-    found = (s for s in settings.get("tasks", ()) if fnmatch.fnmatchcase(task, s["name"]))
-    return next(found, {})
+def _task_settings(settings: Mapping[str, Any], task: str) -> Mapping[str, Any]:
+    """Return the settings of the first task pattern that a task's name matches."""
+    matching = (s for s in settings.get("tasks", ()) if fnmatch.fnmatchcase(task, s["name"]))
+    return next(matching, {})
 
 
 def _oriented(used: Sequence[Row], task: str, declared: Mapping[str, Any]) -> OrientedScores:
-    """Scores of reversed criteria turned, so that more is better, and the ends of the scale."""
+    """Reverse scores of reversed criteria, so that more is better; also return the scale's ends."""
     low, high = declared.get("scale") or (None, None)
     criteria = [
-        {"criterion": name, "reverse": bool(of.get("reverse")), "quality": True}
-        for name, of in declared.get("criteria", {}).items()
+        {"criterion": name, "reverse": bool(options.get("reverse")), "quality": True}
+        for name, options in declared.get("criteria", {}).items()
         if low is not None  # what is reversed has a scale
     ]
     settings = {"task": [task], "scale_low": [low], "scale_high": [high], "criteria": [criteria]}
@@ -92,5 +92,5 @@ def _oriented(used: Sequence[Row], task: str, declared: Mapping[str, Any]) -> Or
     return orient_scores(pa.table(rows | {"score": scores}), pa.table(settings))
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else float(value)

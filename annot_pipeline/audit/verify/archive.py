@@ -64,7 +64,7 @@ def verify_archive(
     for sha256, by in needed.items():
         _verify_export(archived(archive, sha256), by, checked)
     if whole:
-        for path in _others(archive, needed):
+        for path in _unnamed_files(archive, needed):
             name = path.name
             if not SHA256.fullmatch(name) or path != archived(archive, name):
                 checked.find(path, "no archived export: its name is no checksum", "move it away")
@@ -81,20 +81,20 @@ def _verify_export(path: Path, by: Mapping[tuple[str, str], int], checked: Check
         checked.find(path, f"missing from the archive{who}", RESTORE)
     elif checked.is_file(path, RESTORE) and _verify_bytes(path, who, checked):
         size = path.stat().st_size
-        wrong = sorted({version for (version, _), told in by.items() if told != size})
+        wrong = sorted({version for (version, _), n_bytes in by.items() if n_bytes != size})
         if wrong:
             checked.find(path, f"{size:,} bytes; {first_of(wrong)} says otherwise", RESTORE)
 
 
 def _verify_bytes(path: Path, who: str, checked: Checked) -> bool:
-    found = checked.sha256(path)
-    if found is not None and found != path.name:
-        checked.find(path, f"not the bytes that were archived: sha256 {found}{who}", DELETE)
-    return found == path.name
+    sha256 = checked.sha256(path)
+    if sha256 is not None and sha256 != path.name:
+        checked.find(path, f"not the bytes that were archived: sha256 {sha256}{who}", DELETE)
+    return sha256 == path.name
 
 
-def _others(archive: Path, needed: Iterable[str]) -> list[Path]:
-    """Files of the archive that no release names; what is being written is none yet."""
-    known = {archived(archive, sha256) for sha256 in needed}
-    found = [p for p in archive.rglob("*") if p.is_symlink() or not p.is_dir()]
-    return sorted(p for p in found if p not in known and not p.name.startswith(TEMPORARY))
+def _unnamed_files(archive: Path, needed: Iterable[str]) -> list[Path]:
+    """Return files of the archive that no release names, except those being written."""
+    named = {archived(archive, sha256) for sha256 in needed}
+    files = [p for p in archive.rglob("*") if p.is_symlink() or not p.is_dir()]
+    return sorted(p for p in files if p not in named and not p.name.startswith(TEMPORARY))

@@ -44,7 +44,7 @@ class Difference:
 def first_difference(
     released: Sequence[Path], rebuilt: Sequence[Path], key: Sequence[str]
 ) -> Difference:
-    """The first row, and in it the first column, in which files of two tables differ.
+    """Return the first row, and in it the first column, in which files of two tables differ.
 
     Raises
     ------
@@ -55,10 +55,10 @@ def first_difference(
     if not old.equals(new, check_metadata=True):
         return _of_schemas(old, new)
     n_before = 0
-    for a, b in _side_by_side(released, rebuilt):
-        found = _of_rows(a, b, key, n_before)
-        if found:
-            return found
+    for a, b in _aligned_rows(released, rebuilt):
+        difference = _of_rows(a, b, key, n_before)
+        if difference:
+            return difference
         n_before += a.num_rows
     what = "every value is the same: the files differ in how they are written"
     return Difference(None, None, {}, what, what)
@@ -82,8 +82,8 @@ def _field_text(field: pa.Field | None) -> str:
     return f"{field.type}{'' if field.nullable else ' not null'}, {about!r}"
 
 
-def _side_by_side(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Rows of both tables in steps of one size; the shorter one ends with no rows."""
+def _aligned_rows(*tables: Sequence[Path]) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield rows of both tables in steps of one size; the shorter one ends with no rows."""
     a, b = (_steps(paths) for paths in tables)
     while True:
         pair = next(a), next(b)

@@ -54,7 +54,7 @@ def verify(
     StoreError
         There is no release, or gold holds those of another campaign.
     """
-    releases = Releases.of(campaign)
+    releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     store = Store(campaign.store)
     with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile

@@ -39,18 +39,18 @@ class Checked:
         self.findings.append(Finding(str(path), what, do))
 
     def refused(self, path: Path | str, error: StoreError) -> None:
-        """Note an error that reading a file gave."""
-        told = [f"{p.where}: {p.what}" if p.where else p.what for p in error.problems]
+        """Record an error from reading a file."""
+        problems = [f"{p.where}: {p.what}" if p.where else p.what for p in error.problems]
         what = error.title.removeprefix(f"{path}: ").removeprefix(f"{os.path.dirname(path)}: ")
-        self.find(path, f"{what}: {'; '.join(told)}", error.problems[0].do)
+        self.find(path, f"{what}: {'; '.join(problems)}", error.problems[0].do)
 
     def rename(self, folder: Path, place: str) -> None:
-        """Say where the files of a folder are published, if they were checked elsewhere."""
+        """Replace a folder by its published location in findings, if it was checked elsewhere."""
         self.findings = [
-            replace(found, file=place + found.file.removeprefix(str(folder)))
-            if Path(found.file).is_relative_to(folder)
-            else found
-            for found in self.findings
+            replace(finding, file=place + finding.file.removeprefix(str(folder)))
+            if Path(finding.file).is_relative_to(folder)
+            else finding
+            for finding in self.findings
         ]
 
     def unreadable(self, path: Path, error: OSError) -> None:
@@ -85,6 +85,6 @@ class Checked:
         return digest
 
     def document(self) -> dict[str, Any]:
-        """As JSON says it."""
-        found = [asdict(finding) for finding in self.findings]
-        return {"files": self.files, "bytes": self.bytes, "findings": found}
+        """Return the JSON document."""
+        findings = [asdict(finding) for finding in self.findings]
+        return {"files": self.files, "bytes": self.bytes, "findings": findings}

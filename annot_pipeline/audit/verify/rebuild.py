@@ -26,7 +26,7 @@ from annot_pipeline.version import __version__, numeric_packages
 
 
 def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked) -> dict[str, Any]:
-    """Build a release again, and compare.
+    """Build a release again, and compare its tables byte for byte.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
     checked.progress(f"{release.version}: building {len(tables)} tables again")
     try:
         with recomputation(campaign, release, checked.progress, reuse=False) as build:
-            made = recomputed_tables(build, tables)
+            tables_made = recomputed_tables(build, tables)
             again = build.written({
-                name: as_published(made[name], build.store.root / f"{name}.parquet")
+                name: as_published(tables_made[name], build.store.root / f"{name}.parquet")
                 for name in tables
             })  # fmt: skip
             for name, table in tables.items():
@@ -69,43 +69,43 @@ def verify_rebuild(campaign: LoadedCampaign, release: Release, checked: Checked)
                 if rebuilt.sha256 == table["sha256"]:
                     result["equal"] += 1
                     continue
-                found = _compare(_released(release, table), rebuilt.paths, table)
-                result["differences"].append({"table": name, **asdict(found)})
+                difference = _compare(_released(release, table), rebuilt.paths, table)
+                result["differences"].append({"table": name, **asdict(difference)})
                 place = f"{release.place}/{table['file']}"
-                checked.find(place, _words(name, found), _cause(release, table, other))
+                checked.find(place, _words(name, difference), _cause(release, table, other))
     except AnnotError as error:
-        told = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
+        details = "; ".join(f"{p.where}: {p.what}" if p.where else p.what for p in error.problems)
         do = error.problems[0].do if error.problems else ""
-        result["error"] = f"{error.title}{': ' if told else ''}{told}"
-        what = f"cannot be built again: {result['error']}{_said(other)}"
+        result["error"] = f"{error.title}{': ' if details else ''}{details}"
+        what = f"cannot be built again: {result['error']}{_other_code_note(other)}"
         checked.find(release.place, what, do)
     return result
 
 
 def other_code(release: Release) -> list[str]:
-    """What is not as it was when the release was made: ``numpy 2.4.6, now 2.5.0``."""
+    """Return what has changed since the release was made, such as ``numpy 2.4.6, now 2.5.0``."""
     manifest = release.manifest
     packages = numeric_packages()
     now = packages | {"python": platform.python_version(), "annot-pipeline": __version__}
     then = manifest["packages"] | {"annot-pipeline": manifest["code"].get("annot-pipeline")}
     other = [name for name in sorted(now) if then.get(name) not in (None, now[name])]
-    found = [f"{name} {then[name]}, now {now[name]}" for name in other]
+    changes = [f"{name} {then[name]}, now {now[name]}" for name in other]
     if manifest["schema_version"] != SCHEMA_VERSION:
-        found.append(f"schema {manifest['schema_version']}, now {SCHEMA_VERSION}")
+        changes.append(f"schema {manifest['schema_version']}, now {SCHEMA_VERSION}")
     if manifest["code"].get("sql") not in (None, sql_digest()):
-        found.append("other queries (sql)")
+        changes.append("other queries (sql)")
     runs = {run["stage"]: run["code_version"] for run in manifest["runs"]}
     for stage in stages_for(name for t in manifest["tables"] if (name := t["name"]) in MAKER):
         before = runs.get(stage.name)
         if before is None:
-            found.append(f"stage {stage.name} is new")
+            changes.append(f"stage {stage.name} is new")
         elif before != stage.code_version:
-            found.append(f"stage {stage.name} {before}, now {stage.code_version}")
-    return found
+            changes.append(f"stage {stage.name} {before}, now {stage.code_version}")
+    return changes
 
 
 def _released(release: Release, table: dict[str, Any]) -> list[Path]:
-    return [release.file(of["file"]) for of in files_of(table)]
+    return [release.file(file["file"]) for file in files_of(table)]
 
 
 def _compare(
@@ -119,12 +119,12 @@ def _compare(
         return Difference(None, None, {}, f"cannot be read: {error}", "readable")
 
 
-def _words(name: str, found: Difference) -> str:
-    key = ", ".join(f"{column} {shorten(value)}" for column, value in found.key.items())
-    row = "" if found.row is None else f"row {found.row:,}{f' ({key})' if key else ''}"
-    column = "" if found.column is None else f"column {found.column}"
+def _words(name: str, difference: Difference) -> str:
+    key = ", ".join(f"{column} {shorten(value)}" for column, value in difference.key.items())
+    row = "" if difference.row is None else f"row {difference.row:,}{f' ({key})' if key else ''}"
+    column = "" if difference.column is None else f"column {difference.column}"
     place = ", ".join(filter(None, (row, column))) or "the file"
-    values = f"released {_short(found.released)}, rebuilt {_short(found.rebuilt)}"
+    values = f"released {_short(difference.released)}, rebuilt {_short(difference.rebuilt)}"
     return f"{name} is not what its exports give: first in {place}: {values}"
 
 
@@ -147,5 +147,5 @@ def _cause(release: Release, table: dict[str, Any], other: list[str]) -> str:
     return f"the same code made it from the same bytes: {release.version} was changed; restore it"
 
 
-def _said(other: list[str]) -> str:
+def _other_code_note(other: list[str]) -> str:
     return f" (made by other code: {first_of(other)})" if other else ""

@@ -52,12 +52,12 @@ def verify_release(
         return None
     good = _verify_files(folder, manifest, checked)
     for table in manifest["tables"]:
-        for of in files_of(table):
-            if manifest["files"].get(of["file"]) != of["sha256"]:
-                what = f"it has another checksum of {of['file']} among its files, or none"
+        for entry in files_of(table):
+            if manifest["files"].get(entry["file"]) != entry["sha256"]:
+                what = f"it has another checksum of {entry['file']} among its files, or none"
                 checked.find(folder / MANIFEST, what, RESTORE)
-            elif of["file"] in good:
-                _verify_table(folder / of["file"], table | of, checked)
+            elif entry["file"] in good:
+                _verify_table(folder / entry["file"], table | entry, checked)
         if stored_table(folder, table).sha256 != table["sha256"]:
             what = f"it has another checksum of {table['file']} than its files give"
             checked.find(folder / MANIFEST, what, RESTORE)
@@ -80,9 +80,9 @@ def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[s
         return None
     checked.files += 1
     checked.bytes += len(data)
-    known = pointer.manifests.get(folder.name) if pointer else None
+    sha256 = pointer.manifests.get(folder.name) if pointer else None
     unchecked = "; its files cannot be checked against it"
-    if known and hashlib.sha256(data).hexdigest() != known:
+    if sha256 and hashlib.sha256(data).hexdigest() != sha256:
         what = f"changed since it was published: {POINTER} knows other bytes{unchecked}"
         checked.find(path, what, RESTORE)
         return None
@@ -98,14 +98,14 @@ def _manifest(folder: Path, pointer: Pointer | None, checked: Checked) -> dict[s
         what = f"the manifest of {manifest['version']}, not of {folder.name}"
         checked.find(path, what, RESTORE)
         return None
-    if pointer and pointer.complete and known is None:
+    if pointer and pointer.complete and sha256 is None:
         what = f"{POINTER} does not know it: it was put here, or a build was killed"
         checked.find(folder, what, "if a build was killed, annot build finishes it; else move it")
     return manifest
 
 
 def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> set[str]:
-    """Names of the files that are as they were published."""
+    """Check every file of a release, and return the names of intact ones."""
     listed: dict[str, str] = manifest["files"]
     good = set()
     there = lying_in(folder, manifest)
@@ -115,20 +115,20 @@ def _verify_files(folder: Path, manifest: dict[str, Any], checked: Checked) -> s
     for name, sha256 in listed.items():
         if not checked.is_file(folder / name, RESTORE):
             continue
-        found = checked.sha256(folder / name)
-        if found == sha256:
+        actual = checked.sha256(folder / name)
+        if actual == sha256:
             good.add(name)
-        elif found:
-            what = f"not the bytes that were published: sha256 {found}, published {sha256}"
+        elif actual:
+            what = f"not the bytes that were published: sha256 {actual}, published {sha256}"
             checked.find(folder / name, what, RESTORE)
     return good
 
 
 def _verify_table(path: Path, table: dict[str, Any], checked: Checked) -> None:
-    """Rows and columns; of a file whose checksum is right, for damage can harm its reader."""
+    """Check rows and columns of a file whose checksum is right: damage can harm the reader."""
     try:
         metadata = pq.read_metadata(regular(path))
-        found = [
+        actual = [
             (f.name, str(f.type), f.nullable, (f.metadata or {}).get(b"description", b"").decode())
             for f in metadata.schema.to_arrow_schema()
         ]
@@ -140,9 +140,9 @@ def _verify_table(path: Path, table: dict[str, Any], checked: Checked) -> None:
     if metadata.num_rows != table["rows"]:
         what = f"{metadata.num_rows:,} rows; the manifest says {table['rows']:,}"
         checked.find(path, what, RESTORE)
-    told = [(c["name"], c["type"], c["nullable"], c["description"]) for c in table["columns"]]
-    if found != told:
-        names = sorted({column[0] for column in {*found} ^ {*told}})
+    expected = [(c["name"], c["type"], c["nullable"], c["description"]) for c in table["columns"]]
+    if actual != expected:
+        names = sorted({column[0] for column in {*actual} ^ {*expected}})
         what = f"columns are not those of the manifest: {first_of(names) or 'their order'}"
         checked.find(path, what, RESTORE)
 
@@ -158,16 +158,16 @@ def _verify_parent(
     if number(version) >= number(folder.name):
         checked.find(path, f"its parent {version} is not older", RESTORE)
         return
-    known = pointer.manifests.get(version) if pointer else None
+    parent_sha256 = pointer.manifests.get(version) if pointer else None
     there = folder.parent / version / MANIFEST
-    if known is None and there.is_file():
-        known = hashlib.sha256(read_regular(there)).hexdigest()
-        if known != sha256:
+    if parent_sha256 is None and there.is_file():
+        parent_sha256 = hashlib.sha256(read_regular(there)).hexdigest()
+        if parent_sha256 != sha256:
             what = f"changed since it was published: its child {folder.name} knows other bytes"
             checked.find(there, what, RESTORE)
-    elif known is None:
+    elif parent_sha256 is None:
         what = f"its parent {version} is not there, and {POINTER} does not know it"
         checked.find(path, what, "restore the parent, or latest.json, from a backup")
-    elif known != sha256:
+    elif parent_sha256 != sha256:
         what = f"it names other bytes as the manifest of its parent {version} than {POINTER}"
         checked.find(path, what, RESTORE)

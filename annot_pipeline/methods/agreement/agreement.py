@@ -166,14 +166,14 @@ def nominal_agreement(
         n_judges,
         n_labels,
     )
-    units, cells = ItemAgreement.of(codes)
+    units, cells = ItemAgreement.from_codes(codes)
     resamples = ItemResamples.draw(units.n_items, rounds, rng)
     by_item = replicate_counts(
         partial(_statistics_of_units, units, ordinal),
         resamples,
         floats_per_round=units.floats_per_round,
     )
-    partners = Partners.of(cells.items, cells.judges)
+    partners = Partners.from_rows(cells.items, cells.judges)
     affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
     by_pair = judge_pair_means(
         cells, partners, resamples if affordable else ItemResamples.draw(units.n_items, 0, rng)
@@ -206,12 +206,16 @@ class ItemAgreement:
     agreeing: Codes
 
     @classmethod
-    def of(cls, codes: LabelCodes) -> tuple[ItemAgreement, RatingCounts]:
-        """Count labels in long form; what pairs of judges are compared on comes along."""
-        kept, units = pairable(codes.items, n_units=codes.n_items)
-        m, judges, labels = _n(units), codes.judges[kept], codes.labels[kept]
-        cells = RatingCounts.of(units, judges, labels, m, codes.n_judges, codes.n_labels)
-        table = RatingTable.of(units, labels, n_units=m, n_codes=codes.n_labels)
+    def from_codes(cls, codes: LabelCodes) -> tuple[ItemAgreement, RatingCounts]:
+        """Count labels in long form, by item and by item, judge and label."""
+        is_pairable, units = pairable(codes.items, n_units=codes.n_items)
+        m, judges, labels = (
+            _count_units(units),
+            codes.judges[is_pairable],
+            codes.labels[is_pairable],
+        )
+        cells = RatingCounts.from_ratings(units, judges, labels, m, codes.n_judges, codes.n_labels)
+        table = RatingTable.from_ratings(units, labels, n_units=m, n_codes=codes.n_labels)
         return cls(table, *cells.inter_judge_pairs()), cells
 
     @property
@@ -313,12 +317,12 @@ def _statistics_of_units(units: ItemAgreement, has_order: bool, times: Counts) -
     return statistics_of_sums(sums, units.ordinal_sum(times, sums) if has_order else None)
 
 
-def _n(units: Codes) -> int:
+def _count_units(units: Codes) -> int:
     return int(units.max(initial=-1)) + 1
 
 
-def _statistic(replicates: Floats, of: Overlap) -> AgreementStatistic:
-    estimate = Estimate.of(replicates)
+def _statistic(replicates: Floats, overlap: Overlap) -> AgreementStatistic:
+    estimate = Estimate.from_replicates(replicates)
     return AgreementStatistic(
-        estimate.value, estimate.ci_low, estimate.ci_high, of.n_items, of.n_judges
+        estimate.value, estimate.ci_low, estimate.ci_high, overlap.n_items, overlap.n_judges
     )

@@ -89,18 +89,18 @@ class RatingTable:
     by_unit: csr_array
 
     @classmethod
-    def of(cls, units: Codes, codes: Codes, *, n_units: int, n_codes: int) -> RatingTable:
+    def from_ratings(cls, units: Codes, codes: Codes, *, n_units: int, n_codes: int) -> RatingTable:
         """Count ratings in long form, each of a unit with two or more."""
         ones = np.ones(units.size)
         by_unit = coo_array((ones, (units, codes)), shape=(n_units, n_codes)).tocsr()
         squares = csr_array((by_unit.data**2, by_unit.indices, by_unit.indptr), by_unit.shape)
         n = np.bincount(units, minlength=n_units).astype(np.float64)
         agreeing = squares @ np.ones(n_codes) - n
-        return cls(n, agreeing, WholeMatrix.of(by_unit.T.tocsr()), by_unit)
+        return cls(n, agreeing, WholeMatrix.from_sparse(by_unit.T.tocsr()), by_unit)
 
     def code_counts(self, times: Counts) -> Floats:
-        """Ratings of each code ``(n_codes, n_rounds)`` of units drawn ``(n_units, n_rounds)``."""
-        return (self.by_code @ WholeNumbers.of(times)).astype(np.float64)
+        """Count ratings of drawn units ``(n_units, n_rounds)`` by code, ``(n_codes, n_rounds)``."""
+        return (self.by_code @ WholeNumbers.from_array(times)).astype(np.float64)
 
 
 def krippendorff_alpha(
@@ -145,25 +145,27 @@ def krippendorff_alpha(
     _check(units, values, n_units, metric)
     if rounds and rng is None:
         raise ValueError("rounds need rng, a generator or a seed")
-    kept, units = pairable(units, n_units=n_units)
-    values = values[kept]
+    is_pairable, units = pairable(units, n_units=n_units)
+    values = values[is_pairable]
     m = int(units.max()) + 1 if units.size else 0
     domain, codes = renumbered_values(values)
-    table = RatingTable.of(units, codes, n_units=m, n_codes=domain.size)
+    table = RatingTable.from_ratings(units, codes, n_units=m, n_codes=domain.size)
     resamples = ItemResamples.draw(m, rounds, 0 if rng is None else rng)
     estimate = Estimate(float("nan"), float("nan"), float("nan"))
     if m and (metric != "ratio" or domain.size <= MOST_RATIO_VALUES):
         statistic = _statistic(table, domain, metric)
         held = 5 * m + (5 * domain.size if metric != "interval" else 0)
-        estimate = Estimate.of(replicate_counts(statistic, resamples, floats_per_round=held)[0])
+        estimate = Estimate.from_replicates(
+            replicate_counts(statistic, resamples, floats_per_round=held)[0]
+        )
     return Alpha(estimate.value, estimate.ci_low, estimate.ci_high, m, values.size)
 
 
 def pairable(units: Codes, *, n_units: int) -> tuple[npt.NDArray[np.bool_], Codes]:
     """Find rows of units with two or more rows, and the units of these rows renumbered from 0."""
     enough = np.bincount(units, minlength=n_units) >= 2
-    kept = enough[units]
-    return kept, (np.cumsum(enough) - 1)[units[kept]]
+    is_pairable = enough[units]
+    return is_pairable, (np.cumsum(enough) - 1)[units[is_pairable]]
 
 
 def nominal_within(table: RatingTable, weights: Floats) -> Floats:
@@ -180,7 +182,7 @@ def nominal_alpha(within: Floats, code_counts: Floats) -> Floats:
 
 
 def ordinal_within(table: RatingTable, weights: Floats, code_counts: Floats) -> Floats:
-    """Disagreement on the order of codes within weighted units: a sum over units.
+    """Sum the disagreement on the order of codes within weighted units, over units.
 
     ``code_counts`` are those of all units, of which these may be some: ranks are among them.
     """
@@ -192,10 +194,10 @@ def ordinal_within(table: RatingTable, weights: Floats, code_counts: Floats) -> 
         counts = table.by_unit[units]
         total = counts @ ranks
         total *= total
-        found: Floats = counts @ squares
-        found *= table.n[units, None]
-        found -= total
-        return found
+        disagreement: Floats = counts @ squares
+        disagreement *= table.n[units, None]
+        disagreement -= total
+        return disagreement
 
     return weighted_cells(spread, weights, scale=2 / (table.n - 1))
 
@@ -222,10 +224,10 @@ def _statistic(table: RatingTable, domain: Floats, metric: Metric) -> Callable[[
     def alpha(times: Counts) -> Floats:
         weights, counts = times.astype(np.float64), table.code_counts(times)
         if metric == "nominal":
-            found = nominal_alpha(nominal_within(table, weights), counts)
+            alphas = nominal_alpha(nominal_within(table, weights), counts)
         else:
-            found = ordinal_alpha(ordinal_within(table, weights, counts), counts)
-        return found[None, :]
+            alphas = ordinal_alpha(ordinal_within(table, weights, counts), counts)
+        return alphas[None, :]
 
     return alpha
 
@@ -271,7 +273,7 @@ def _interval_alpha(moments: _Moments, times: Counts) -> Floats:
 
 
 def interval_sums(units: Codes, values: Floats, times: Counts, *, n_units: int) -> Floats:
-    """What some units add to interval alpha of all, as they are drawn: ``(5, n_rounds)``.
+    """Return the sums that some units add to interval alpha, by resample: ``(5, n_rounds)``.
 
     Values, their means and squares of these about 0, squares about the means, disagreement.
 
@@ -288,12 +290,12 @@ def interval_sums(units: Codes, values: Floats, times: Counts, *, n_units: int) 
     squares = sums(units, (values - mean[units]) ** 2, n_groups=n_units)
     weights = times.astype(np.float64)
     of_units = (n, n * mean, n * mean**2, squares, 2 * n * squares / (n - 1))
-    return np.stack([_total(of, weights) for of in of_units])
+    return np.stack([_total(values, weights) for values in of_units])
 
 
-def interval_alpha(found: Floats) -> Floats:
-    """Alpha ``(n_rounds,)`` by `interval_sums` of all units."""
-    n, first, second, squares, observed = found
+def interval_alpha(unit_sums: Floats) -> Floats:
+    """Return alpha ``(n_rounds,)``, computed from `interval_sums` of all units."""
+    n, first, second, squares, observed = unit_sums
     with np.errstate(invalid="ignore"):
         between = second - first**2 / n
     total = squares + np.where(between > _ROUNDING * second, between, 0.0)
@@ -413,7 +415,7 @@ def _check(units: Codes, values: Floats, n_units: int, metric: str) -> None:
     if units.shape != values.shape or units.ndim != 1:
         raise ValueError("units and values must be 1-d and of one length")
     if units.size and not 0 <= units.min() <= units.max() < n_units:
-        found = f"{units.min()} to {units.max()}"
-        raise ValueError(f"units holds codes {found}, allowed are 0 to {n_units - 1}")
+        code_range = f"{units.min()} to {units.max()}"
+        raise ValueError(f"units holds codes {code_range}, allowed are 0 to {n_units - 1}")
     if not np.isfinite(values).all():
         raise ValueError("values must be finite")

@@ -44,8 +44,8 @@ class JudgePairMeans:
     n_undefined: int
 
     @classmethod
-    def of(cls, sums: Floats) -> JudgePairMeans:
-        """By sums over pairs of judges: of A, their number, of kappa, number of kappas."""
+    def from_sums(cls, sums: Floats) -> JudgePairMeans:
+        """Divide sums over pairs of judges: of A, their number, of kappa, number of kappas."""
         agreement, n_pairs, kappa, n_kappas = sums
         with np.errstate(invalid="ignore", divide="ignore"):
             means = agreement / n_pairs, kappa / n_kappas
@@ -68,9 +68,9 @@ def judge_pair_means(
     """
     sums = np.zeros((4, 1 + (resamples.rounds if resamples.n_items else 0)))
     for rows in _blocks_of_pairs(cells, partners):
-        block = _PairBlock.of(cells, partners, rows)
+        block = _PairBlock.from_cells(cells, partners, rows)
         sums += replicate_counts(block.sums, resamples, floats_per_round=block.floats_per_round)
-    return JudgePairMeans.of(sums)
+    return JudgePairMeans.from_sums(sums)
 
 
 def _blocks_of_pairs(cells: RatingCounts, partners: Partners) -> Iterator[Codes]:
@@ -103,47 +103,54 @@ class PairCounts:
     counts: Codes
 
     @classmethod
-    def of(cls, cells: RatingCounts, partners: Partners) -> PairCounts:
-        """Count the labels of some items."""
-        found = [_counted(cells, partners, rows) for rows in _blocks_of_pairs(cells, partners)]
-        return cls.joined(found)
+    def from_cells(cls, cells: RatingCounts, partners: Partners) -> PairCounts:
+        """Count the labels of some items by pair of judges."""
+        blocks = [
+            _count_labels(cells, partners, rows) for rows in _blocks_of_pairs(cells, partners)
+        ]
+        return cls.joined(blocks)
 
     @classmethod
     def joined(cls, parts: Sequence[PairCounts]) -> PairCounts:
-        """Those of several items; of one pair of judges, added up."""
+        """Add up the counts of several sets of items by pair of judges."""
         keys = np.concatenate([np.empty(0, np.int64), *(part.keys for part in parts)])
         counts = np.concatenate([np.empty((3, 0), np.int64), *(p.counts for p in parts)], axis=1)
-        found, at = renumbered(keys)
-        summed = [np.bincount(at, of, minlength=found.size).astype(np.int64) for of in counts]
-        return cls(found, np.stack(summed))
+        distinct_keys, at = renumbered(keys)
+        summed = [
+            np.bincount(at, column, minlength=distinct_keys.size).astype(np.int64)
+            for column in counts
+        ]
+        return cls(distinct_keys, np.stack(summed))
 
     def sums(self, n_labels: int) -> Floats:
-        """What `JudgePairMeans.of` takes, ``(4, 1)``; all counts of a pair must be here."""
+        """Return the sums for `JudgePairMeans.from_sums`, ``(4, 1)``; needs all counts of pairs."""
         starts = np.flatnonzero(np.diff(self.keys // n_labels, prepend=-1))
         first, second, agreeing = self.counts
         by_pair = [first, first * second, agreeing]
-        pairs, like, agree = (np.add.reduceat(of, starts) if starts.size else of for of in by_pair)
+        pairs, like, agree = (
+            np.add.reduceat(column, starts) if starts.size else column for column in by_pair
+        )
         total = np.zeros(4)
         for start in range(0, starts.size, _STEP):
             rows = slice(start, start + _STEP)
-            total += _sums(*(of[rows].astype(np.float64) for of in (pairs, like, agree)))
+            total += _sums(*(column[rows].astype(np.float64) for column in (pairs, like, agree)))
         return total[:, None]
 
 
-def _counted(cells: RatingCounts, partners: Partners, rows: Codes) -> PairCounts:
-    """Counts of the cells ``rows`` with their partners."""
-    pairs = _Paired.of(cells, partners, rows)
+def _count_labels(cells: RatingCounts, partners: Partners, rows: Codes) -> PairCounts:
+    """Count the labels of the cells ``rows`` and of their partners."""
+    pairs = _Paired.from_cells(cells, partners, rows)
     keys = np.concatenate([pairs.pair + pairs.labels, pairs.pair + pairs.others])
-    found, at = renumbered(keys)
+    distinct_keys, at = renumbered(keys)
     first, second = np.split(at, 2)
     agree = pairs.agree
     counts = [
-        np.bincount(places, weights, minlength=found.size).astype(np.int64)
+        np.bincount(places, weights, minlength=distinct_keys.size).astype(np.int64)
         for places, weights in (
             (first, pairs.n), (second, pairs.n), (first[agree], pairs.n[agree])
         )
     ]  # fmt: skip
-    return PairCounts(found, np.stack(counts))
+    return PairCounts(distinct_keys, np.stack(counts))
 
 
 @dataclass(frozen=True)
@@ -168,12 +175,15 @@ class _Paired:
     agree: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, cells: RatingCounts, partners: Partners, rows: Codes, lowest: int = 0) -> _Paired:
+    def from_cells(
+        cls, cells: RatingCounts, partners: Partners, rows: Codes, lowest: int = 0
+    ) -> _Paired:
         """Pair the cells ``rows`` with their partners; first judges are counted from ``lowest``."""
         counts = partners.counts[rows]
         begin = partners.starts[rows] - (np.cumsum(counts) - counts)
         items, judges, labels, times = (
-            np.repeat(of[rows], counts) for of in (cells.items, cells.judges, cells.labels, cells.n)
+            np.repeat(column[rows], counts)
+            for column in (cells.items, cells.judges, cells.labels, cells.n)
         )
         second = np.arange(items.size) + np.repeat(begin, counts)
         others = cells.labels[second]
@@ -181,8 +191,8 @@ class _Paired:
         return cls(pair, labels, others, items, times * cells.n[second], labels == others)
 
     def only(self, some: npt.NDArray[np.bool_]) -> _Paired:
-        """Some of them."""
-        return _Paired(*(of[some] for of in vars(self).values()))
+        """Return the selected pairs."""
+        return _Paired(*(values[some] for values in vars(self).values()))
 
 
 @dataclass(frozen=True)
@@ -212,25 +222,28 @@ class _PairBlock:
     members: WholeMatrix
 
     @classmethod
-    def of(cls, cells: RatingCounts, partners: Partners, rows: Codes) -> _PairBlock:
+    def from_cells(cls, cells: RatingCounts, partners: Partners, rows: Codes) -> _PairBlock:
         """Pair the cells ``rows`` with their partners."""
-        pairs, k = _Paired.of(cells, partners, rows, int(cells.judges[rows].min())), cells.n_labels
+        pairs, k = (
+            _Paired.from_cells(cells, partners, rows, int(cells.judges[rows].min())),
+            cells.n_labels,
+        )
         met, times_met = distinct(pairs.pair)
         once = times_met[places(pairs.pair, met)] == 1
         by_items = [
-            np.bincount(pairs.items[once & of], minlength=cells.n_items)
-            for of in (pairs.agree, ~pairs.agree)
+            np.bincount(pairs.items[once & selected], minlength=cells.n_items)
+            for selected in (pairs.agree, ~pairs.agree)
         ]
         pairs = pairs.only(~once)
         items, n, agree = pairs.items, pairs.n, pairs.agree
         keys = np.concatenate([pairs.pair + pairs.labels, pairs.pair + pairs.others])
-        found, at = renumbered(keys)
-        new_pair = np.diff(found // k, prepend=-1) > 0
+        distinct_keys, at = renumbered(keys)
+        new_pair = np.diff(distinct_keys // k, prepend=-1) > 0
         pair_of = np.cumsum(new_pair) - 1
-        n_pairs, shape = int(new_pair.sum()), (found.size, cells.n_items)
+        n_pairs, shape = int(new_pair.sum()), (distinct_keys.size, cells.n_items)
         at_first, at_second = at[: n.size], at[n.size :]
-        members = np.append(np.flatnonzero(new_pair), found.size)
-        ones = (np.ones(found.size, np.int64), np.arange(found.size), members)
+        members = np.append(np.flatnonzero(new_pair), distinct_keys.size)
+        ones = (np.ones(distinct_keys.size, np.int64), np.arange(distinct_keys.size), members)
         by_item = (
             coo_array(np.stack(by_items)),
             coo_array((n, (at_first, items)), shape=shape),
@@ -238,9 +251,9 @@ class _PairBlock:
             coo_array(
                 (n[agree], (pair_of[at_first[agree]], items[agree])), shape=(n_pairs, shape[1])
             ),
-            csr_array(ones, (n_pairs, found.size)),
+            csr_array(ones, (n_pairs, distinct_keys.size)),
         )
-        return cls(*(WholeMatrix.of(matrix.tocsr()) for matrix in by_item))
+        return cls(*(WholeMatrix.from_sparse(matrix.tocsr()) for matrix in by_item))
 
     @property
     def floats_per_round(self) -> int:
@@ -249,26 +262,26 @@ class _PairBlock:
         return int(self.first.matrix.shape[1] + 3 * n_pair_labels + 6 * n_pairs)
 
     def sums(self, weights: Counts) -> Floats:
-        """Sum of A, number of pairs, sum of kappa, number of kappas: ``(4, n_rounds)``."""
-        drawn = WholeNumbers.of(weights)
+        """Return sum of A, number of pairs, sum of kappa, number of kappas: ``(4, n_rounds)``."""
+        drawn = WholeNumbers.from_array(weights)
         first, second = self.first @ drawn, self.second @ drawn
-        pairs = self.members @ WholeNumbers.of(first)
+        pairs = self.members @ WholeNumbers.from_array(first)
         kind = narrowest(int(pairs.max(initial=0)) ** 2)
         both = np.multiply(first, second, dtype=kind, casting="unsafe")
-        like = self.members @ WholeNumbers.of(both)
+        like = self.members @ WholeNumbers.from_array(both)
         agreeing = self.agreeing @ drawn
-        agree, differ = self.once @ WholeNumbers.of((weights > 0).astype(np.int16))
+        agree, differ = self.once @ WholeNumbers.from_array((weights > 0).astype(np.int16))
         total = np.stack([agree, agree + differ, np.zeros_like(agree), differ]).astype(np.float64)
         for start in range(0, len(pairs), _STEP):  # what these hold stays in the cache
             rows = slice(start, start + _STEP)
-            total += _sums(*(of[rows].astype(np.float64) for of in (pairs, like, agreeing)))
+            total += _sums(*(counts[rows].astype(np.float64) for counts in (pairs, like, agreeing)))
         return total
 
 
 def _sums(pairs: Floats, like: Floats, agreeing: Floats) -> Floats:
-    """The four sums over pairs of judges, whose pairs of labels are counted: ``(4, n_rounds)``."""
+    """Return the four sums over pairs of judges by their counts of labels: ``(4, n_rounds)``."""
     unlike = pairs * pairs - like  # (1 - C) pairs^2; integers, so 0 is exact
     met, defined = pairs > 0, unlike > 0
     agreement = agreeing / np.maximum(pairs, 1)
     kappa = defined - (pairs - agreeing) * pairs / np.maximum(unlike, 1)
-    return np.stack([of.sum(axis=0) for of in (agreement, met, kappa, defined)])
+    return np.stack([values.sum(axis=0) for values in (agreement, met, kappa, defined)])

@@ -90,20 +90,20 @@ def majority_class(
     ValueError
         Arrays of different lengths, negative codes, decisions other than 1, 0 and -1.
     """
-    codes = [np.asarray(of, np.int64) for of in (items, judges, decisions, segments)]
-    if any(of.ndim != 1 or of.shape != codes[0].shape for of in codes):
+    codes = [np.asarray(column, np.int64) for column in (items, judges, decisions, segments)]
+    if any(column.ndim != 1 or column.shape != codes[0].shape for column in codes):
         raise ValueError("items, judges, decisions and segments must be 1-d and of one length")
-    if min(of.min(initial=0) for of in (codes[0], codes[1], codes[3])) < 0:
+    if min(column.min(initial=0) for column in (codes[0], codes[1], codes[3])) < 0:
         raise ValueError("codes of items, judges and segments must be 0 or more")
     if np.abs(codes[2]).max(initial=0) > 1:
         raise ValueError("decisions must be 1, 0 or -1")
     item, judge, decision, segment = codes
     n_judges = int(judge.max(initial=-1)) + 1
     keys, first, cell = np.unique(item * n_judges + judge, return_index=True, return_inverse=True)
-    given = _counts(cell, decision + 1, keys.size)
-    most = given.max(axis=1, initial=0)
-    decided = (given == most[:, None]).sum(axis=1) == 1
-    voted, vote = first[decided], given.argmax(axis=1)[decided]
+    decision_counts = _counts(cell, decision + 1, keys.size)
+    most = decision_counts.max(axis=1, initial=0)
+    decided = (decision_counts == most[:, None]).sum(axis=1) == 1
+    voted, vote = first[decided], decision_counts.argmax(axis=1)[decided]
     _, unit_first, unit = np.unique(item[voted], return_index=True, return_inverse=True)
     votes = _counts(unit, vote, unit_first.size)
     n, largest = votes.sum(axis=1), votes.max(axis=1, initial=0)

@@ -96,14 +96,19 @@ def rank_agreement(
     """
     segment, judge, output, rank = _rows(segments, judges, outputs, ranks)
     place = np.cumsum(_changes(np.stack([segment, output]))) - 1  # of output in segment
-    partners = Partners.of(place, judge)
+    partners = Partners.from_rows(place, judge)
     pairs = _Pairs.joined(
-        [_Pairs.of(segment, judge, rank, partners, rows) for rows in _blocks(segment, partners)]
+        [
+            _Pairs.from_ranks(segment, judge, rank, partners, rows)
+            for rows in _blocks(segment, partners)
+        ]
     )
-    known, few = ~np.isnan(pairs.pearson), pairs.n < FEWEST_OUTPUTS
-    generator, ones = np.random.default_rng(rng), np.ones(int(known.sum()))
+    is_defined, few = ~np.isnan(pairs.pearson), pairs.n < FEWEST_OUTPUTS
+    generator, ones = np.random.default_rng(rng), np.ones(int(is_defined.sum()))
     pearson, spearman = (
-        segment_ratio(pairs.segment[known], rho[known], ones, rounds=rounds, rng=generator)
+        segment_ratio(
+            pairs.segment[is_defined], rho[is_defined], ones, rounds=rounds, rng=generator
+        )
         for rho in (pairs.pearson, pairs.spearman)
     )
     return RankAgreement(
@@ -115,17 +120,17 @@ def rank_agreement(
         n_common=pairs.n,
         of_pearson=pairs.pearson,
         of_spearman=pairs.spearman,
-        n_segments=n_distinct(pairs.segment[known]),
-        n_judges=n_distinct(np.concatenate([pairs.first[known], pairs.second[known]])),
+        n_segments=n_distinct(pairs.segment[is_defined]),
+        n_judges=n_distinct(np.concatenate([pairs.first[is_defined], pairs.second[is_defined]])),
         n_few=int(few.sum()),
-        n_constant=int((~known & ~few).sum()),
+        n_constant=int((~is_defined & ~few).sum()),
     )
 
 
 def _rows(*columns: npt.ArrayLike) -> Codes:
-    """``(4, n_ranked)`` checked, in order of segment, output, judge."""
-    codes = [np.asarray(of, np.int64) for of in columns]
-    if any(of.ndim != 1 or of.shape != codes[0].shape for of in codes):
+    """Check the arrays and return them sorted by segment, output, judge: ``(4, n_ranked)``."""
+    codes = [np.asarray(column, np.int64) for column in columns]
+    if any(column.ndim != 1 or column.shape != codes[0].shape for column in codes):
         raise ValueError("segments, judges, outputs and ranks must be 1-d and of one length")
     segment, judge, output, _ = rows = np.stack(codes)
     if rows[:3].min(initial=0) < 0:
@@ -159,7 +164,7 @@ class _Pairs:
     spearman: Floats
 
     @classmethod
-    def of(
+    def from_ranks(
         cls, segment: Codes, judge: Codes, rank: Codes, partners: Partners, rows: Codes
     ) -> _Pairs:
         counts = partners.counts[rows]

@@ -67,7 +67,7 @@ class RatingCounts:
     n_labels: int
 
     @classmethod
-    def of(
+    def from_ratings(
         cls,
         items: Codes,
         judges: Codes,

@@ -18,7 +18,7 @@ class Partners:
     counts: Codes
 
     @classmethod
-    def of(cls, items: Codes, judges: Codes) -> Partners:
+    def from_rows(cls, items: Codes, judges: Codes) -> Partners:
         """Find the partners of rows sorted by item and judge."""
         new_item = np.ones(items.size, dtype=np.bool_)
         new_item[1:] = items[1:] != items[:-1]

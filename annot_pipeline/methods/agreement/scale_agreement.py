@@ -148,7 +148,7 @@ def binned_agreement(
         LabelCodes(items, items, bins, n_items, n_items, n_categories)
     pairs = np.bincount(items, minlength=n_items)
     agreeing = np.bincount(items[first == second], minlength=n_items)
-    kinds = PairKinds.of(pairs, agreeing)
+    kinds = PairKinds.from_counts(pairs, agreeing)
     return binned_agreement_of(kinds, n_categories=n_categories, rounds=rounds, rng=rng)
 
 
@@ -205,8 +205,8 @@ class PairKinds:
     n_items: Codes
 
     @classmethod
-    def of(cls, pairs: Codes, agreeing: Codes) -> PairKinds:
-        """Count items ``(n_items,)``; those without a pair are left out."""
+    def from_counts(cls, pairs: Codes, agreeing: Codes) -> PairKinds:
+        """Count items by their pairs ``(n_items,)``; those without a pair are left out."""
         used = pairs > 0
         return cls._counted(agreeing[used], pairs[used], np.ones(int(used.sum()), np.int64))
 
@@ -221,17 +221,17 @@ class PairKinds:
         n_judges: int,
         n_categories: int,
     ) -> PairKinds:
-        """Of pairs of scores by distinct judges; as `inter_judge_binned_agreement` takes them."""
+        """Count pairs of scores by distinct judges, as `inter_judge_binned_agreement` does."""
         codes = LabelCodes(items, judges, bins, n_items, n_judges, n_categories)
-        cells = RatingCounts.of(
+        cells = RatingCounts.from_ratings(
             codes.items, codes.judges, codes.labels, n_items, n_judges, n_categories
         )
-        return cls.of(*cells.inter_judge_pairs())
+        return cls.from_counts(*cells.inter_judge_pairs())
 
     def __add__(self, other: PairKinds) -> PairKinds:
         return self._counted(
             *(
-                np.concatenate([getattr(of, name) for of in (self, other)])
+                np.concatenate([getattr(kinds, name) for kinds in (self, other)])
                 for name in ("agreeing", "pairs", "n_items")
             )
         )
@@ -247,11 +247,11 @@ class PairKinds:
 def binned_agreement_of(
     kinds: PairKinds, *, n_categories: int, rounds: int, rng: Rng
 ) -> BinnedAgreement:
-    """Agreement by kinds of items; parameters as `binned_agreement` has them."""
+    """Compute agreement by kinds of items; parameters as `binned_agreement` has them."""
     shares = _share_of_kinds(kinds, rounds, rng)
     return BinnedAgreement(
-        Estimate.of(shares),
-        Estimate.of(kappa_of_share(shares, n_categories)),
+        Estimate.from_replicates(shares),
+        Estimate.from_replicates(kappa_of_share(shares, n_categories)),
         n_categories,
         int(kinds.n_items.sum()),
         int((kinds.pairs * kinds.n_items).sum()),

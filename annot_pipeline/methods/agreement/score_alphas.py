@@ -82,16 +82,18 @@ class ScoreUnits:
     within: Floats
 
     @classmethod
-    def of(cls, units: Codes, scores: Floats, *, n_units: int, scale: Scale) -> ScoreUnits:
+    def from_scores(cls, units: Codes, scores: Floats, *, n_units: int, scale: Scale) -> ScoreUnits:
         """Take scores in long form; units with fewer than two are left out."""
-        kept, found = pairable(units, n_units=n_units)
-        scores, m = scores[kept], int(found.max(initial=-1)) + 1
+        is_pairable, codes_of_units = pairable(units, n_units=n_units)
+        scores, m = scores[is_pairable], int(codes_of_units.max(initial=-1)) + 1
         table, within = None, np.zeros(m)
         if scale.domain.size and m:
             codes = np.searchsorted(scale.domain, scores)
-            table = RatingTable.of(found, codes, n_units=m, n_codes=scale.domain.size)
+            table = RatingTable.from_ratings(
+                codes_of_units, codes, n_units=m, n_codes=scale.domain.size
+            )
             within = ratio_within(table, scale.domain)
-        return cls(found, scale.about(scores), m, scale.domain.size, table, within)
+        return cls(codes_of_units, scale.about(scores), m, scale.domain.size, table, within)
 
     @property
     def floats_per_round(self) -> int:
@@ -116,14 +118,14 @@ class ScoreUnits:
 
 
 def alphas_of_sums(sums: Floats, ordinal_sum: Floats, scale: Scale) -> dict[str, Floats]:
-    """Alphas by metric ``(n_rounds,)``, by the sums of all units."""
+    """Return alphas by metric ``(n_rounds,)``, computed from the sums of all units."""
     interval, ratio, counts = np.split(sums, [INTERVAL_SUMS, INTERVAL_SUMS + 1])
     unknown = np.full(sums.shape[1], np.nan)
-    found = {"ordinal": unknown, "interval": unknown, "ratio": unknown}
+    alphas = {"ordinal": unknown, "interval": unknown, "ratio": unknown}
     if not scale.is_constant:  # what rounding leaves is no disagreement
-        found["interval"] = interval_alpha(interval)
+        alphas["interval"] = interval_alpha(interval)
     if scale.domain.size and counts.any():
-        found["ordinal"] = ordinal_alpha(ordinal_sum, counts)
+        alphas["ordinal"] = ordinal_alpha(ordinal_sum, counts)
         if scale.domain[0] >= 0:
-            found["ratio"] = ratio_alpha(ratio[0], counts, scale.domain)
-    return found
+            alphas["ratio"] = ratio_alpha(ratio[0], counts, scale.domain)
+    return alphas

@@ -79,7 +79,9 @@ def score_differences(
     _check_scores(items, second, n_items)
     differences = np.abs(first - second)
     total, pairs = sums(items, differences, n_groups=n_items), np.bincount(items, minlength=n_items)
-    return _summary(ItemDifferences.of(total, pairs, float((differences**2).sum())), rounds, rng)
+    return _summary(
+        ItemDifferences.from_totals(total, pairs, float((differences**2).sum())), rounds, rng
+    )
 
 
 def inter_judge_score_differences(
@@ -116,8 +118,10 @@ def inter_judge_score_differences(
     scores = np.asarray(scores, np.float64)
     _check_scores(items, scores, n_items)
     centre = float(np.median(scores)) if scores.size else 0.0
-    found = ItemDifferences.between_judges(items, judges, scores, n_items=n_items, centre=centre)
-    return _summary(found, rounds, rng)
+    differences = ItemDifferences.between_judges(
+        items, judges, scores, n_items=n_items, centre=centre
+    )
+    return _summary(differences, rounds, rng)
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,8 @@ class ItemDifferences:
     squares: float
 
     @classmethod
-    def of(cls, total: Floats, pairs: Codes, squares: float) -> ItemDifferences:
-        """Those of items with pairs."""
+    def from_totals(cls, total: Floats, pairs: Codes, squares: float) -> ItemDifferences:
+        """Leave out items without pairs."""
         used = pairs > 0
         return cls(total[used], pairs[used], squares)
 
@@ -146,13 +150,13 @@ class ItemDifferences:
     def between_judges(
         cls, items: Codes, judges: Codes, scores: Floats, *, n_items: int, centre: float
     ) -> ItemDifferences:
-        """Of pairs of scores by distinct judges; ``centre`` is taken off before squares."""
+        """Sum the differences of scores by distinct judges; ``centre`` is subtracted first."""
         if not scores.size:
             return cls(np.zeros(0), np.zeros(0, np.int64), 0.0)
         _, by_judge = np.unique(items * (int(judges.max()) + 1) + judges, return_inverse=True)
-        found, places = renumbered_values(scores - centre)
+        distinct_scores, places = renumbered_values(scores - centre)
         of_item, of_judge = (
-            _distances(groups, places, found) for groups in (items, by_judge.reshape(-1))
+            _distances(groups, places, distinct_scores) for groups in (items, by_judge.reshape(-1))
         )
         first = np.zeros(of_judge.n.size, np.int64)
         first[by_judge.reshape(-1)] = items  # the item of each item and judge
@@ -162,7 +166,7 @@ class ItemDifferences:
         n[: of_item.n.size] = of_item.n
         total -= sums(first, of_judge.total, n_groups=n_items)
         n -= np.bincount(first, weights=of_judge.n, minlength=n_items).astype(np.int64)
-        return cls.of(total, n, float(of_item.squares.sum() - of_judge.squares.sum()))
+        return cls.from_totals(total, n, float(of_item.squares.sum() - of_judge.squares.sum()))
 
     def sums(self, weights: Floats) -> Floats:
         """Differences and pairs of items that are drawn ``(n_items, n_rounds)``: two rows."""
@@ -190,31 +194,36 @@ def _distances(groups: Codes, places: Codes, values: Floats) -> _Distances:
     return _Distances(total, squares, size * (size - 1) // 2)
 
 
-def _summary(of: ItemDifferences, rounds: int, rng: Rng) -> ScoreDifferences:
-    resamples = ItemResamples.draw(of.pairs.size, rounds, rng)
-    found = replicate(of.sums, resamples, floats_per_round=of.pairs.size)
-    return differences_of(found, of.squares, n_items=of.pairs.size, n_pairs=int(of.pairs.sum()))
+def _summary(differences: ItemDifferences, rounds: int, rng: Rng) -> ScoreDifferences:
+    resamples = ItemResamples.draw(differences.pairs.size, rounds, rng)
+    replicates = replicate(differences.sums, resamples, floats_per_round=differences.pairs.size)
+    return differences_of(
+        replicates,
+        differences.squares,
+        n_items=differences.pairs.size,
+        n_pairs=int(differences.pairs.sum()),
+    )
 
 
 def differences_of(
-    found: Floats, squares: float, *, n_items: int, n_pairs: int
+    replicates: Floats, squares: float, *, n_items: int, n_pairs: int
 ) -> ScoreDifferences:
-    """Mean with its interval over items, and sd.
+    """Return the mean with its interval over items, and the standard deviation.
 
     Parameters
     ----------
-    found
+    replicates
         As `ItemDifferences.sums` gives them, of the data and of resamples.
     squares, n_items, n_pairs
         Sum of squared differences; items with pairs, and these.
     """
     with np.errstate(invalid="ignore"):
-        means: Floats = found[0] / found[1]
+        means: Floats = replicates[0] / replicates[1]
     sd = float("nan")
     if n_pairs > 1:
-        left = max(squares - n_pairs * means[0] ** 2, 0.0)
-        sd = float(np.sqrt(left / (n_pairs - 1)))
-    return ScoreDifferences(Estimate.of(means), sd, n_items, n_pairs)
+        sum_of_squares = max(squares - n_pairs * means[0] ** 2, 0.0)
+        sd = float(np.sqrt(sum_of_squares / (n_pairs - 1)))
+    return ScoreDifferences(Estimate.from_replicates(means), sd, n_items, n_pairs)
 
 
 def _check_scores(items: Codes, scores: Floats, n_items: int) -> None:

@@ -33,7 +33,7 @@ def segment_ratio(
     rounds: int,
     rng: Rng,
 ) -> Estimate:
-    """Sum of parts over sum of wholes, with a 95% interval over segments.
+    """Return the sum of parts over the sum of wholes, with a 95% interval over segments.
 
     Only segments that hold something (a whole above 0) are drawn. NaN if the wholes sum to zero.
 
@@ -61,8 +61,10 @@ def segment_ratio(
     if segments.min(initial=0) < 0 or whole.min(initial=0) < 0:
         raise ValueError("segments and wholes must be 0 or more")
     n_segments = int(segments.max(initial=-1)) + 1
-    part, whole = (sums(segments, of, n_groups=n_segments) for of in (part, whole))
-    return Estimate.of(ratio_replicates(part[whole > 0], whole[whole > 0], rounds, rng))
+    part, whole = (sums(segments, values, n_groups=n_segments) for values in (part, whole))
+    return Estimate.from_replicates(
+        ratio_replicates(part[whole > 0], whole[whole > 0], rounds, rng)
+    )
 
 
 def ratio_replicates(part: Floats, whole: Floats, rounds: int, rng: Rng) -> Floats:

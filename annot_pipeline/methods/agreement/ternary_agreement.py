@@ -119,35 +119,35 @@ def ternary_agreement(
     ValueError
         Arrays of different lengths, codes outside their ranges, an item of two segments.
     """
-    found = _Decisions.of(items, judges, decisions, segments)
-    comparable, agree, partnered = found.pairs(pairs)
-    counted = found.of_repeaters() if pairs == "intra" else np.ones(found.items.size, np.bool_)
-    drawn, places = np.unique(found.segments[counted], return_inverse=True)
-    ties = np.bincount(places[found.labels[counted] == 1], minlength=drawn.size)
+    table = _Decisions.from_arrays(items, judges, decisions, segments)
+    comparable, agree, partnered = table.pairs(pairs)
+    counted = table.of_repeaters() if pairs == "intra" else np.ones(table.items.size, np.bool_)
+    drawn, places = np.unique(table.segments[counted], return_inverse=True)
+    ties = np.bincount(places[table.labels[counted] == 1], minlength=drawn.size)
     total = np.bincount(places, minlength=drawn.size)
-    at = np.searchsorted(drawn, found.segment_of)[comparable > 0]
+    at = np.searchsorted(drawn, table.segment_of)[comparable > 0]
     by_segment = [
-        np.bincount(at, weights=of[comparable > 0], minlength=drawn.size)
-        for of in (agree, comparable)
+        np.bincount(at, weights=counts[comparable > 0], minlength=drawn.size)
+        for counts in (agree, comparable)
     ]
 
     def statistics(weights: Floats) -> Floats:
-        return _kappa(*(weighted(of, weights) for of in (*by_segment, ties, total)))
+        return _kappa(*(weighted(counts, weights) for counts in (*by_segment, ties, total)))
 
     values = replicate(
         statistics, segment_resamples(drawn.size, rounds, rng), floats_per_round=drawn.size
     )
     return TernaryAgreement(
         pairs=pairs,
-        kappa=Estimate.of(values[0]),
-        percent_agreement=Estimate.of(values[1]),
+        kappa=Estimate.from_replicates(values[0]),
+        percent_agreement=Estimate.from_replicates(values[1]),
         chance=float(values[2, 0]),
         agree=int(agree.sum()),
         comparable=int(comparable.sum()),
         ties=int(ties.sum()),
         total=int(total.sum()),
         n_items=int((comparable > 0).sum()),
-        n_judges=n_distinct(found.judges[partnered]),
+        n_judges=n_distinct(table.judges[partnered]),
     )
 
 
@@ -160,7 +160,7 @@ def most_prolific_kappa(
     rounds: int,
     rng: Rng,
 ) -> ProlificKappa:
-    """Cohen's kappa between the two judges with the most decisions (the lesser code of equals).
+    """Return Cohen's kappa between the two judges with the most decisions (ties: lowest code).
 
     Over all pairs of a decision of the one and of the other on one item; the chance of agreement
     is the sum over decisions of the product of both judges' shares *in these pairs*.
@@ -175,16 +175,16 @@ def most_prolific_kappa(
     ValueError
         As `ternary_agreement`.
     """
-    found = _Decisions.of(items, judges, decisions, segments)
-    n = np.bincount(found.judges)
+    table = _Decisions.from_arrays(items, judges, decisions, segments)
+    n = np.bincount(table.judges)
     if (n > 0).sum() < 2:
         nan = float("nan")
         return ProlificKappa(Estimate(nan, nan, nan), None, 0, 0)
     chosen = np.argsort(-n, kind="stable")[:2]
-    given = [found.counts(found.judges == judge) for judge in chosen]  # (n_items, 3) each
-    cells = given[0][:, :, None] * given[1][:, None, :]
+    decision_counts = [table.counts(table.judges == judge) for judge in chosen]  # (n_items, 3) each
+    cells = decision_counts[0][:, :, None] * decision_counts[1][:, None, :]
     shared = cells.any(axis=(1, 2))
-    drawn, places = np.unique(found.segment_of[shared], return_inverse=True)
+    drawn, places = np.unique(table.segment_of[shared], return_inverse=True)
     tables = np.zeros((drawn.size, OUTCOMES * OUTCOMES))
     np.add.at(tables, places, cells[shared].reshape(-1, OUTCOMES * OUTCOMES))
 
@@ -196,7 +196,7 @@ def most_prolific_kappa(
     values = replicate(kappa, resamples, floats_per_round=drawn.size)
     first, second = chosen.tolist()
     return ProlificKappa(
-        Estimate.of(values[0]), (first, second), int(shared.sum()), int(cells.sum())
+        Estimate.from_replicates(values[0]), (first, second), int(shared.sum()), int(cells.sum())
     )
 
 
@@ -211,17 +211,17 @@ class _Decisions:
     segment_of: Codes  # (n_items,)
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         items: npt.ArrayLike,
         judges: npt.ArrayLike,
         decisions: npt.ArrayLike,
         segments: npt.ArrayLike,
     ) -> _Decisions:
-        codes = [np.asarray(of, np.int64) for of in (items, judges, decisions, segments)]
-        if any(of.ndim != 1 or of.shape != codes[0].shape for of in codes):
+        codes = [np.asarray(column, np.int64) for column in (items, judges, decisions, segments)]
+        if any(column.ndim != 1 or column.shape != codes[0].shape for column in codes):
             raise ValueError("items, judges, decisions and segments must be 1-d, of one length")
-        if min(of.min(initial=0) for of in (codes[0], codes[1], codes[3])) < 0:
+        if min(column.min(initial=0) for column in (codes[0], codes[1], codes[3])) < 0:
             raise ValueError("codes of items, judges and segments must be 0 or more")
         if np.abs(codes[2]).max(initial=0) > 1:
             raise ValueError("decisions must be 1, 0 or -1")
@@ -233,15 +233,17 @@ class _Decisions:
         return cls(places, codes[1], codes[2] + 1, codes[3], segment_of)
 
     def pairs(self, which: Pairs) -> tuple[Codes, Codes, Flags]:
-        """Pairs of decisions and those that agree ``(n_items,)``; comparisons that are in one."""
+        """Count pairs of decisions and agreeing ones ``(n_items,)``; mark comparisons in a pair."""
         n_items, n_judges = self.segment_of.size, int(self.judges.max(initial=-1)) + 1
         counts = self.counts(np.ones(self.items.size, np.bool_))
         of_item = counts.sum(axis=1)
         own = self._repeats()
-        every, alike = _two(of_item), _two(counts).sum(axis=1)
+        every, alike = _n_pairs(of_item), _n_pairs(counts).sum(axis=1)
         if which == "all":
             return every, alike, of_item[self.items] > 1
-        cells = RatingCounts.of(self.items, self.judges, self.labels, n_items, n_judges, OUTCOMES)
+        cells = RatingCounts.from_ratings(
+            self.items, self.judges, self.labels, n_items, n_judges, OUTCOMES
+        )
         inter, agreeing = cells.inter_judge_pairs()
         if which == "inter":
             return inter, agreeing, of_item[self.items] > own
@@ -268,7 +270,7 @@ class _Decisions:
         return np.asarray(n[cell], np.int64)
 
 
-def _two(n: Codes) -> Codes:
+def _n_pairs(n: Codes) -> Codes:
     return np.asarray(n * (n - 1) // 2)
 
 

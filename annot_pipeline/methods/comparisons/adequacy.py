@@ -150,7 +150,7 @@ def spread_adequacy(
     )
     has_answer = (answers > 0)[component]
     majority = (2 * adequate_answers > answers)[component]
-    vouched = _vouched(graphs, is_reference & (asked != INADEQUATE))
+    vouched = _supported(graphs, is_reference & (asked != INADEQUATE))
     below = graphs.dominated_by_any(has_answer & ~majority)
 
     rules = [answered, is_reference, has_answer, vouched, below]
@@ -228,7 +228,7 @@ def greedy_answers(
     if (truth == NOT_KNOWN).any():
         raise ValueError(f"truth must be 0 or 1, but {int((truth == NOT_KNOWN).sum())} are -1")
     vertex, members = np.unique(component, return_index=True, return_inverse=True)[1:]
-    needed = ~_vouched(graphs, is_reference)
+    needed = ~_supported(graphs, is_reference)
     inadequate = needed & (truth[vertex] == INADEQUATE)[members]
     # a dominator that is itself inadequate by spread is dominated by one that was asked
     needed &= ~graphs.dominated_by_any(inadequate)
@@ -238,8 +238,8 @@ def greedy_answers(
     return answers
 
 
-def _vouched(graphs: ComparisonGraphs, references: Flags) -> Flags:
-    """Outputs that dominate or tie with one of these references."""
+def _supported(graphs: ComparisonGraphs, references: Flags) -> Flags:
+    """Return the outputs that dominate or tie with one of these references."""
     tied = np.zeros(int(graphs.component.max(initial=-1)) + 1, np.bool_)
     tied[graphs.component[references]] = True
     return np.asarray(tied[graphs.component] | graphs.dominates_any(references))

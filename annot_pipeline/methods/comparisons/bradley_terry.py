@@ -195,15 +195,15 @@ def bradley_terry(
         ties_only = outgrown and not (inner[2].wins + inner[2].losses).any()
     virtual = WEAK if outgrown else params.regularize
     problem = rounds_of(*inner, group, davidson=params.ties == "davidson", virtual=virtual)
-    found = maximise(problem, max_iterations=params.max_iterations)
-    order_score = found.theta[0]
+    maximum = maximise(problem, max_iterations=params.max_iterations)
+    order_score = maximum.theta[0]
     score = np.where((np.bincount(group) == 1)[group] | (outgrown and not ties_only), np.nan, 0.0)
     score += order_score
     covariance = np.full((n_systems, n_systems), np.nan)
     if not outgrown:
-        covariance = _covariance(problem, found.theta, found.delta)
+        covariance = _covariance(problem, maximum.theta, maximum.delta)
         covariance[np.isnan(score)] = covariance[:, np.isnan(score)] = np.nan
-    nu = np.inf if outgrown else float(np.exp(found.delta[0]))
+    nu = np.inf if outgrown else float(np.exp(maximum.delta[0]))
     return BradleyTerryResult(
         score=score,
         covariance=covariance,
@@ -213,8 +213,8 @@ def bradley_terry(
         finite=not np.isnan(score).any(),
         ties_only=ties_only,
         connectivity=graph,
-        converged=bool(found.converged[0]),
-        iterations=int(found.iterations[0]),
+        converged=bool(maximum.converged[0]),
+        iterations=int(maximum.iterations[0]),
         params=params,
     )
 
@@ -287,23 +287,23 @@ def _some_rounds(
         inside[weak] = largest
     score = np.empty((weak.size, part.size))
     converged = np.empty(weak.size, np.bool_)
-    for which, virtual, of in ((~weak, params.regularize, None), (weak, WEAK, component)):
+    for which, virtual, groups in ((~weak, params.regularize, None), (weak, WEAK, component)):
         if which.any():
             problem = rounds_of(
                 first, second, counts.take(which), part,
-                davidson=davidson, virtual=virtual, component=of,
+                davidson=davidson, virtual=virtual, component=groups,
             )  # fmt: skip
-            found = maximise(problem, max_iterations=params.max_iterations, start=start)
-            score[which], converged[which] = found.theta, found.converged
+            maximum = maximise(problem, max_iterations=params.max_iterations, start=start)
+            score[which], converged[which] = maximum.theta, maximum.converged
     met = sums_by_system(first, counts.n, part.size) + sums_by_system(second, counts.n, part.size)
     score[met == 0] = np.nan
     return score, weak, inside & (met > 0), converged
 
 
 def _covariance(problem: Rounds, theta: Floats, delta: Floats) -> Floats:
-    """Of scores that sum to zero in each group, nu estimated too."""
-    expected = Point.of(problem, theta, delta).expected()
-    of_theta, mixed, of_delta = (of[0] for of in information(problem, *expected))
+    """Return the covariance of scores that sum to zero in each group; nu is estimated too."""
+    expected = Point.evaluate(problem, theta, delta).expected()
+    of_theta, mixed, of_delta = (block[0] for block in information(problem, *expected))
     if problem.ties[0] > 0:  # what is left of theta once delta is known
         of_theta = of_theta - np.outer(mixed, mixed) / of_delta
     whole = anchored(of_theta[None], problem.group)[0]
@@ -330,14 +330,14 @@ def _graph(first: Codes, second: Codes, counts: PairCounts, n_systems: int) -> C
 def _checked(
     first: npt.ArrayLike, second: npt.ArrayLike, counts: tuple[npt.ArrayLike, ...], n_systems: int
 ) -> tuple[Codes, Codes, PairCounts]:
-    """Pairs and counts as arrays, counts by round."""
+    """Check pairs and counts, and return them as arrays, counts by round."""
     pairs, _ = winners_first(first, second, np.zeros(np.size(first)), n_items=n_systems)
     if np.unique(pairs.min(axis=0) * n_systems + pairs.max(axis=0)).size < pairs.shape[1]:
         raise ValueError("a pair of systems stands twice")
-    found = [np.atleast_2d(np.asarray(count, np.float64)) for count in counts]
-    for count in found:
-        if count.shape != (len(found[0]), pairs.shape[1]):
+    arrays = [np.atleast_2d(np.asarray(count, np.float64)) for count in counts]
+    for count in arrays:
+        if count.shape != (len(arrays[0]), pairs.shape[1]):
             raise ValueError(f"counts are of shape {count.shape}, pairs {pairs.shape[1]}")
         if not (np.isfinite(count) & (count >= 0)).all():
             raise ValueError("counts must be numbers >= 0")
-    return pairs[0], pairs[1], PairCounts(*found)
+    return pairs[0], pairs[1], PairCounts(*arrays)

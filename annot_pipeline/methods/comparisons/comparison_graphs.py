@@ -224,17 +224,17 @@ def graph_consistency(graph: npt.ArrayLike, graphs: ComparisonGraphs) -> GraphCo
     graphs
         What it gave.
     """
-    codes, of = np.unique(np.asarray(graph, np.int64), return_inverse=True)
+    codes, graph_code = np.unique(np.asarray(graph, np.int64), return_inverse=True)
     n_components, n_parts = (
-        np.bincount(of[np.unique(group, return_index=True)[1]], minlength=codes.size)
+        np.bincount(graph_code[np.unique(group, return_index=True)[1]], minlength=codes.size)
         for group in (graphs.component, graphs.part)
     )
     return GraphConsistency(
         graph=codes,
-        n_items=np.bincount(of, minlength=codes.size),
+        n_items=np.bincount(graph_code, minlength=codes.size),
         n_components=n_components,
         n_parts=n_parts,
-        n_in_contradiction=np.bincount(of[graphs.in_contradiction], minlength=codes.size),
+        n_in_contradiction=np.bincount(graph_code[graphs.in_contradiction], minlength=codes.size),
     )
 
 
@@ -262,10 +262,10 @@ def _numbered(labels: Codes, graph: Codes) -> Codes:
 
 
 def _condensed(source: Codes, target: Codes, n_components: int) -> Reachability:
-    """Edges between components, each once; without cycles by construction."""
+    """Return the edges between components, each once; they have no cycle by construction."""
     between = source != target
     edges = np.unique(source[between] * n_components + target[between])
-    return Reachability.of(*np.divmod(edges, max(n_components, 1)), n_vertices=n_components)
+    return Reachability.from_edges(*np.divmod(edges, max(n_components, 1)), n_vertices=n_components)
 
 
 def _counts(reach: Reachability, graph: Codes, component: Codes) -> tuple[Codes, Codes]:

@@ -136,14 +136,15 @@ def comparison_times(
     bins = np.where(length < 0, -1, np.searchsorted(params.edges, length))
     breaks = _breaks(times, bins, params.break_factor)
     ends: Sequence[int | None] = (None, *params.edges, None)
-    of = _Times(times, length, breaks)
+    summary = _Times(times, length, breaks)
     return ComparisonTimes(
-        overall=of.within(np.ones(times.size, np.bool_), None, None),
+        overall=summary.within(np.ones(times.size, np.bool_), None, None),
         cumulative=tuple(
-            of.within((bins >= 0) & (bins <= k), None, edge) for k, edge in enumerate(params.edges)
+            summary.within((bins >= 0) & (bins <= k), None, edge)
+            for k, edge in enumerate(params.edges)
         ),
         disjoint=tuple(
-            of.within(bins == k, ends[k], ends[k + 1]) for k in range(len(params.edges) + 1)
+            summary.within(bins == k, ends[k], ends[k + 1]) for k in range(len(params.edges) + 1)
         ),
         n_unknown_seconds=int((~usable).sum()),
         n_unknown_words=int((length < 0).sum()),

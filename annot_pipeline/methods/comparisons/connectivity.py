@@ -92,9 +92,9 @@ def connectivity(
         (np.ones(winner.size, np.int8), (winner, loser)), (n_systems, n_systems)
     ).tocsr()
     part = _by_least_member(connected_components(edges, connection="weak")[1])
-    found = _by_least_member(connected_components(edges, connection="strong")[1])
-    place, total = _ordered(part, found, winner, loser)
-    return Connectivity(part, place[found], total)
+    component = _by_least_member(connected_components(edges, connection="strong")[1])
+    place, total = _ordered(part, component, winner, loser)
+    return Connectivity(part, place[component], total)
 
 
 def _by_least_member(labels: npt.NDArray[np.int32]) -> Codes:

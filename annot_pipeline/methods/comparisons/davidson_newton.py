@@ -58,7 +58,7 @@ class Rounds:
     group: Codes
 
     def take(self, rounds: Flags) -> Rounds:
-        """Some of the rounds; the same if that is all of them."""
+        """Return the selected rounds, or this object if all are selected."""
         if rounds.all():
             return self
         return Rounds(
@@ -132,16 +132,16 @@ def maximise(rounds: Rounds, *, max_iterations: int, start: Floats | None = None
     decided = rounds.n.sum(axis=1)[some] - rounds.ties[some]
     delta[some] = np.log(2 * rounds.ties[some] / decided)  # as if all systems were equal
     iterations = np.zeros(len(theta), np.int64)
-    open_rounds, of, at = np.arange(len(theta)), rounds, Point.of(rounds, theta, delta)
+    open_rounds, running, at = np.arange(len(theta)), rounds, Point.evaluate(rounds, theta, delta)
     for _ in range(max_iterations):
         if not open_rounds.size:
             break
-        step, tie_step, decrement = _newton_step(of, at)
-        at = _risen(of, at, step, tie_step)
+        step, tie_step, decrement = _newton_step(running, at)
+        at = _line_search(running, at, step, tie_step)
         theta[open_rounds], delta[open_rounds] = at.theta, at.delta
         iterations[open_rounds] += 1
         on = decrement > DECREMENT
-        open_rounds, of, at = open_rounds[on], of.take(on), at.take(on)
+        open_rounds, running, at = open_rounds[on], running.take(on), at.take(on)
     converged = np.ones(len(theta), np.bool_)
     converged[open_rounds] = False
     return Maximum(theta, delta, converged, iterations)
@@ -171,7 +171,7 @@ class Point:
     log_likelihood: Floats
 
     @classmethod
-    def of(cls, rounds: Rounds, theta: Floats, delta: Floats) -> Point:
+    def evaluate(cls, rounds: Rounds, theta: Floats, delta: Floats) -> Point:
         """Evaluate the model of each round."""
         gap = theta[:, rounds.first] - theta[:, rounds.second]
         half = np.abs(gap) / 2
@@ -182,10 +182,10 @@ class Point:
         return cls(theta, delta, gap, near, nu_near, gained)
 
     def take(self, rounds: Flags) -> Point:
-        """Some of the rounds; the same if that is all of them."""
+        """Return the selected rounds, or this object if all are selected."""
         if rounds.all():
             return self
-        return Point(*(of[rounds] for of in vars(self).values()))
+        return Point(*(values[rounds] for values in vars(self).values()))
 
     def expected(self) -> tuple[Floats, Floats]:
         """Half of P(first wins) - P(second wins), and P(tie); ``(n_rounds, n_pairs)``."""
@@ -233,29 +233,31 @@ def anchored(of_theta: Floats, group: Codes) -> Floats:
 
 
 def _newton_step(rounds: Rounds, at: Point) -> tuple[Floats, Floats, Floats]:
-    """Steps in theta and delta, and the Newton decrement squared."""
+    """Return the steps in theta and delta, and the Newton decrement squared."""
     half_gap, tie = at.expected()
     gradient = rounds.surplus - _by_system(rounds, rounds.n * half_gap)
     tie_gradient = rounds.ties - (rounds.n * tie).sum(axis=1)
     of_theta, mixed, of_delta = information(rounds, half_gap, tie)
     solved = np.linalg.solve(anchored(of_theta, rounds.group), np.stack([gradient, mixed], axis=2))
     by_gradient, by_mixed = solved[..., 0], solved[..., 1]
-    left = of_delta - (mixed * by_mixed).sum(axis=1)  # > 0 unless nu is fixed
-    free = (rounds.ties > 0) & (left > 0)
+    curvature = of_delta - (mixed * by_mixed).sum(axis=1)  # > 0 unless nu is fixed
+    free = (rounds.ties > 0) & (curvature > 0)
     tie_step = np.zeros_like(at.delta)
     rest = tie_gradient - (mixed * by_gradient).sum(axis=1)
-    tie_step[free] = rest[free] / left[free]
+    tie_step[free] = rest[free] / curvature[free]
     step = by_gradient - by_mixed * tie_step[:, None]
     decrement = (gradient * step).sum(axis=1) + tie_gradient * tie_step
     return step, tie_step, decrement
 
 
-def _risen(rounds: Rounds, at: Point, step: Floats, tie_step: Floats) -> Point:
-    """Go as far as the likelihood does not fall."""
+def _line_search(rounds: Rounds, at: Point, step: Floats, tie_step: Floats) -> Point:
+    """Take the step, halved until the likelihood does not fall."""
     floor = at.log_likelihood - _ROUNDING * (1 + np.abs(at.log_likelihood))
     size = np.ones(len(floor))
     for _ in range(_HALVINGS):
-        reached = Point.of(rounds, at.theta + size[:, None] * step, at.delta + size * tie_step)
+        reached = Point.evaluate(
+            rounds, at.theta + size[:, None] * step, at.delta + size * tie_step
+        )
         low = reached.log_likelihood < floor
         if not low.any():
             break

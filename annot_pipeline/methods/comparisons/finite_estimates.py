@@ -87,7 +87,7 @@ def finite_components(
 
 
 def ties_outgrow_wins(first: Codes, second: Codes, counts: PairCounts) -> Flags:
-    """``(n_rounds,)`` whether Davidson's tie parameter is infinite.
+    """Return whether Davidson's tie parameter is infinite, ``(n_rounds,)``.
 
     Parameters
     ----------
@@ -97,7 +97,9 @@ def ties_outgrow_wins(first: Codes, second: Codes, counts: PairCounts) -> Flags:
     mutual = ((counts.wins > 0) & (counts.losses > 0)).any(axis=1)  # the shortest cycle of wins
     infinite = np.asarray(counts.ties.any(axis=1) & ~mutual)
     for number in np.flatnonzero(infinite).tolist():
-        won, tied, lost = (of[number] > 0 for of in (counts.wins, counts.ties, counts.losses))
+        won, tied, lost = (
+            counted[number] > 0 for counted in (counts.wins, counts.ties, counts.losses)
+        )
         infinite[number] = not _winning_cycle(first, second, won, tied, lost)
     return infinite
 
@@ -130,7 +132,7 @@ def _winning_cycle(first: Codes, second: Codes, won: Flags, tied: Flags, lost: F
 
 
 def _components(first: Codes, second: Codes, counts: PairCounts, n_systems: int) -> Codes:
-    """``(n_rounds, n_systems)`` strongly connected components, of all rounds in one graph."""
+    """Return strongly connected components ``(n_rounds, n_systems)``, by one graph of rounds."""
     n = len(counts.wins) * n_systems
     if not n:
         return np.empty((0, n_systems), np.int64)
@@ -139,8 +141,8 @@ def _components(first: Codes, second: Codes, counts: PairCounts, n_systems: int)
     sources = np.concatenate([first[won[1]], second[lost[1]]]) + shift
     targets = np.concatenate([second[won[1]], first[lost[1]]]) + shift
     edges = csr_array((np.ones(shift.size, np.int8), (sources, targets)), (n, n))
-    found = connected_components(edges, connection="strong")[1]
-    return np.asarray(found.astype(np.int64).reshape(-1, n_systems))
+    component = connected_components(edges, connection="strong")[1]
+    return np.asarray(component.astype(np.int64).reshape(-1, n_systems))
 
 
 def _in_largest(component: Codes, part: Codes) -> Flags:

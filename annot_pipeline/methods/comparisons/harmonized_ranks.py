@@ -111,10 +111,10 @@ def harmonized_ranks(
         raise ValueError(f"adequate must be 1, 0 or -1, not {wrong[:5].tolist()}")
     graph = np.unique(graph, return_inverse=True)[1]
     steps, step = np.unique(np.stack([graph, -adequate, rank]), axis=1, return_inverse=True)
-    of, good, own = steps[0], steps[1] == -1, steps[2]
-    n_good = np.bincount(of[good], minlength=graph.max(initial=-1) + 1)
+    step_graph, good, own = steps[0], steps[1] == -1, steps[2]
+    n_good = np.bincount(step_graph[good], minlength=graph.max(initial=-1) + 1)
     # what follows of both runs: each good step counts one, a bad one if its rank is above A
-    number = _running_count(of, good | (own > n_good[of]))
+    number = _running_count(step_graph, good | (own > n_good[step_graph]))
     unknown = np.bincount(graph[adequate < 0], minlength=n_good.size) > 0
     defined = ~unknown[graph]
     return HarmonizedRanks(np.where(defined, number[step], 0), defined)
@@ -131,41 +131,41 @@ def rank_shift(graph: npt.ArrayLike, rank: npt.ArrayLike, harmonized: Harmonized
         What it gave.
     """
     used = harmonized.defined
-    codes, of = np.unique(np.asarray(graph, np.int64)[used], return_inverse=True)
+    codes, graph_code = np.unique(np.asarray(graph, np.int64)[used], return_inverse=True)
     before, after = np.asarray(rank, np.int64)[used], harmonized.rank[used]
-    n = np.bincount(of, minlength=codes.size)
+    n = np.bincount(graph_code, minlength=codes.size)
     error = np.abs(after - before)
-    mae = _sums(of, error, codes.size) / n
-    rmse = np.sqrt(_sums(of, error**2, codes.size) / n)
-    x, y = _centred(of, before, n), _centred(of, after, n)
-    spread = _sums(of, x**2, codes.size) * _sums(of, y**2, codes.size)
+    mae = _sums(graph_code, error, codes.size) / n
+    rmse = np.sqrt(_sums(graph_code, error**2, codes.size) / n)
+    x, y = _centred(graph_code, before, n), _centred(graph_code, after, n)
+    spread = _sums(graph_code, x**2, codes.size) * _sums(graph_code, y**2, codes.size)
     defined = spread > 0
-    spearman = _sums(of, x * y, codes.size)[defined] / np.sqrt(spread[defined])
+    spearman = _sums(graph_code, x * y, codes.size)[defined] / np.sqrt(spread[defined])
     moments = [value for part in (spearman, mae, rmse) for value in _mean_and_sd(part)]
     return RankShift(codes.size, int((~defined).sum()), int((mae > 0).sum()), *moments)
 
 
-def _running_count(of: Codes, counted: Flags) -> Codes:
-    """Of steps by graph: how many of the graph were counted, up to each one."""
+def _running_count(graph: Codes, counted: Flags) -> Codes:
+    """Return how many steps of its graph were counted up to each step."""
     total = np.cumsum(counted)
-    start = np.flatnonzero(np.append(True, np.diff(of) != 0)[: of.size])
-    before: Codes = np.repeat((total - counted)[start], np.diff(np.append(start, of.size)))
+    start = np.flatnonzero(np.append(True, np.diff(graph) != 0)[: graph.size])
+    before: Codes = np.repeat((total - counted)[start], np.diff(np.append(start, graph.size)))
     return np.asarray(total - before)
 
 
-def _centred(of: Codes, values: Codes, n: Codes) -> Codes:
-    """Mid-ranks in the graph, twice their distance from the mean: whole numbers."""
+def _centred(graph: Codes, values: Codes, n: Codes) -> Codes:
+    """Return twice the distance of mid-ranks from their graph's mean: whole numbers."""
     kinds, kind, many = np.unique(
-        np.stack([of, values]), axis=1, return_inverse=True, return_counts=True
+        np.stack([graph, values]), axis=1, return_inverse=True, return_counts=True
     )
-    graph = kinds[0]
-    below = np.cumsum(many) - many - (np.cumsum(n) - n)[graph]
-    return np.asarray((2 * below + many - n[graph])[kind])
+    kind_graph = kinds[0]
+    below = np.cumsum(many) - many - (np.cumsum(n) - n)[kind_graph]
+    return np.asarray((2 * below + many - n[kind_graph])[kind])
 
 
-def _sums(of: Codes, values: Codes, size: int) -> Floats:
-    """Sums of whole numbers, exact up to 2**53."""
-    return np.asarray(np.bincount(of, weights=values, minlength=size), np.float64)
+def _sums(graph: Codes, values: Codes, size: int) -> Floats:
+    """Return sums of whole numbers by graph, exact up to 2**53."""
+    return np.asarray(np.bincount(graph, weights=values, minlength=size), np.float64)
 
 
 def _mean_and_sd(values: Floats) -> tuple[float, float]:

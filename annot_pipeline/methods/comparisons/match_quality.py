@@ -21,7 +21,7 @@ def log_match_quality(
     *,
     gamma: float,
 ) -> Floats:
-    """Logarithm of the match quality of items and others; shapes broadcast.
+    """Return the logarithm of the match quality of items and others; shapes broadcast.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def log_match_quality(
     """
     chain = 2 * gamma * gamma
     spread = chain + np.asarray(variance, np.float64) + np.asarray(other_variance, np.float64)
-    apart = np.asarray(score, np.float64) - np.asarray(other_score, np.float64)
-    return np.asarray(0.5 * np.log(chain / spread) - apart * apart / (2 * spread))
+    gap = np.asarray(score, np.float64) - np.asarray(other_score, np.float64)
+    return np.asarray(0.5 * np.log(chain / spread) - gap * gap / (2 * spread))
 
 
 def match_quality(score: npt.ArrayLike, variance: npt.ArrayLike, *, gamma: float) -> Floats:

@@ -110,14 +110,14 @@ def online_rounds(
     table = _rankings(first, second, outcome, ranking, unit, n_systems)
     seeds = rng.integers(2**63, size=len(rounds))
     side_by_side = max(1, SEQUENCES // max(table.start.size, 1))
-    found = np.full((len(rounds), n_systems), np.nan)
+    scores = np.full((len(rounds), n_systems), np.nan)
     for start in range(0, len(rounds), side_by_side):
         some = slice(start, start + side_by_side)
         kinds = zip(rounds[some], seeds[some], strict=True)
         sequences = [_sequence(table, kind, seed) for kind, seed in kinds]
         score, met = _run(table, sequences, params, progress)
-        found[some] = np.where(met, score, np.nan)[:, :n_systems]
-    return found
+        scores[some] = np.where(met, score, np.nan)[:, :n_systems]
+    return scores
 
 
 def _rankings(
@@ -166,7 +166,7 @@ def _run(
     params: TrueSkillParams | BoundedRaParams,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[Floats, Flags]:
-    """Scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
+    """Return scores after all comparisons, and which systems had any; ``(n_rounds, n_systems)``."""
     shape = len(sequences), table.n_systems
     n = shape[0] * shape[1]
     met = np.zeros(n, np.bool_)
@@ -174,7 +174,7 @@ def _run(
         mean, sd = np.full(n, params.mean, np.float64), np.full(n, params.sd, np.float64)
     else:
         alpha, beta = np.full((2, n), FRESH)
-    for pairs, tie in _stretches(table, sequences, progress):
+    for pairs, tie in _comparison_chunks(table, sequences, progress):
         met[pairs] = True
         for pair, tied in waves_side_by_side(pairs, tie, n_items=n):
             if isinstance(params, TrueSkillParams):
@@ -185,21 +185,21 @@ def _run(
     return score.reshape(shape), met.reshape(shape)
 
 
-def _stretches(
+def _comparison_chunks(
     table: _Rankings,
     sequences: list[npt.NDArray[np.int32]],
     progress: Callable[[int, int], None] | None,
 ) -> Iterator[tuple[Codes, Flags]]:
-    """Comparisons of all rounds, up to ``STEPS`` of each: winners and losers as places in the
+    """Yield comparisons of all rounds, up to ``STEPS`` of each: winners and losers as places in the
     state ``(2, n_steps, n_rounds)``, and ties ``(n_steps, n_rounds)``.
     """
     n_rounds = len(sequences)
-    left = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
-    total, none = left, table.tie.size - 1
+    remaining = max((int(table.size.take(sequence).sum()) for sequence in sequences), default=0)
+    total, none = remaining, table.tie.size - 1
     place, offset = [0] * n_rounds, [0] * n_rounds
     shift = np.arange(n_rounds) * table.n_systems
-    while left > 0:
-        n = min(STEPS, left)
+    while remaining > 0:
+        n = min(STEPS, remaining)
         comparison = np.full((n_rounds, n), none)
         for r, sequence in enumerate(sequences):
             rankings = sequence[place[r] : place[r] + n + 1]
@@ -207,16 +207,16 @@ def _stretches(
             ends = size.cumsum()
             ahead = int(ends.searchsorted(offset[r] + n)) + 1
             before = (ends - size)[:ahead]
-            found = (table.start.take(rankings[:ahead]) - before).repeat(size[:ahead])
-            found += np.arange(found.size)
-            found = found[offset[r] : offset[r] + n]
-            comparison[r, : found.size] = found
+            rows = (table.start.take(rankings[:ahead]) - before).repeat(size[:ahead])
+            rows += np.arange(rows.size)
+            rows = rows[offset[r] : offset[r] + n]
+            comparison[r, : rows.size] = rows
             done = int(ends.searchsorted(offset[r] + n, side="right"))
             offset[r] += n - (int(ends[done - 1]) if done else 0)
             place[r] += done
         pairs = table.pairs.take(comparison.T, axis=1)
         pairs += shift
         yield pairs, table.tie[comparison.T]
-        left -= n
+        remaining -= n
         if progress:
-            progress(total - left, total)
+            progress(total - remaining, total)

@@ -44,8 +44,8 @@ class Reachability:
     _against: tuple[_Wave, ...]
 
     @classmethod
-    def of(cls, source: Codes, target: Codes, *, n_vertices: int) -> Reachability:
-        """Order edges.
+    def from_edges(cls, source: Codes, target: Codes, *, n_vertices: int) -> Reachability:
+        """Sort the edges of an acyclic graph so that they can be followed in waves.
 
         Parameters
         ----------

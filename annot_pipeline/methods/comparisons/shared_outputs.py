@@ -66,7 +66,7 @@ def asked_comparisons(
     ValueError
         Arrays of different lengths, a code outside its range.
     """
-    ranking, one, other = (np.asarray(of, np.int64) for of in (rankings, first, second))
+    ranking, one, other = (np.asarray(column, np.int64) for column in (rankings, first, second))
     same = np.asarray(same_output, np.bool_)
     if ranking.ndim != 1 or not ranking.shape == one.shape == other.shape == same.shape:
         raise ValueError("rankings, first, second and same_output must be 1-d and of one length")

@@ -130,15 +130,15 @@ def winners_first(
 def checked(
     first: npt.ArrayLike, second: npt.ArrayLike, outcome: npt.ArrayLike, *, n_items: int
 ) -> tuple[Codes, Codes, npt.NDArray[np.int8]]:
-    """Comparisons as arrays, as they were given; parameters and errors as `winners_first`."""
+    """Check comparisons and return them as arrays; parameters and errors as `winners_first`."""
     first, second = _checked(first, second, n_items)
-    given = np.asarray(outcome)
-    if given.shape != first.shape:
-        raise ValueError(f"{given.size} outcomes of {first.size} comparisons")
-    known = (given == FIRST_WINS) | (given == TIE) | (given == SECOND_WINS)
-    if not known.all():
-        raise ValueError(f"outcome must be 1, 0 or -1, not {given[~known][:5].tolist()}")
-    return first, second, given.astype(np.int8)
+    outcomes = np.asarray(outcome)
+    if outcomes.shape != first.shape:
+        raise ValueError(f"{outcomes.size} outcomes of {first.size} comparisons")
+    is_valid = (outcomes == FIRST_WINS) | (outcomes == TIE) | (outcomes == SECOND_WINS)
+    if not is_valid.all():
+        raise ValueError(f"outcome must be 1, 0 or -1, not {outcomes[~is_valid][:5].tolist()}")
+    return first, second, outcomes.astype(np.int8)
 
 
 def _checked(first: npt.ArrayLike, second: npt.ArrayLike, n_items: int) -> tuple[Codes, Codes]:

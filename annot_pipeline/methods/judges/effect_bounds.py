@@ -114,9 +114,10 @@ def effect_interval(effect: Floats, *samples: MeanErrors) -> tuple[Floats, Float
             moderated += (weight * sample.own + PRIOR_FREEDOM * sample.pooled) / (
                 weight + PRIOR_FREEDOM
             )
-    known = smallest >= 2
+    is_defined = smallest >= 2
     reach = np.maximum(
-        _reach(own, freedom, known), _reach(moderated, freedom + PRIOR_FREEDOM, known)
+        _half_width(own, freedom, is_defined),
+        _half_width(moderated, freedom + PRIOR_FREEDOM, is_defined),
     )
     return effect - reach, effect + reach
 
@@ -205,13 +206,13 @@ def _pooled(strata: Codes, variance: Floats, weight: Codes) -> Floats:
         return np.asarray(total / np.bincount(strata, weights=weight, minlength=n_strata))
 
 
-def _reach(variance: Floats, freedom: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    """Half the width of a t interval; where nothing is known scipy need not load."""
-    if not known.any():
-        return np.full(known.size, np.nan)
+def _half_width(variance: Floats, freedom: Floats, is_defined: npt.NDArray[np.bool_]) -> Floats:
+    """Return half the width of a t interval; scipy is not loaded where no interval is defined."""
+    if not is_defined.any():
+        return np.full(is_defined.size, np.nan)
     from scipy.special import stdtrit
 
-    freedom = np.where(known, np.maximum(freedom, 1.0), 1.0)
+    freedom = np.where(is_defined, np.maximum(freedom, 1.0), 1.0)
     with np.errstate(invalid="ignore"):
         reach = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
-    return np.where(known, reach, np.nan)
+    return np.where(is_defined, reach, np.nan)

@@ -50,19 +50,19 @@ class GroupedTest:
 
 
 def paired_t(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
-    """Student's paired t-test of differences > 0."""
-    of = moments(groups, differences, n_groups=n_groups)
+    """Run Student's paired t-test of differences > 0."""
+    sample = moments(groups, differences, n_groups=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
-        statistic = of.mean / np.sqrt(of.variance / of.n)
-        p = _t_above(statistic, of.n - 1)
-    test = GroupedTest(statistic, of.mean, p, of.n, of.n - 1)
-    return _decided(test, of.variance, of.n >= 2)
+        statistic = sample.mean / np.sqrt(sample.variance / sample.n)
+        p = _t_above(statistic, sample.n - 1)
+    test = GroupedTest(statistic, sample.mean, p, sample.n, sample.n - 1)
+    return _resolve_degenerate(test, sample.variance, sample.n >= 2)
 
 
 def welch(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
-    """Welch's t-test: unequal variances."""
+    """Run Welch's t-test, which allows unequal variances."""
     one = moments(first_groups, first, n_groups=n_groups)
     two = moments(second_groups, second, n_groups=n_groups)
     effect, n = one.mean - two.mean, np.minimum(one.n, two.n)
@@ -72,32 +72,34 @@ def welch(
         freedom = (a + b) ** 2 / (a**2 / (one.n - 1) + b**2 / (two.n - 1))
         p = _t_above(statistic, freedom)
     test = GroupedTest(statistic, effect, p, n, freedom)
-    return _decided(test, one.variance + two.variance, n >= 2)
+    return _resolve_degenerate(test, one.variance + two.variance, n >= 2)
 
 
 def signed_rank(groups: Codes, differences: Floats, *, n_groups: int) -> GroupedTest:
-    """Wilcoxon's signed-rank test of differences > 0; zero differences are left out."""
-    of = moments(groups, differences, n_groups=n_groups)
+    """Run Wilcoxon's signed-rank test of differences > 0; zero differences are left out."""
+    sample = moments(groups, differences, n_groups=n_groups)
     differences = comparable(differences)
-    kept = differences != 0
-    groups, differences = groups[kept], differences[kept]
+    nonzero = differences != 0
+    groups, differences = groups[nonzero], differences[nonzero]
     codes, n_values = ordered_codes(np.abs(differences))
-    ranked = _Ranked.of(groups, codes, differences > 0, n_groups=n_groups, n_values=n_values)
+    ranked = _Ranked.from_codes(
+        groups, codes, differences > 0, n_groups=n_groups, n_values=n_values
+    )
     n, ties, positive = ranked.n, ranked.ties(), ranked.flagged_sum()
     expected = n * (n + 1) / 4
     variance = n * (n + 1) * (2 * n + 1) / 24 - ties / 48
     statistic, p = _normal(positive - expected, variance)
-    test = GroupedTest(statistic, of.mean, p, of.n, np.full(n_groups, np.inf))
-    return _decided(test, variance, of.n >= 2)
+    test = GroupedTest(statistic, sample.mean, p, sample.n, np.full(n_groups, np.inf))
+    return _resolve_degenerate(test, variance, sample.n >= 2)
 
 
 def mann_whitney(
     first_groups: Codes, first: Floats, second_groups: Codes, second: Floats, *, n_groups: int
 ) -> GroupedTest:
-    """Mann-Whitney's (Wilcoxon's rank-sum) test."""
+    """Run Mann-Whitney's (Wilcoxon's rank-sum) test."""
     values = comparable(np.concatenate([first, second]))
     codes, n_values = ordered_codes(values)
-    found = rank_sums(
+    ranks = rank_sums(
         np.concatenate([first_groups, second_groups]),
         codes,
         np.repeat([False, True], [first.size, second.size]),
@@ -106,8 +108,8 @@ def mann_whitney(
     )
     effect = means(first_groups, first, n_groups=n_groups)
     effect = effect - means(second_groups, second, n_groups=n_groups)
-    test = GroupedTest(found.statistic, effect, found.p_value, found.n, np.full(n_groups, np.inf))
-    return _decided(test, found.variance, found.n >= 1)
+    test = GroupedTest(ranks.statistic, effect, ranks.p_value, ranks.n, np.full(n_groups, np.inf))
+    return _resolve_degenerate(test, ranks.variance, ranks.n >= 1)
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def rank_sums(
     n_groups: int,
     n_values: int,
 ) -> RankSums:
-    """The rank-sum test on values given as codes in their order; one sort of integers.
+    """Run the rank-sum test on values coded in their order, by one sort of integers.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def rank_sums(
     is_second
         ``(n_rows,)`` whether a row belongs to the second sample.
     """
-    ranked = _Ranked.of(groups, codes, ~is_second, n_groups=n_groups, n_values=n_values)
+    ranked = _Ranked.from_codes(groups, codes, ~is_second, n_groups=n_groups, n_values=n_values)
     n, ties = ranked.n, ranked.ties()
     n1 = np.bincount(ranked.group, weights=ranked.n_flagged, minlength=n_groups)
     u = ranked.flagged_sum() - n1 * (n1 + 1) / 2
@@ -189,7 +191,7 @@ class _Ranked:
     rank: Floats
 
     @classmethod
-    def of(
+    def from_codes(
         cls,
         groups: Codes,
         codes: Codes,
@@ -251,8 +253,10 @@ def _t_above(statistic: Floats, freedom: Floats | Codes) -> Floats:
     return np.asarray(stdtr(freedom, -statistic), np.float64)
 
 
-def _decided(test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_]) -> GroupedTest:
-    """Zero variance is decided by the means; too few observations are undefined."""
+def _resolve_degenerate(
+    test: GroupedTest, variance: Floats, enough: npt.NDArray[np.bool_]
+) -> GroupedTest:
+    """Resolve zero variance by the means, and set too few observations undefined."""
     constant = enough & (variance <= 0)
     p = np.where(constant, np.where(test.effect > 0, 0.0, 1.0), test.p_value)
     decided = np.select([test.effect > 0, test.effect < 0], [np.inf, -np.inf], 0.0)

@@ -120,8 +120,8 @@ def mean_spearman(
         Arrays of different lengths, codes outside their ranges, scores that are not finite,
         negative rounds.
     """
-    scored = _Scored.of(items, judges, scores, criteria, n_items, n_judges)
-    partners = Partners.of(scored.units, scored.judges)
+    scored = _Scored.from_arrays(items, judges, scores, criteria, n_items, n_judges)
+    partners = Partners.from_rows(scored.units, scored.judges)
     affordable = int(partners.counts.sum()) * rounds <= MOST_PAIR_WORK
     resamples = ItemResamples.draw(scored.n_items, rounds if affordable else 0, rng)
     sums = np.zeros((2, 1 + (resamples.rounds if resamples.n_items else 0)))
@@ -135,7 +135,7 @@ def mean_spearman(
             used_items[block.items] = True
             used_judges[block.judges % n_judges] = True
     with np.errstate(invalid="ignore"):
-        mean = Estimate.of(_centred(sums[0] / sums[1]))
+        mean = Estimate.from_replicates(_centred(sums[0] / sums[1]))
     return JudgeCorrelation(
         mean.value,
         mean.ci_low,
@@ -148,15 +148,15 @@ def mean_spearman(
 
 
 def _centred(replicates: Floats) -> Floats:
-    """Replicates whose rounds have the value, which comes first, as their mean.
+    """Shift the rounds of replicates so that their mean is the value, which comes first.
 
     Without rounds if most are undefined: of three common items they are all one number.
     """
     value, rounds = replicates[:1], replicates[1:]
-    known = ~np.isnan(rounds)
-    if 2 * known.sum() < rounds.size:
+    is_defined = ~np.isnan(rounds)
+    if 2 * is_defined.sum() < rounds.size:
         return value
-    centre = rounds[known].mean() if known.any() else 0.0
+    centre = rounds[is_defined].mean() if is_defined.any() else 0.0
     return np.concatenate([value, np.clip(rounds - centre + value, -1, 1)])
 
 
@@ -186,7 +186,7 @@ class _Scored:
     n_judges: int
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         items: npt.ArrayLike,
         judges: npt.ArrayLike,
@@ -197,14 +197,14 @@ class _Scored:
     ) -> _Scored:
         items, judges = np.asarray(items, np.int64), np.asarray(judges, np.int64)
         criteria = np.zeros_like(items) if criteria is None else np.asarray(criteria, np.int64)
-        met = JudgedItems.of(
+        met = JudgedItems.from_scores(
             items, judges, np.asarray(scores, np.float64), criteria,
             n_items=n_items, n_judges=n_judges, n_criteria=int(criteria.max(initial=0)) + 1,
         )  # fmt: skip
-        found, renumbered = np.unique(met.items, return_inverse=True)
+        distinct_items, renumbered = np.unique(met.items, return_inverse=True)
         values = comparable(met.values, largest=met.largest) if met.is_repeated else met.values
         places = renumbered_values(values)[1]
-        return cls(renumbered, met.units, met.judges, places, found.size, met.n_judges)
+        return cls(renumbered, met.units, met.judges, places, distinct_items.size, met.n_judges)
 
 
 def _blocks(scored: _Scored, partners: Partners) -> Iterator[Codes]:
@@ -227,7 +227,7 @@ def _pair_block(scored: _Scored, partners: Partners, rows: Codes) -> tuple[PairB
     pairs = scored.judges[first] * scored.n_judges + scored.judges[second]
     order = np.argsort(pairs, kind="stable")
     first, second = first[order], second[order]
-    return PairBlock.of(
+    return PairBlock.from_scores(
         pairs[order], scored.items[first], scored.places[first], scored.places[second],
         scored.n_items, scored.n_judges,
     )  # fmt: skip

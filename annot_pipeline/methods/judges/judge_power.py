@@ -189,12 +189,12 @@ def typical_sd(variance: Floats, freedom: Codes, strata: Codes) -> Floats:
     total = np.bincount(stratum, weights=weight, minlength=n_strata)
     until = np.cumsum(weight) - np.concatenate([[0.0], np.cumsum(total)])[stratum]
     first, last = (until * 2 >= total[stratum]), (until * 2 > total[stratum])
-    found = np.zeros(n_strata)
+    medians = np.zeros(n_strata)
     for reached in (first, last):  # they differ where half of the weight ends between two judges
         place = np.flatnonzero(reached)
         _, at = np.unique(stratum[place], return_index=True)
-        found[stratum[place[at]]] += value[place[at]] / 2
-    return np.asarray(np.where(has_scores, np.sqrt(found), np.nan), np.float64)
+        medians[stratum[place[at]]] += value[place[at]] / 2
+    return np.asarray(np.where(has_scores, np.sqrt(medians), np.nan), np.float64)
 
 
 def enough_controls(power: Power, wanted: float, *, least: int = 1) -> int | None:
@@ -228,18 +228,20 @@ def enough_controls(power: Power, wanted: float, *, least: int = 1) -> int | Non
 def _noncentral_t(
     shift: Floats, freedom: Floats, alpha: Floats, *, defined: npt.NDArray[np.bool_]
 ) -> Floats:
-    """Chance that t passes; a shift without end (scores that do not vary) always does."""
+    """Return the chance that t passes; an infinite shift (scores that do not vary) always does."""
     from scipy.special import nctdtr, ndtr, stdtrit
 
     freedom = np.where(defined, freedom, 1.0)
     least = stdtrit(freedom, 1 - alpha)
-    known = np.isfinite(shift)
-    finite = np.where(known, shift, 0.0)
+    is_finite = np.isfinite(shift)
+    finite = np.where(is_finite, shift, 0.0)
     with np.errstate(invalid="ignore"):
         power = 1 - nctdtr(freedom, finite, least)
         normal = ndtr((finite - least) / np.sqrt(1 + least**2 / (2 * freedom)))
     power = np.where(np.isnan(power) | (np.abs(finite) > 30), normal, np.clip(power, 0, 1))
-    power = np.where(known, power, np.where(np.isnan(shift), np.nan, np.where(shift > 0, 1.0, 0.0)))
+    power = np.where(
+        is_finite, power, np.where(np.isnan(shift), np.nan, np.where(shift > 0, 1.0, 0.0))
+    )
     return np.where(defined, power, 0.0)
 
 

@@ -74,15 +74,15 @@ def known_answers(
         k, m, q = n_right[some_right], size[some_right], by_chance[some_right]
         p[some_right] = bdtrc(k - 1, m, q)  # P(X >= k) is P(X > k - 1)
 
-    def known(values: Floats) -> Floats:
+    def where_tested(values: Floats) -> Floats:
         return np.where(some, values, np.nan)
 
     return KnownAnswers(
         n,
         n_right,
-        known(share),
+        where_tested(share),
         low,
         high,
-        known(share - by_chance),
-        known(p),
+        where_tested(share - by_chance),
+        where_tested(p),
     )

@@ -53,7 +53,7 @@ class JudgedItems:
     largest: float
 
     @classmethod
-    def of(
+    def from_scores(
         cls,
         items: Codes,
         judges: Codes,
@@ -89,8 +89,8 @@ class JudgedItems:
         )  # fmt: skip
 
     def partners(self) -> Partners:
-        """Of the rows."""
-        return Partners.of(self.units, self.judges)
+        """Find the partners of the rows."""
+        return Partners.from_rows(self.units, self.judges)
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class PairedScores:
     second: Floats
 
     @classmethod
-    def of(cls, met: JudgedItems, first: int, end: int) -> PairedScores:
-        """Those of judges from ``first`` to before ``end``, with others behind them."""
+    def from_judged_items(cls, met: JudgedItems, first: int, end: int) -> PairedScores:
+        """Pair the judges from ``first`` to before ``end`` with those that follow them."""
         partners = met.partners()
         some = (met.judges >= first) & (met.judges < end) & (partners.counts > 0)
         x, y = paired(np.flatnonzero(some), partners)
@@ -144,7 +144,7 @@ class CorrelationSums:
     judges: Codes
 
     @classmethod
-    def of(
+    def from_blocks(
         cls, blocks: Sequence[PairedScores], *, n_judges: int, largest: float | None
     ) -> CorrelationSums:
         """Correlate pairs of judges.
@@ -159,7 +159,7 @@ class CorrelationSums:
             As `JudgedItems` has it, of all blocks; None where no judge gave two scores to an item.
         """
         pairs, items, first, second = (
-            np.concatenate([getattr(of, name) for of in blocks])
+            np.concatenate([getattr(block, name) for block in blocks])
             for name in ("pairs", "items", "first", "second")
         )
         both = np.concatenate([first, second])
@@ -167,15 +167,15 @@ class CorrelationSums:
         codes, item = np.unique(items, return_inverse=True)
         order = np.argsort(pairs, kind="stable")
         x, y = np.split(places[1], 2)
-        block, n_listed = PairBlock.of(
+        pair_block, n_listed = PairBlock.from_scores(
             pairs[order], item.reshape(-1)[order], x[order], y[order], codes.size, n_judges
         )
         total = np.zeros(2)
-        if block.n_pairs:
-            total = block.sums(np.ones((codes.size, 1), np.int16))[:, 0]
+        if pair_block.n_pairs:
+            total = pair_block.sums(np.ones((codes.size, 1), np.int16))[:, 0]
         return cls(
-            float(total[0]), float(total[1]), n_listed, block.n_pairs,
-            codes[np.unique(block.items)], np.unique(block.judges),
+            float(total[0]), float(total[1]), n_listed, pair_block.n_pairs,
+            codes[np.unique(pair_block.items)], np.unique(pair_block.judges),
         )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ class PairBlock:
     n_items: int
 
     @classmethod
-    def of(
+    def from_scores(
         cls, pairs: Codes, items: Codes, x: Codes, y: Codes, n_items: int, n_judges: int
     ) -> tuple[PairBlock, int]:
         """Rank the common items of pairs of judges, by places of scores; rows stand by pair."""
@@ -217,17 +217,23 @@ class PairBlock:
         n_listed = n.size
         enough = np.repeat(n >= FEWEST_ITEMS, n)
         pairs, items = pairs[enough], items[enough]
-        ranks = [ranks_within(pairs, of[enough]) for of in (x, y)]
-        vary = np.logical_and(*(_any(of != 0, pairs) for of in ranks))  # equal ranks are their mean
+        ranks = [ranks_within(pairs, scores[enough]) for scores in (x, y)]
+        vary = np.logical_and(
+            *(_any_within_runs(pair_ranks != 0, pairs) for pair_ranks in ranks)
+        )  # equal ranks are their mean
         pairs, items = pairs[vary], items[vary]
-        first, second = (of[vary] for of in ranks)
+        first, second = (pair_ranks[vary] for pair_ranks in ranks)
         starts, n = runs(pairs)
         bounds = np.append(starts, items.size)
         parts = []
         for at in range(0, n.size, _IN_PART):
             ends = bounds[at : at + _IN_PART + 1]
-            of = slice(ends[0], ends[-1])
-            parts.append(PairRanks.of(items[of], first[of], second[of], ends - ends[0], n_items))
+            rows = slice(ends[0], ends[-1])
+            parts.append(
+                PairRanks.from_ranks(
+                    items[rows], first[rows], second[rows], ends - ends[0], n_items
+                )
+            )
         judges = np.concatenate(np.divmod(pairs[starts], max(n_judges, 1)))
         return cls(tuple(parts), items, judges, n_items), n_listed
 
@@ -242,14 +248,17 @@ class PairBlock:
         return 2 * self.n_items + 12 * self.n_pairs
 
     def sums(self, weights: Counts) -> Floats:
-        """Sums over pairs of weighted correlations and of weights, ``(2, n_rounds)``."""
-        times, whether = WholeNumbers.of(weights), WholeNumbers.of(np.minimum(weights, 1))
-        found = [part.weighed(times, whether) for part in self.parts]
-        sums: Floats = np.concatenate(found, axis=1).sum(axis=1)
+        """Sum weighted correlations and weights over pairs, ``(2, n_rounds)``."""
+        times, whether = (
+            WholeNumbers.from_array(weights),
+            WholeNumbers.from_array(np.minimum(weights, 1)),
+        )
+        weighed = [part.weighed(times, whether) for part in self.parts]
+        sums: Floats = np.concatenate(weighed, axis=1).sum(axis=1)
         return sums
 
 
-def _any(found: npt.NDArray[np.bool_], pairs: Codes) -> npt.NDArray[np.bool_]:
-    """Whether any row of a run of equal ``pairs`` is found, ``(n_rows,)``."""
+def _any_within_runs(flags: npt.NDArray[np.bool_], pairs: Codes) -> npt.NDArray[np.bool_]:
+    """Return whether any row of its run of equal ``pairs`` is flagged, ``(n_rows,)``."""
     starts, n = runs(pairs)
-    return np.repeat(np.logical_or.reduceat(found, starts), n) if starts.size else found
+    return np.repeat(np.logical_or.reduceat(flags, starts), n) if starts.size else flags

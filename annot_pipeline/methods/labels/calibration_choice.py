@@ -123,22 +123,22 @@ def choose(
         alone, others = large_and_others(sizes)
         shared = None
         if others:
-            by = [others[t] for t in by_whom([sizes[t] for t in others])]
+            by = [others[t] for t in deciding_tasks([sizes[t] for t in others])]
             shared = choose_together(
                 held_out(by, ENOUGH), pooling=pooling, temper=temper, params=params
             )
-        found = dict.fromkeys(others, shared)
+        choices = dict.fromkeys(others, shared)
     else:
-        found = {t: choice for t, choice in enumerate(together) if choice}
-        alone = [t for t, size in enumerate(sizes) if size and t not in found]
+        choices = {t: choice for t, choice in enumerate(together) if choice}
+        alone = [t for t, size in enumerate(sizes) if size and t not in choices]
     if alone:
         chosen = choose_alone(
             held_out(alone, MOST_LABELS), pooling=pooling, temper=temper, params=params
         )
-        found |= dict(zip(alone, chosen, strict=True))
+        choices |= dict(zip(alone, chosen, strict=True))
     unknown = unknown_choice(pooling=pooling, temper=temper)
-    choices = (found.get(t) or unknown for t in range(sizes.size))
-    return [replace(choice, is_pooling_given=pooling is not None) for choice in choices]
+    all_choices = (choices.get(t) or unknown for t in range(sizes.size))
+    return [replace(choice, is_pooling_given=pooling is not None) for choice in all_choices]
 
 
 def given_choice(pooling: float, temper: float) -> Choice:
@@ -147,10 +147,10 @@ def given_choice(pooling: float, temper: float) -> Choice:
 
 
 def unknown_choice(*, pooling: float | None, temper: float | None) -> Choice:
-    """Of a task no two judges of which label one item: nothing more is done than settings say."""
+    """Return the settings as the choice of a task without an item labelled by two judges."""
     dependence, power = (0.0, np.nan) if temper is None else (np.nan, temper)
-    given = pooling is not None
-    return Choice(pooling or 0.0, dependence, power, "default", is_pooling_given=given)
+    is_given = pooling is not None
+    return Choice(pooling or 0.0, dependence, power, "default", is_pooling_given=is_given)
 
 
 def choose_alone(
@@ -160,7 +160,7 @@ def choose_alone(
     temper: float | None,
     params: DawidSkeneParams,
 ) -> list[Choice]:
-    """What tasks choose, each for itself, by labels of theirs.
+    """Return the choice of each task, made by held-out labels of that task alone.
 
     Parameters
     ----------
@@ -173,10 +173,10 @@ def choose_alone(
     curves = _curves(held_out, candidates, params, power)
     return [
         replace(
-            _best([curve], candidates, power, "task", of.n_labels),
+            _best([curve], candidates, power, "task", task.n_labels),
             is_pooling_given=pooling is not None,
         )
-        for of, curve in zip(held_out, curves, strict=True)
+        for task, curve in zip(held_out, curves, strict=True)
     ]
 
 
@@ -184,8 +184,8 @@ def _candidates(pooling: float | None) -> tuple[float, ...]:
     return POOLING if pooling is None else (pooling,)
 
 
-def by_whom(sizes: Sequence[int]) -> list[int]:
-    """Places of the tasks by which those that choose together do, as many as there is room for.
+def deciding_tasks(sizes: Sequence[int]) -> list[int]:
+    """Return the places of the tasks whose labels decide for those that choose together.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def choose_together(
     temper: float | None,
     params: DawidSkeneParams,
 ) -> Choice:
-    """One choice for several tasks, by those that `by_whom` names; as usual if it names none.
+    """Return one choice for several tasks, by those that `deciding_tasks` names; else the default.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def choose_together(
         dependence = USUAL_DEPENDENCE if temper is None else np.nan
         return Choice(usual, dependence, power, "default")
     candidates = _candidates(pooling)
-    n_labels = sum(of.n_labels for of in held_out)
+    n_labels = sum(task.n_labels for task in held_out)
     curves = _curves(held_out, candidates, params, power)
     return _best(curves, candidates, power, "tasks", n_labels)
 
@@ -230,7 +230,7 @@ def draw_together(task: LabelCodes, seed: Sequence[int]) -> HeldOutLabels:
 
 
 def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
-    """Places of tasks that choose for themselves, and together, the largest first.
+    """Return the places of tasks that choose for themselves and of the others, largest first.
 
     Parameters
     ----------
@@ -239,8 +239,8 @@ def large_and_others(sizes: Codes) -> tuple[list[int], list[int]]:
     """
     order = np.argsort(-sizes, kind="stable")
     order = order[sizes[order] > 0]
-    left = np.cumsum(np.minimum(sizes[order], MOST_LABELS)) <= MOST_CHOSEN_BY
-    is_large = left & (sizes[order] >= ENOUGH)
+    is_within_limit = np.cumsum(np.minimum(sizes[order], MOST_LABELS)) <= MOST_CHOSEN_BY
+    is_large = is_within_limit & (sizes[order] >= ENOUGH)
     return order[is_large].tolist(), order[~is_large].tolist()
 
 
@@ -275,15 +275,15 @@ def _curves(
     params: DawidSkeneParams,
     temper: float,
 ) -> list[Floats]:
-    """Log scores of each task's items, ``(n_pooling, n_dependence, n_items)``."""
+    """Return log scores of each task's items, ``(n_pooling, n_dependence, n_items)``."""
     folds = [fold for task in held_out for fold in task.folds]
-    shared = shared_confusions([fold.given for fold in folds], params)
+    shared = shared_confusions([fold.training for fold in folds], params)
     fits = fits_in_turn(
-        [fold.given for _ in pooling for fold in folds],
+        [fold.training for _ in pooling for fold in folds],
         params=params,
         priors=[c * confusion for c in pooling for confusion in shared],
     )
-    curves = [np.zeros((len(pooling), _n_powers(temper), of.n_items)) for of in held_out]
+    curves = [np.zeros((len(pooling), _n_powers(temper), task.n_items)) for task in held_out]
     for c in range(len(pooling)):
         for task, curve in zip(held_out, curves, strict=True):
             for fold in task.folds:

@@ -101,28 +101,28 @@ def class_scores(
         expected_precision=_estimates(soft_estimates[0]),
         expected_recall=_estimates(soft_estimates[1]),
         expected_f1=_estimates(soft_estimates[2]),
-        mean_f1=Estimate.of(_mean_defined(f1)),
-        mean_expected_f1=Estimate.of(_mean_defined(soft_estimates[2])),
+        mean_f1=Estimate.from_replicates(_mean_defined(f1)),
+        mean_expected_f1=Estimate.from_replicates(_mean_defined(soft_estimates[2])),
     )
 
 
 def _sums(p: Floats, label: Codes, code: Codes, resamples: ItemResamples) -> Floats:
-    """``(5, n_labels, 1 + rounds)``: right, gold, predicted, right by gold's mass, mass."""
+    """Sum right, gold, predicted, right by gold's mass, mass: ``(5, n_labels, 1 + rounds)``."""
     n_items, n_labels = p.shape
     items = np.arange(n_items)
     named = code >= 0
     right = label == code
 
-    def of(classes: Codes, which: npt.NDArray[np.bool_], values: Floats) -> csr_matrix:
+    def class_matrix(classes: Codes, which: npt.NDArray[np.bool_], values: Floats) -> csr_matrix:
         cells = (values[which], (classes[which], items[which]))
         return csr_matrix(cells, (n_labels, n_items))
 
     one, every = np.ones(n_items), np.ones(n_items, np.bool_)
     matrices = [
-        of(code, right, one),
-        of(label, every, one),
-        of(code, named, one),
-        of(code, named, p[items, code]),
+        class_matrix(code, right, one),
+        class_matrix(label, every, one),
+        class_matrix(code, named, one),
+        class_matrix(code, named, p[items, code]),
         csr_matrix(p.T),
     ]
 
@@ -134,7 +134,7 @@ def _sums(p: Floats, label: Codes, code: Codes, resamples: ItemResamples) -> Flo
 
 
 def _estimates(replicates: Floats) -> tuple[Estimate, ...]:
-    return tuple(Estimate.of(row) for row in replicates)
+    return tuple(Estimate.from_replicates(row) for row in replicates)
 
 
 def _mean_defined(values: Floats) -> Floats:

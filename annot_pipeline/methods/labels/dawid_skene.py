@@ -338,12 +338,14 @@ def label_groups(
     for size in sorted({shape.n_labels for shape in shapes}):
         members = [t for t, shape in enumerate(shapes) if shape.n_labels == size]
         matrices = tasks.keep(_matrix_of, members)
-        groups.append(LabelGroup(members, LabelBlocks.of(matrices, [shapes[t] for t in members])))
+        groups.append(
+            LabelGroup(members, LabelBlocks.from_matrices(matrices, [shapes[t] for t in members]))
+        )
     return groups
 
 
 def _matrix_of(tasks: Sequence[LabelCodes], members: Sequence[int]) -> LabelMatrix:
-    return LabelMatrix.of(members, [tasks[t] for t in members])
+    return LabelMatrix.from_tasks(members, [tasks[t] for t in members])
 
 
 def stacked_priors(priors: Sequence[Floats], n_labels: int) -> Floats:

@@ -76,7 +76,9 @@ class LabelDraws:
             task: drawn_items(self._all(task, "n"), rng, most) for task, rng in streams.items()
         }
         gathered = self._gather(drawn)
-        return {task: HeldOutLabels.of(gathered[task], rng) for task, rng in streams.items()}
+        return {
+            task: HeldOutLabels.from_labels(gathered[task], rng) for task, rng in streams.items()
+        }
 
     def to_check(self, streams: Mapping[int, np.random.Generator]) -> dict[int, LabelCodes]:
         """Return labels of tasks that take part in predictive checks."""

@@ -34,19 +34,19 @@ TINY = 1e-300
 
 @dataclass(frozen=True)
 class Fold:
-    """Labels that are given, and those held out.
+    """Labels that a model is fitted to, and those held out.
 
     Parameters
     ----------
-    given
-        Codes of items and judges are those of all folds.
+    training
+        Labels to fit to. Codes of items and judges are those of all folds.
     n
-        ``(n_items,)`` judges whose labels are given.
+        ``(n_items,)`` judges whose labels are among them.
     items, judges, labels
         ``(n_held_out,)`` what is to be predicted.
     """
 
-    given: LabelCodes
+    training: LabelCodes
     n: Codes
     items: Codes
     judges: Codes
@@ -65,10 +65,10 @@ class HeldOutLabels:
     def draw(cls, task: LabelCodes, rng: np.random.Generator, *, most: int) -> HeldOutLabels:
         """Hold out the labels of a task, or of items drawn that have about ``most`` labels."""
         n = np.bincount(task.items, minlength=task.n_items)
-        return cls.of(task.of_items(drawn_items(n, rng, most)), rng)
+        return cls.from_labels(task.of_items(drawn_items(n, rng, most)), rng)
 
     @classmethod
-    def of(cls, task: LabelCodes, rng: np.random.Generator) -> HeldOutLabels:
+    def from_labels(cls, task: LabelCodes, rng: np.random.Generator) -> HeldOutLabels:
         """Hold out all labels.
 
         Of an item with one judge nothing else says anything, so its labels are given in every
@@ -76,24 +76,33 @@ class HeldOutLabels:
         """
         rows = np.lexsort((task.labels, task.judges, task.items))
         items, judges, labels = task.items[rows], task.judges[rows], task.labels[rows]
-        known, items = np.unique(items, return_inverse=True)
-        known_judges, judges = np.unique(judges, return_inverse=True)
-        n_items, n_judges = known.size, known_judges.size
+        item_codes, items = np.unique(items, return_inverse=True)
+        judge_codes, judges = np.unique(judges, return_inverse=True)
+        n_items, n_judges = item_codes.size, judge_codes.size
         fold = _folds(items, judges, rng)
         folds = []
         for held in (fold == place for place in range(FOLDS if items.size else 0)):
-            given = LabelCodes(
+            training = LabelCodes(
                 items[~held], judges[~held], labels[~held], n_items, n_judges, task.n_labels
             )
-            folds.append(Fold(given, n_judges_of(given), items[held], judges[held], labels[held]))
+            folds.append(
+                Fold(training, n_judges_of(training), items[held], judges[held], labels[held])
+            )
         return cls(folds, n_items, int((fold >= 0).sum()))
 
     def arrays(self) -> Iterator[Codes]:
-        """All that it holds, sizes too."""
-        for of in self.folds:
-            given = of.given
-            yield np.array([given.n_items, given.n_judges, given.n_labels])
-            yield from (given.items, given.judges, given.labels, of.items, of.judges, of.labels)
+        """Yield all arrays that it holds, sizes too."""
+        for fold in self.folds:
+            training = fold.training
+            yield np.array([training.n_items, training.n_judges, training.n_labels])
+            yield from (
+                training.items,
+                training.judges,
+                training.labels,
+                fold.items,
+                fold.judges,
+                fold.labels,
+            )
 
 
 def drawn_items(n: Codes, rng: np.random.Generator, most: int) -> npt.NDArray[np.bool_]:
@@ -162,16 +171,16 @@ def n_predictable(task: LabelCodes) -> int:
 
 
 def tempered(posterior: Floats, power: Floats) -> Floats:
-    """Probabilities ``(n_items, n_labels)`` raised to powers ``(n_items,)``, scaled to sum to 1."""
+    """Raise probabilities ``(n_items, n_labels)`` to powers ``(n_items,)``, scaled to sum to 1."""
     logs = np.log(np.maximum(posterior, TINY)) * power[:, None]
     logs -= largest_of_rows(logs)
-    found = np.where(posterior > 0, np.exp(logs), 0.0)
-    found /= np.einsum("ik->i", found)[:, None]  # sum over few columns is slow
-    return np.where(power[:, None] == 1, posterior, found)
+    scaled = np.where(posterior > 0, np.exp(logs), 0.0)
+    scaled /= np.einsum("ik->i", scaled)[:, None]  # sum over few columns is slow
+    return np.where(power[:, None] == 1, posterior, scaled)
 
 
 def log_scores(fold: Fold, fit: DawidSkeneResult, powers: Floats) -> Floats:
-    """Log scores of the labels held out, summed by item, under each of some powers.
+    """Return log scores of the labels held out, summed by item, under each of some powers.
 
     Parameters
     ----------
@@ -188,23 +197,23 @@ def log_scores(fold: Fold, fit: DawidSkeneResult, powers: Floats) -> Floats:
         logs = np.log(fit.posterior)
     logs -= largest_of_rows(logs)  # 0, whatever the power
     chance = fit.confusion[fold.judges, :, fold.labels]
-    found = np.empty(powers.shape)
+    scores = np.empty(powers.shape)
     some = max(1, MOST_CELLS // max(logs.size, 1))
     for first in range(0, len(powers), some):
         part = slice(first, first + some)
         shares = np.exp(powers[part, :, None] * logs)
         total = np.einsum("pik->pi", shares)  # sum over few columns is slow
         right = np.einsum("pnk,nk->pn", shares[:, fold.items], chance) / total[:, fold.items]
-        found[part] = [_by_item(fold, of_power) for of_power in right]
-    return found
+        scores[part] = [_by_item(fold, of_power) for of_power in right]
+    return scores
 
 
 def log_scores_of_votes(fold: Fold) -> Floats:
-    """The same by the item's votes, with one more that is shared as all votes are."""
-    k = fold.given.n_labels
-    of_all = np.bincount(fold.given.labels, minlength=k) + 1.0
+    """Return log scores by the item's votes, with one more vote distributed as all votes are."""
+    k = fold.training.n_labels
+    of_all = np.bincount(fold.training.labels, minlength=k) + 1.0
     votes = np.zeros(fold.n.size * k)
-    np.add.at(votes, fold.given.items * k + fold.given.labels, 1.0)
+    np.add.at(votes, fold.training.items * k + fold.training.labels, 1.0)
     shares = votes.reshape(-1, k) + of_all / of_all.sum()
     shares /= shares.sum(axis=1, keepdims=True)
     return _by_item(fold, shares[fold.items, fold.labels])

@@ -137,8 +137,8 @@ class Evidence:
     overconfidence
         What tempering Dawid-Skene would gain; the best of several powers is not allowed for, so a
         model that holds is found too sure now and then.
-    left
-        The same of what was calibrated: what lower powers would gain.
+    residual_overconfidence
+        What lower powers would still gain after calibration.
     loss
         What calibration lost against Dawid-Skene.
     n_labels
@@ -150,7 +150,7 @@ class Evidence:
     calibrated: Estimate
     votes: Estimate
     overconfidence: Estimate
-    left: Estimate
+    residual_overconfidence: Estimate
     loss: Estimate
     n_labels: int
 
@@ -298,9 +298,9 @@ def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[
     by_task: dict[int, Probabilities] = {}
     for size in sorted({task.n_labels for task in tasks}):
         members = [t for t, task in enumerate(tasks) if task.n_labels == size]
-        matrix = LabelMatrix.of(members, [tasks[t] for t in members])
+        matrix = LabelMatrix.from_tasks(members, [tasks[t] for t in members])
         raw, pooled = (
-            e_step(matrix, _side_by_side([getattr(fits[t], name) for t in members]))[0]
+            e_step(matrix, _concatenate_estimates([getattr(fits[t], name) for t in members]))[0]
             for name in ("estimates", "pooled")
         )
         for place, t in enumerate(members):
@@ -312,7 +312,7 @@ def probabilities(tasks: Sequence[LabelCodes], fits: Sequence[ItemFit]) -> list[
     return [by_task[t] for t in range(len(tasks))]
 
 
-def _side_by_side(estimates: Sequence[Estimates]) -> Estimates:
+def _concatenate_estimates(estimates: Sequence[Estimates]) -> Estimates:
     return Estimates(*(
         np.concatenate([getattr(task, field.name) for task in estimates])
         for field in fields(Estimates)
@@ -383,7 +383,7 @@ def _run(
 def evidence_of(
     held_out: Sequence[HeldOutLabels], choices: Sequence[Choice], early: DawidSkeneParams
 ) -> list[Evidence]:
-    """How raw, pooled and calibrated models and votes do on labels that were held out.
+    """Return how probable raw, pooled and calibrated models and votes make held-out labels.
 
     Parameters
     ----------
@@ -396,11 +396,14 @@ def evidence_of(
     pooling = [
         choice.pooling for task, choice in zip(held_out, choices, strict=True) for _ in task.folds
     ]
-    given = [fold.given for fold in folds]
-    priors = [c * of for c, of in zip(pooling, shared_confusions(given, early), strict=True)]
-    as_they_are = fits_in_turn(given, params=early)
-    pairs = zip(as_they_are, fits_in_turn(given, params=early, priors=priors), strict=True)
-    found = []
+    training = [fold.training for fold in folds]
+    priors = [
+        c * confusion
+        for c, confusion in zip(pooling, shared_confusions(training, early), strict=True)
+    ]
+    as_they_are = fits_in_turn(training, params=early)
+    pairs = zip(as_they_are, fits_in_turn(training, params=early, priors=priors), strict=True)
+    evidence = []
     for task, choice in zip(held_out, choices, strict=True):
         scores = np.zeros((4, task.n_items))
         curves = np.zeros((2, len(DEPENDENCE), task.n_items))
@@ -414,19 +417,19 @@ def evidence_of(
             curves += np.stack([of_raw[1:], of_pooled[2:]])
         raw, with_pooled, calibrated, votes = scores
         estimate = partial(_estimate, n_labels=task.n_labels)
-        found.append(
+        evidence.append(
             Evidence(
                 raw=estimate(raw),
                 pooled=estimate(with_pooled),
                 calibrated=estimate(calibrated),
                 votes=estimate(votes),
                 overconfidence=estimate(_best(curves[0]) - raw),
-                left=estimate(_best(curves[1]) - calibrated),
+                residual_overconfidence=estimate(_best(curves[1]) - calibrated),
                 loss=estimate(raw - calibrated),
                 n_labels=task.n_labels,
             )
         )
-    return found
+    return evidence
 
 
 def _estimate(by_item: Floats, *, n_labels: int) -> Estimate:

@@ -64,7 +64,7 @@ class LabelBlocks:
     n_items: Codes
 
     @classmethod
-    def of(cls, matrices: Blocks[LabelMatrix], shapes: Sequence[Shape]) -> LabelBlocks:
+    def from_matrices(cls, matrices: Blocks[LabelMatrix], shapes: Sequence[Shape]) -> LabelBlocks:
         """Return the labels of tasks of some shapes."""
         starts = np.cumsum([0, *(shape.n_judges for shape in shapes)])
         return cls(
@@ -79,11 +79,11 @@ class LabelBlocks:
         """Counts where each item's share of labels stands for its probabilities."""
         return self.matrices.sum(voted_counts, n_bytes=self._n_bytes)
 
-    def keep(self, kept: Flags) -> LabelBlocks:
-        """Without some tasks."""
-        starts = np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[kept])])
-        matrices = self.matrices.keep(LabelMatrix.keep, kept)
-        return LabelBlocks(matrices, self.n_labels, starts, self.n_items[kept])
+    def keep(self, mask: Flags) -> LabelBlocks:
+        """Return the labels of the tasks that ``mask`` selects."""
+        starts = np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[mask])])
+        matrices = self.matrices.keep(LabelMatrix.keep, mask)
+        return LabelBlocks(matrices, self.n_labels, starts, self.n_items[mask])
 
     @property
     def _n_bytes(self) -> int:
@@ -111,8 +111,10 @@ class EMState:
     log_likelihood: tuple[Floats, ...]
 
     @classmethod
-    def of(cls, estimates: Estimates, counts: Counts, before: EMState | None = None) -> EMState:
-        """After one more E-step."""
+    def after_e_step(
+        cls, estimates: Estimates, counts: Counts, before: EMState | None = None
+    ) -> EMState:
+        """Return the state after one more E-step."""
         log_posterior = counts.log_likelihood + estimates.log_prior
         return cls(
             before.iteration + 1 if before else 0,
@@ -122,28 +124,28 @@ class EMState:
             (*(before.log_likelihood if before else ()), counts.log_likelihood),
         )
 
-    def course(self, objective: str) -> tuple[Floats, ...]:
-        """What EM raises."""
+    def objective_trace(self, objective: str) -> tuple[Floats, ...]:
+        """Return the trace of the objective that EM maximizes, by task."""
         return self.log_posterior if objective == "posterior" else self.log_likelihood
 
-    def keep(self, judge_starts: Codes, kept: Flags) -> EMState:
-        """Without some tasks."""
+    def keep(self, judge_starts: Codes, mask: Flags) -> EMState:
+        """Return the state of the tasks that ``mask`` selects."""
         judges, estimates, counts = np.diff(judge_starts), self.estimates, self.counts
         k = counts.pi.shape[1]
         return EMState(
             self.iteration,
             Estimates(
-                estimates.log_pi[kept],
-                estimates.log_theta[np.repeat(kept, judges)],
-                estimates.log_prior[kept],
+                estimates.log_pi[mask],
+                estimates.log_theta[np.repeat(mask, judges)],
+                estimates.log_prior[mask],
             ),
             Counts(
-                counts.theta[np.repeat(kept, judges * k)],
-                counts.pi[kept],
-                counts.log_likelihood[kept],
+                counts.theta[np.repeat(mask, judges * k)],
+                counts.pi[mask],
+                counts.log_likelihood[mask],
             ),
-            tuple(of[kept] for of in self.log_posterior),
-            tuple(of[kept] for of in self.log_likelihood),
+            tuple(values[mask] for values in self.log_posterior),
+            tuple(values[mask] for values in self.log_likelihood),
         )
 
 
@@ -188,8 +190,8 @@ def run_em(
         estimates = m_step(
             state.counts, labels.judge_starts, prior, params.smoothing, state.estimates
         )
-        state = EMState.of(estimates, labels.expected(estimates), state)
-        before, after = state.course(params.stop_on)[-2:]
+        state = EMState.after_e_step(estimates, labels.expected(estimates), state)
+        before, after = state.objective_trace(params.stop_on)[-2:]
         converged = np.abs(after - before) <= params.tolerance * np.abs(before)
         ends = running & (converged | (state.iteration >= params.max_iterations))
         for place in np.flatnonzero(ends).tolist():
@@ -225,4 +227,4 @@ def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) 
     if params.start == "votes":
         m_step = LABEL_MODELS[params.model]
         estimates = m_step(labels.voted(), labels.judge_starts, prior, params.smoothing, estimates)
-    return EMState.of(estimates, labels.expected(estimates))
+    return EMState.after_e_step(estimates, labels.expected(estimates))

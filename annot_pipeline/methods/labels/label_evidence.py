@@ -95,15 +95,15 @@ def label_evidence(
     np.add.at(out_of_judge, judges, ruled_out)
     total, out = prior + logs.sum(axis=0), never + ruled_out.sum(axis=0)
     log_odds = _log_odds(total, out)
-    found = int(_first_of_best(log_odds)) if label is None else label
-    rest = np.delete(np.arange(prevalence.size), found)
+    code = int(_first_of_best(log_odds)) if label is None else label
+    rest = np.delete(np.arange(prevalence.size), code)
     runner_up = int(rest[_first_of_best(_log_odds(total[rest], out[rest]))]) if rest.size else -1
     without = _log_odds(total - of_judge, out - out_of_judge)
     return LabelEvidence(
         posterior=_posterior(log_odds),
-        label=found,
+        label=code,
         runner_up=runner_up,
-        evidence=_evidence(logs, ruled_out, found, runner_up),
+        evidence=_evidence(logs, ruled_out, code, runner_up),
         without=_posterior(without),
         label_without=_first_of_best(without),
     )

@@ -43,8 +43,8 @@ class LabelCodes:
             if codes.shape != self.items.shape or codes.ndim != 1:
                 raise ValueError("items, judges and labels must be 1-d and of one length")
             if codes.size and not 0 <= codes.min() <= codes.max() < size:
-                found = f"{codes.min()} to {codes.max()}"
-                raise ValueError(f"{name} holds codes {found}, allowed are 0 to {size - 1}")
+                code_range = f"{codes.min()} to {codes.max()}"
+                raise ValueError(f"{name} holds codes {code_range}, allowed are 0 to {size - 1}")
 
     def of_items(self, some: npt.NDArray[np.bool_]) -> LabelCodes:
         """Labels of some items ``(n_items,)``, with the same codes."""
@@ -67,7 +67,7 @@ class LabelMatrix:
     n_labels: int
 
     @classmethod
-    def of(cls, places: Sequence[int], tasks: Sequence[LabelCodes]) -> LabelMatrix:
+    def from_tasks(cls, places: Sequence[int], tasks: Sequence[LabelCodes]) -> LabelMatrix:
         """Lay tasks side by side; ``places`` say which of the caller's tasks they are."""
         from scipy.sparse import csr_array
 
@@ -80,7 +80,7 @@ class LabelMatrix:
             (task.judges + start) * n_labels + task.labels
             for task, start in zip(tasks, judge_starts, strict=False)
         ]
-        cells = _side_by_side(rows, shape[0]), _side_by_side(columns, shape[1])
+        cells = _concatenate_codes(rows, shape[0]), _concatenate_codes(columns, shape[1])
         del rows, columns  # with millions of labels, memory is short here
         votes = csr_array((np.ones(cells[0].size), cells), shape=shape)
         del cells
@@ -101,23 +101,23 @@ class LabelMatrix:
         )
         return cls(tasks, item_starts, judge_starts, votes, by_judge, members, n_labels)
 
-    def keep(self, kept: npt.NDArray[np.bool_]) -> LabelMatrix:
-        """The group without its finished tasks."""
-        items = np.repeat(kept, np.diff(self.item_starts))
-        columns = np.repeat(kept, np.diff(self.judge_starts) * self.n_labels)
+    def keep(self, mask: npt.NDArray[np.bool_]) -> LabelMatrix:
+        """Return the matrix of the tasks that ``mask`` selects."""
+        items = np.repeat(mask, np.diff(self.item_starts))
+        columns = np.repeat(mask, np.diff(self.judge_starts) * self.n_labels)
         votes = self.votes[items][:, columns]
         votes.sort_indices()
         return self._from_votes(
-            self.tasks[kept],
-            np.concatenate([[0], np.cumsum(np.diff(self.item_starts)[kept])]),
-            np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[kept])]),
+            self.tasks[mask],
+            np.concatenate([[0], np.cumsum(np.diff(self.item_starts)[mask])]),
+            np.concatenate([[0], np.cumsum(np.diff(self.judge_starts)[mask])]),
             votes,
             self.n_labels,
         )
 
 
-def _side_by_side(codes: list[Codes], size: int) -> npt.NDArray[np.int32] | Codes:
-    """All codes in one array, of 4 bytes each where these do."""
+def _concatenate_codes(codes: list[Codes], size: int) -> npt.NDArray[np.int32] | Codes:
+    """Concatenate codes, as 4-byte integers where they fit."""
     if size < 2**31:
         return np.concatenate(codes, dtype=np.int32, casting="same_kind")
     return np.concatenate(codes)

@@ -90,14 +90,14 @@ class ScoreSums:
         return ScoreSums(self.values.sum(axis=0)[None], self.counts.sum(axis=0)[None])
 
     def estimates(self, group: int = 0) -> dict[str, Estimate]:
-        """The mean of each figure over a group's items; accuracy with Wilson's interval."""
+        """Return the mean of each figure over a group's items; accuracy has Wilson's interval."""
         n = int(self.n_items[group])
-        found = _estimates(ratios(self.values[group], self.counts[group]), n)
+        estimates = _estimates(ratios(self.values[group], self.counts[group]), n)
         if n:
             right = self.values[group, FIGURES.index("accuracy"), 0]
             low, high = wilson_interval(right, n)
-            found["accuracy"] = Estimate(right / n, float(low), float(high))
-        return found
+            estimates["accuracy"] = Estimate(right / n, float(low), float(high))
+        return estimates
 
 
 def score_items(
@@ -195,10 +195,12 @@ def resample_scores(
     """
     group = _codes(groups)
     n_items = resamples.n_items
-    if group.shape != (n_items,) or any(len(of.values) != n_items for of in scores):
+    if group.shape != (n_items,) or any(
+        len(item_scores.values) != n_items for item_scores in scores
+    ):
         raise ValueError("scores, groups and resamples must be about the same items")
     # a row a group and figure, and one a group that counts; products add in the order of items
-    columns = np.column_stack([*(of.values for of in scores), np.ones(n_items)])
+    columns = np.column_stack([*(item_scores.values for item_scores in scores), np.ones(n_items)])
     width = columns.shape[1]
     places = group[:, None] * width + np.arange(width)
     members = np.repeat(np.arange(n_items), width)
@@ -235,9 +237,11 @@ def _codes(values: npt.ArrayLike) -> Codes:
 
 
 def _estimates(replicates: Floats, n_items: int) -> dict[str, Estimate]:
-    """Of ``(n_figures, 1 + rounds)``; one item says nothing of how far figures would vary."""
+    """Estimate each figure of ``(n_figures, 1 + rounds)``; one item has no interval."""
     nan = float("nan")
-    found = {name: Estimate.of(row) for name, row in zip(FIGURES, replicates, strict=True)}
+    estimates = {
+        name: Estimate.from_replicates(row) for name, row in zip(FIGURES, replicates, strict=True)
+    }
     if n_items >= 2:
-        return found
-    return {name: Estimate(estimate.value, nan, nan) for name, estimate in found.items()}
+        return estimates
+    return {name: Estimate(estimate.value, nan, nan) for name, estimate in estimates.items()}

@@ -91,7 +91,7 @@ def items_to_check(
 def checks_of(
     task: LabelCodes, fit: DawidSkeneModel, *, rng: np.random.Generator
 ) -> PredictiveChecks:
-    """The same of items that were drawn."""
+    """Compute the checks of the items of a task, which were drawn before."""
     items, judges, labels = _one_each(task)
     n_items, k = int(items.max(initial=-1)) + 1, task.n_labels
     if not n_items:
@@ -99,15 +99,17 @@ def checks_of(
         return PredictiveChecks(nothing, nothing, 0, 0)
     chance = np.cumsum(fit.confusion, axis=2)  # [judge, true, observed]
     prevalence = np.cumsum(fit.prevalence)
-    found = np.empty((2, REPLICATES))
+    agreement = np.empty((2, REPLICATES))
     for draw in range(REPLICATES):
         truth = np.minimum(np.searchsorted(prevalence, rng.random(n_items), side="right"), k - 1)
-        of, chosen = chance[judges, truth[items]], rng.random(items.size)
-        drawn = sum((chosen >= end).astype(np.int64) for end in of.T[:-1])
-        found[:, draw] = _agreement(items, drawn, n_items, k)
+        cumulative, chosen = chance[judges, truth[items]], rng.random(items.size)
+        drawn = sum((chosen >= end).astype(np.int64) for end in cumulative.T[:-1])
+        agreement[:, draw] = _agreement(items, drawn, n_items, k)
     pair, unanimous = (
-        Replicated(float(seen), float(of.mean()), *map(float, np.quantile(of, TAILS)))
-        for seen, of in zip(_agreement(items, labels, n_items, k), found, strict=True)
+        Replicated(
+            float(seen), float(replicated.mean()), *map(float, np.quantile(replicated, TAILS))
+        )
+        for seen, replicated in zip(_agreement(items, labels, n_items, k), agreement, strict=True)
     )
     return PredictiveChecks(pair, unanimous, n_items, items.size)
 

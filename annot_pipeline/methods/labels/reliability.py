@@ -59,7 +59,7 @@ def reliability(
     *,
     n_bins: int = 10,
 ) -> Reliability:
-    """Hold probabilities against frequencies.
+    """Compare predicted probabilities with frequencies.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def reliability(
 
     means = mean(sure), mean(chance), mean(hit)
 
-    def error(found: Floats) -> float:
-        gaps = np.where(n > 0, np.abs(means[0] - found), 0.0)
+    def error(frequencies: Floats) -> float:
+        gaps = np.where(n > 0, np.abs(means[0] - frequencies), 0.0)
         return float((gaps * n).sum() / n.sum()) if n.sum() else float("nan")
 
     side = np.sign(means[2] - means[0])[place]

@@ -13,7 +13,9 @@ class Additive:
 
     def __add__(self, other: Self) -> Self:
         own: Any = self
-        return type(self)(*(getattr(self, of.name) + getattr(other, of.name) for of in fields(own)))
+        return type(self)(
+            *(getattr(self, field.name) + getattr(other, field.name) for field in fields(own))
+        )
 
 
 class SumsByName(dict[str, T]):

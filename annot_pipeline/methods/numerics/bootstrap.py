@@ -47,7 +47,7 @@ class Estimate:
     ci_high: float
 
     @classmethod
-    def of(cls, replicates: Floats) -> Estimate:
+    def from_replicates(cls, replicates: Floats) -> Estimate:
         """Summarise ``(1 + rounds,)`` replicates, the data itself first."""
         value, rounds = float(replicates[0]), replicates[1:]
         rounds = rounds[~np.isnan(rounds)]
@@ -116,10 +116,10 @@ class ItemResamples:
         rng = np.random.default_rng(self.seed)
         if not self.n_items:
             return
-        kept = self._kept
+        stored = self._kept
         for start in range(0, self.rounds, width):
             stop = min(start + width, self.rounds)
-            drawn = self._draw(rng, start, stop) if kept is None else kept[start:stop]
+            drawn = self._draw(rng, start, stop) if stored is None else stored[start:stop]
             yield np.ascontiguousarray(drawn.T)
 
     def chunks(self, width: int) -> Iterator[Floats]:
@@ -177,24 +177,26 @@ def replicate_counts(
     resamples: ItemResamples,
     *,
     floats_per_round: int,
-    beside: Floats | None = None,
+    round_values: Floats | None = None,
 ) -> Floats:
-    """Compute as `replicate` does what takes the weights as whole numbers.
+    """Compute statistics as `replicate` does, with the weights as whole numbers.
 
-    ``beside`` are values ``(n, 1 + rounds)`` of which the statistics take those of their rounds.
+    ``round_values`` are values ``(n, 1 + rounds)``; the statistics get those of their rounds.
     """
-    found: list[Floats] = []
+    chunks: list[Floats] = []
     done = 0
     for counts in resamples.counts(_width(floats_per_round)):
         rounds = slice(done, done + counts.shape[1])
-        found.append(statistics(counts, *([] if beside is None else [beside[:, rounds]])))
+        chunks.append(
+            statistics(counts, *([] if round_values is None else [round_values[:, rounds]]))
+        )
         done = rounds.stop
-    return np.concatenate(found, axis=1)
+    return np.concatenate(chunks, axis=1)
 
 
-def all_rounds(found: Floats, resamples: ItemResamples) -> Floats:
-    """Sums of a block: one without items has no resample, and adds nothing to any."""
-    return found if resamples.n_items else np.repeat(found, 1 + resamples.rounds, axis=1)
+def all_rounds(block_sums: Floats, resamples: ItemResamples) -> Floats:
+    """Repeat the sums of a block without items, which has no resamples, for every round."""
+    return block_sums if resamples.n_items else np.repeat(block_sums, 1 + resamples.rounds, axis=1)
 
 
 def _width(floats_per_round: int) -> int:

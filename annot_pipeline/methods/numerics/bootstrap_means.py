@@ -44,26 +44,30 @@ def resample_segments(
     rounds: int,
     rng: np.random.Generator,
 ) -> list[Floats]:
-    """System scores by method, each ``(rounds, n_systems)``; the same draws for all methods.
+    """Return system scores by method, each ``(rounds, n_systems)``, from the same draws.
 
     NaN where none of a system's segments is drawn.
     """
     shape = n_systems, n_segments
-    sums = [csr_matrix((of.scores, (of.systems, of.segments)), shape) for of in methods]
-    found = [np.empty((rounds, n_systems)) for _ in methods]
-    alike = [next(k for k, of in enumerate(methods) if of.same_cells(own)) for own in methods]
+    sums = [
+        csr_matrix((method.scores, (method.systems, method.segments)), shape) for method in methods
+    ]
+    replicates = [np.empty((rounds, n_systems)) for _ in methods]
+    alike = [
+        next(k for k, method in enumerate(methods) if method.same_cells(own)) for own in methods
+    ]
     counts = {
-        k: csr_matrix((np.ones(of.scores.size), (of.systems, of.segments)), shape)
-        for k, of in enumerate(methods)
+        k: csr_matrix((np.ones(method.scores.size), (method.systems, method.segments)), shape)
+        for k, method in enumerate(methods)
         if k in alike
     }
     start = 0
     for drawn in _draws(n_segments, rounds, rng):
         some = slice(start, start := start + drawn.shape[1])
-        n_drawn = {k: of @ drawn for k, of in counts.items()}
-        for of, own, k in zip(found, sums, alike, strict=True):
-            of[some] = _ratio(own @ drawn, n_drawn[k]).T
-    return found
+        n_drawn = {k: matrix @ drawn for k, matrix in counts.items()}
+        for scores, own, k in zip(replicates, sums, alike, strict=True):
+            scores[some] = _ratio(own @ drawn, n_drawn[k]).T
+    return replicates
 
 
 def resample_judges(
@@ -78,7 +82,7 @@ def resample_judges(
     rounds: int,
     rng: np.random.Generator,
 ) -> Floats:
-    """System scores ``(rounds, n_systems)``; NaN where no judge of a system is drawn.
+    """Return system scores ``(rounds, n_systems)``; NaN where no judge of a system is drawn.
 
     Means of means, as `cell_means`: of judgments by part, of parts by cell, of cells by system.
 
@@ -95,11 +99,11 @@ def resample_judges(
     sums = csr_matrix((values, (parts, judges)), shape)
     counts = csr_matrix((np.ones(values.size), (parts, judges)), shape)
     by_cell, by_system = _members(cells, systems.size), _members(systems, n_systems)
-    found = []
+    replicates = []
     for drawn in _draws(n_judges, rounds, rng, width=max(n_judges, cells.size)):
         of_parts = _ratio(sums @ drawn, counts @ drawn)
-        found.append(_means_of(by_system, _means_of(by_cell, of_parts)).T)
-    return np.concatenate(found) if found else np.empty((0, n_systems))
+        replicates.append(_means_of(by_system, _means_of(by_cell, of_parts)).T)
+    return np.concatenate(replicates) if replicates else np.empty((0, n_systems))
 
 
 def _members(wholes: Codes, n_wholes: int) -> csr_matrix:

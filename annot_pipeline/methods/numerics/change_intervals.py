@@ -29,9 +29,9 @@ class Changes:
 
     @property
     def beyond(self) -> npt.NDArray[np.bool_]:
-        """Whether the interval leaves out no change at all; NaN is none."""
-        told: npt.NDArray[np.bool_] = (self.low > 0) | (self.high < 0)
-        return told
+        """Return whether the interval excludes 0; False where it is NaN."""
+        is_clear: npt.NDArray[np.bool_] = (self.low > 0) | (self.high < 0)
+        return is_clear
 
 
 def change_intervals(

@@ -70,8 +70,8 @@ def renumbered_values(values: Floats) -> tuple[Floats, Codes]:
         ``(n,)`` finite numbers.
     """
     codes, _ = ordered_codes(values)
-    found, place = renumbered(codes)
-    of_place = np.empty(found.size)
+    distinct_codes, place = renumbered(codes)
+    of_place = np.empty(distinct_codes.size)
     of_place[place] = values
     return of_place, place
 

@@ -31,9 +31,9 @@ class Moments:
 
 
 def moments(groups: Codes, values: Floats, *, n_groups: int) -> Moments:
-    """Moments of ``(n_values,)`` values by codes of groups from 0."""
-    extent = Extent.of(groups, values, n_groups=n_groups)
-    firsts = FirstSums.of(groups, values, extent)
+    """Compute moments of ``(n_values,)`` values by codes of groups from 0."""
+    extent = Extent.from_values(groups, values, n_groups=n_groups)
+    firsts = FirstSums.from_values(groups, values, extent)
     return moments_of(extent, firsts, squares_about(groups, values, extent, firsts))
 
 
@@ -50,8 +50,8 @@ class Extent:
     is_whole: Flags
 
     @classmethod
-    def of(cls, groups: Codes, values: Floats, *, n_groups: int) -> Extent:
-        """Extent of the groups of a block."""
+    def from_values(cls, groups: Codes, values: Floats, *, n_groups: int) -> Extent:
+        """Return the extent of the groups of a block."""
         low, high = np.full(n_groups, np.inf), np.full(n_groups, -np.inf)
         np.minimum.at(low, groups, values)
         np.maximum.at(high, groups, values)
@@ -94,7 +94,9 @@ class GridSums:
     rest: Floats
 
     @classmethod
-    def of(cls, blocks: Iterable[tuple[Codes, Floats]], *, n: Codes, largest: Floats) -> GridSums:
+    def from_blocks(
+        cls, blocks: Iterable[tuple[Codes, Floats]], *, n: Codes, largest: Floats
+    ) -> GridSums:
         """Add up values of groups that hold ``n`` in all, none further from 0 than ``largest``."""
         exponent = np.frexp(largest)[1] + np.frexp(n.astype(np.float64))[1] - 52
         grid = np.ldexp(1.0, np.maximum(exponent, -1000))
@@ -125,22 +127,22 @@ class FirstSums:
     squares: Floats
 
     @classmethod
-    def of(cls, groups: Codes, values: Floats, extent: Extent) -> FirstSums:
-        """Sums of a block; ``extent`` is of all blocks."""
+    def from_values(cls, groups: Codes, values: Floats, extent: Extent) -> FirstSums:
+        """Return the sums of a block; ``extent`` is of all blocks."""
         exact = extent.is_exact
         rows = exact[groups]
         all_exact = bool(rows.all())
         whole = (groups, values) if all_exact else (groups[rows], values[rows])
         total, squares = (
-            np.bincount(whole[0], weights=of, minlength=exact.size).astype(np.float64)
-            for of in (whole[1], whole[1] * whole[1])
+            np.bincount(whole[0], weights=powers, minlength=exact.size).astype(np.float64)
+            for powers in (whole[1], whole[1] * whole[1])
         )
-        found = GridSums(total, np.zeros(exact.size))
+        totals = GridSums(total, np.zeros(exact.size))
         if not all_exact:
             n = np.where(exact, 0, extent.n)
             other = _pieces(groups[~rows], values[~rows])
-            found += GridSums.of(other, n=n, largest=extent.largest)
-        return cls(found, squares)
+            totals += GridSums.from_blocks(other, n=n, largest=extent.largest)
+        return cls(totals, squares)
 
     def __add__(self, other: FirstSums) -> FirstSums:
         return FirstSums(self.values + other.values, self.squares + other.squares)
@@ -153,18 +155,18 @@ class FirstSums:
 
 
 def squares_about(groups: Codes, values: Floats, extent: Extent, firsts: FirstSums) -> GridSums:
-    """Sums of squared distances from the means, of groups whose own squares would be rounded.
+    """Sum squared distances from the means, of groups whose own squares would be rounded.
 
     ``extent`` and ``firsts`` are of all blocks, the values those of one.
     """
     other = ~extent.is_exact
     n, mean = np.where(other, extent.n, 0), firsts.means(extent)
     with np.errstate(invalid="ignore"):
-        apart = np.where(n > 0, np.maximum(extent.high - mean, mean - extent.low), 0.0)
+        largest_distance = np.where(n > 0, np.maximum(extent.high - mean, mean - extent.low), 0.0)
     rows = other[groups]
     pieces = _pieces(groups[rows], values[rows]) if rows.any() else ()
     away = ((group, (value - mean[group]) ** 2) for group, value in pieces)
-    return GridSums.of(away, n=n, largest=apart * apart)
+    return GridSums.from_blocks(away, n=n, largest=largest_distance * largest_distance)
 
 
 def moments_of(extent: Extent, firsts: FirstSums, squares: GridSums) -> Moments:
@@ -177,11 +179,11 @@ def moments_of(extent: Extent, firsts: FirstSums, squares: GridSums) -> Moments:
 
 
 def means(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
-    """Mean of each group, ``(n_groups,)``; NaN without values."""
+    """Return the mean of each group, ``(n_groups,)``; NaN without values."""
     n = np.bincount(groups, minlength=n_groups)
     with np.errstate(invalid="ignore"):
-        found: Floats = sums(groups, values, n_groups=n_groups) / n
-    return found
+        quotients: Floats = sums(groups, values, n_groups=n_groups) / n
+    return quotients
 
 
 def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
@@ -189,7 +191,7 @@ def sums(groups: Codes, values: Floats, *, n_groups: int) -> Floats:
     largest = np.zeros(n_groups)
     np.maximum.at(largest, groups, np.abs(values))
     n = np.bincount(groups, minlength=n_groups)
-    return GridSums.of(_pieces(groups, values), n=n, largest=largest).total
+    return GridSums.from_blocks(_pieces(groups, values), n=n, largest=largest).total
 
 
 def _pieces(groups: Codes, values: Floats) -> Iterator[tuple[Codes, Floats]]:

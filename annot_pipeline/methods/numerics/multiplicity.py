@@ -36,24 +36,24 @@ def thresholds(p_values: Floats, method: Correction, alpha: float) -> Floats:
     p_values = np.asarray(p_values, np.float64)
     defined = np.flatnonzero(~np.isnan(p_values))
     order = defined[np.argsort(p_values[defined], kind="stable")]
-    found = np.full(p_values.size, _next_threshold(p_values[order], method, alpha))
+    limits = np.full(p_values.size, _next_threshold(p_values[order], method, alpha))
     if method == "none" or not order.size:
-        return found
+        return limits
     p, m = p_values[order], order.size
     rank = np.arange(1, m + 1)
     if method == "holm":
         passed = int(np.logical_and.accumulate(p * (m + 1 - rank) < alpha).sum())
-        found[order] = alpha / (m - np.minimum(passed, m - 1))
-        found[order[:passed]] = alpha / (m + 1 - max(passed, 1))
+        limits[order] = alpha / (m - np.minimum(passed, m - 1))
+        limits[order[:passed]] = alpha / (m + 1 - max(passed, 1))
     else:
         # one more significant test raises the threshold of those before it
         before = np.append(0.0, p[:-1])
         steps = np.where(before * m / rank < alpha, rank, 1)
         passing = np.flatnonzero(p * m / rank < alpha)
         passed = int(passing[-1]) + 1 if passing.size else 0
-        found[order] = alpha * np.maximum.accumulate(steps) / m
-        found[order[:passed]] = alpha * max(passed, 1) / m
-    return found
+        limits[order] = alpha * np.maximum.accumulate(steps) / m
+        limits[order[:passed]] = alpha * max(passed, 1) / m
+    return limits
 
 
 def _next_threshold(p: Floats, method: Correction, alpha: float) -> float:

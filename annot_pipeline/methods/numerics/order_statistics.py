@@ -36,26 +36,26 @@ def cells_of_places(counts: Codes, places: Codes) -> Codes:
 
 
 def values_of_cells(values: Floats, cells: Codes) -> tuple[Floats, Codes]:
-    """Distinct values of a block that lie in some cells, and how often each occurs."""
-    found, n = np.unique(values[np.isin(cells_of(values), cells)], return_counts=True)
-    return found, n
+    """Return the distinct values of a block that lie in some cells, and how often each occurs."""
+    distinct_values, n = np.unique(values[np.isin(cells_of(values), cells)], return_counts=True)
+    return distinct_values, n
 
 
 def values_at(
-    counts: Codes, cells: Codes, found: Sequence[tuple[Floats, Codes]], places: Codes
+    counts: Codes, cells: Codes, values_by_block: Sequence[tuple[Floats, Codes]], places: Codes
 ) -> Floats:
-    """The values at some places, ``(n_places,)``.
+    """Return the values at some places, ``(n_places,)``.
 
     Parameters
     ----------
     counts
         Of all blocks, added up.
-    cells, found
+    cells, values_by_block
         Cells, each once, and `values_of_cells` of all blocks.
     places
         From 0, among all values in order; they lie in these cells.
     """
-    values, n = (np.concatenate([of[part] for of in found]) for part in (0, 1))
+    values, n = (np.concatenate([pair[part] for pair in values_by_block]) for part in (0, 1))
     order = np.argsort(values, kind="stable")
     values, ends = values[order], np.cumsum(n[order])
     unknown = counts.copy()

@@ -40,17 +40,19 @@ class PairRanks:
     moments: WholeMatrix
 
     @classmethod
-    def of(cls, items: Codes, x: Floats, y: Floats, bounds: Codes, n_items: int) -> PairRanks:
+    def from_ranks(
+        cls, items: Codes, x: Floats, y: Floats, bounds: Codes, n_items: int
+    ) -> PairRanks:
         """Take the items and ranks of pairs that begin and end at ``bounds (n_pairs + 1,)``."""
         shape = (bounds.size - 1, n_items)
         ones = np.ones(items.size)
-        of = [
+        matrices = [
             csr_array((part, items, bounds), shape=shape)
             for part in (ones, x, y, x * x, y * y, x * y)
         ]
         by_pair = np.arange(6 * shape[0]).reshape(6, -1).T.ravel()
-        moments = vstack(of, format="csr")[by_pair]
-        return cls(WholeMatrix.of(of[0]), WholeMatrix.of(moments))
+        moments = vstack(matrices, format="csr")[by_pair]
+        return cls(WholeMatrix.from_sparse(matrices[0]), WholeMatrix.from_sparse(moments))
 
     def weighed(self, times: WholeNumbers, whether: WholeNumbers) -> Floats:
         """Correlations by their weights, and the weights: ``(2, n_pairs, n_rounds)``.
@@ -72,14 +74,14 @@ class PairRanks:
 
 
 def ranks_within(pairs: Codes, places: Codes) -> Floats:
-    """Twice the average ranks less their mean, within runs of equal ``pairs``."""
+    """Return twice the average ranks less their mean, within runs of equal ``pairs``."""
     starts, n = runs(pairs)
     keys = np.repeat(np.arange(n.size), n) * (int(places.max(initial=0)) + 1) + places
     order = np.argsort(keys)  # rows of a pair stay where the pair is
     ties, size = runs(keys[order])
-    of = np.repeat(np.arange(n.size), n)[ties]
+    pair = np.repeat(np.arange(n.size), n)[ties]
     ranks = np.empty(places.size)
-    ranks[order] = np.repeat(2 * (ties - starts[of]) + size - n[of], size)
+    ranks[order] = np.repeat(2 * (ties - starts[pair]) + size - n[pair], size)
     return ranks
 
 

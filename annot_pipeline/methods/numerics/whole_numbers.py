@@ -41,8 +41,8 @@ class WholeNumbers:
     _kinds: dict[Kind, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, numbers: npt.NDArray[Any]) -> WholeNumbers:
-        """Take numbers."""
+    def from_array(cls, numbers: npt.NDArray[Any]) -> WholeNumbers:
+        """Wrap an array of whole numbers."""
         return cls(numbers, int(numbers.max(initial=0)))
 
     def of_kind(self, kind: Kind) -> npt.NDArray[Any]:
@@ -69,8 +69,8 @@ class WholeMatrix:
     _kinds: dict[Kind, csr_array] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, matrix: csr_array) -> WholeMatrix:
-        """Take a matrix."""
+    def from_sparse(cls, matrix: csr_array) -> WholeMatrix:
+        """Wrap a sparse matrix of whole numbers."""
         some = np.diff(matrix.indptr) > 0
         rows = np.add.reduceat(np.abs(matrix.data), matrix.indptr[:-1][some])
         if max(matrix.nnz, *matrix.shape) < 2**31:  # half of what a product reads of a matrix

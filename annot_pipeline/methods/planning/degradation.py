@@ -80,7 +80,7 @@ def degrade(text: str, *, how: Way, donors: Sequence[str], rng: np.random.Genera
 
 
 def duplicate_words(text: str, rng: np.random.Generator) -> str:
-    """The text with two of its words duplicated elsewhere.
+    """Return the text with two of its words duplicated elsewhere.
 
     The first word is drawn from all words that have a place, its place from those of the word;
     then the second from all other words that have a place left, and its place.
@@ -96,7 +96,7 @@ def duplicate_words(text: str, rng: np.random.Generator) -> str:
     if not movable:
         raise CannotDegradeError(_NO_PLACE)
     first = _draw(movable, rng)
-    for gap in rng.permutation(places.of(first)).tolist():
+    for gap in rng.permutation(places.open_gaps(first)).tolist():
         others = [
             word
             for word in movable
@@ -104,7 +104,7 @@ def duplicate_words(text: str, rng: np.random.Generator) -> str:
         ]
         if others:  # if not, this gap is the one place of all other words
             second = _draw(others, rng)
-            other_gap = _draw([place for place in places.of(second) if place != gap], rng)
+            other_gap = _draw([place for place in places.open_gaps(second) if place != gap], rng)
             return _with_copies(target, {gap: first, other_gap: second})
     raise CannotDegradeError(_NO_PLACE)
 
@@ -156,10 +156,10 @@ class _Places:
         words = [target.units[index] for index in target.words]
         self._keys = [word.text.casefold() for word in words]
         self._kinds = [word.kind for word in words]
-        self._beside: dict[str, set[int]] = {key: set() for key in self._keys}
+        self._adjacent_gaps: dict[str, set[int]] = {key: set() for key in self._keys}
         for at in range(len(target.gaps)):
-            self._beside[self._keys[at]].add(at)
-            self._beside[self._keys[at + 1]].add(at)
+            self._adjacent_gaps[self._keys[at]].add(at)
+            self._adjacent_gaps[self._keys[at + 1]].add(at)
         unbroken = [at for at, gap in enumerate(target.gaps) if not _breaks_line(gap.space)]
         parted = [
             at
@@ -169,7 +169,7 @@ class _Places:
         self._open = {"piece": unbroken, "run": parted}
         self._open_sets = {kind: set(open_gaps) for kind, open_gaps in self._open.items()}
         closed = {
-            key: len(self._beside[key] & self._open_sets[kind])
+            key: len(self._adjacent_gaps[key] & self._open_sets[kind])
             for key, kind in dict(zip(self._keys, self._kinds, strict=True)).items()
         }
         self.counts = [
@@ -178,14 +178,14 @@ class _Places:
         ]
 
     def admits(self, word: int, gap: int) -> bool:
-        """Whether the word has a place in the gap."""
-        beside = self._beside[self._keys[word]]
-        return gap in self._open_sets[self._kinds[word]] and gap not in beside
+        """Return whether the word may be put in the gap."""
+        adjacent_gaps = self._adjacent_gaps[self._keys[word]]
+        return gap in self._open_sets[self._kinds[word]] and gap not in adjacent_gaps
 
-    def of(self, word: int) -> list[int]:
-        """The places of a word, in order."""
-        beside = self._beside[self._keys[word]]
-        return [gap for gap in self._open[self._kinds[word]] if gap not in beside]
+    def open_gaps(self, word: int) -> list[int]:
+        """Return the gaps that a word may be put in, in order."""
+        adjacent_gaps = self._adjacent_gaps[self._keys[word]]
+        return [gap for gap in self._open[self._kinds[word]] if gap not in adjacent_gaps]
 
 
 def _breaks_line(space: str) -> bool:

@@ -132,14 +132,14 @@ def next_hits(
         raise ValueError(f"no group has {n} items; the largest has {size.max(initial=0)}")
     asked = fits[group]
     fresh = np.flatnonzero(asked & ~judged)
-    known = np.flatnonzero(asked & judged)
+    judged_items = np.flatnonzero(asked & judged)
     budget = alpha.size if params.hits is None else params.hits
-    cover = _cover(group, fresh, np.flatnonzero(asked), n, budget, rng)
-    n_known = np.bincount(group[known], minlength=size.size)
-    n_more = min(budget - len(cover[0]), int((n_known // n).sum()))
+    cover = _hits_of_unjudged(group, fresh, np.flatnonzero(asked), n, budget, rng)
+    n_judged = np.bincount(group[judged_items], minlength=size.size)
+    n_more = min(budget - len(cover[0]), int((n_judged // n).sum()))
     n_random = int(np.ceil(params.random_share * n_more - 1e-9))
-    adaptive = _adaptive(alpha, beta, group, known, n_more - n_random, params, rng)
-    even = _even(group, np.flatnonzero(asked), n_random, n, rng)
+    adaptive = _adaptive(alpha, beta, group, judged_items, n_more - n_random, params, rng)
+    even = _random_hits(group, np.flatnonzero(asked), n_random, n, rng)
     # random HITs stand anywhere among the adaptive ones: a batch that is cut short keeps its share
     place = np.concatenate([np.arange(len(adaptive[0])) / max(len(adaptive[0]), 1),
                             rng.random(n_random)])  # fmt: skip
@@ -160,10 +160,10 @@ def next_hits(
 _Hits = tuple[Codes, Codes, Floats]
 
 
-def _cover(
+def _hits_of_unjudged(
     group: Codes, fresh: Codes, all_items: Codes, n: int, budget: int, rng: np.random.Generator
 ) -> _Hits:
-    """HITs of items without judgments, by group in random order."""
+    """Return HITs of items without judgments, by group in random order."""
     fresh = rng.permutation(fresh)
     fresh = fresh[np.argsort(group[fresh], kind="stable")]
     place = _place_in_group(group[fresh])
@@ -193,18 +193,18 @@ def _adaptive(
     alpha: Floats,
     beta: Floats,
     group: Codes,
-    known: Codes,
+    judged_items: Codes,
     k: int,
     params: NextHitsParams,
     rng: np.random.Generator,
 ) -> _Hits:
-    """Seeds by variance, partners by match quality, within groups."""
+    """Choose seeds by variance and partners by match quality, within groups."""
     n = params.hit_size
     all_states = states(alpha, beta)
-    seeds, chance = _seeds(comparable(all_states.variance), group, known, k, n, rng)
+    seeds, chance = _seeds(comparable(all_states.variance), group, judged_items, k, n, rng)
     is_seed = np.zeros(group.size, np.bool_)
     is_seed[seeds] = True
-    candidates = _Groups(group, known[~is_seed[known]])
+    candidates = _Groups(group, judged_items[~is_seed[judged_items]])
     items = np.empty((seeds.size, n), np.int64)
     probability = np.empty(items.shape)
     items[:, 0], probability[:, 0] = seeds, chance
@@ -213,7 +213,7 @@ def _adaptive(
         if rows.size:
             others = candidates.items(group[seeds[rows[0]]])
             drawn = draw_partners(
-                all_states.of(seeds[rows]), all_states.of(others),
+                all_states.take(seeds[rows]), all_states.take(others),
                 n_partners=n - 1, gamma=params.gamma, rng=rng,
             )  # fmt: skip
             items[rows, 1:] = others[drawn.candidate]
@@ -224,16 +224,18 @@ def _adaptive(
 
 
 def _seeds(
-    variance: Floats, group: Codes, known: Codes, k: int, n: int, rng: np.random.Generator
+    variance: Floats, group: Codes, judged_items: Codes, k: int, n: int, rng: np.random.Generator
 ) -> tuple[Codes, Floats]:
-    """The k items of highest variance, no more than a share 1/n of a group, and how likely.
+    """Return the k items of highest variance, at most 1/n of a group, and how likely each was.
 
     Equal variances fall to chance: first within the group, then among all groups.
     """
-    order = np.lexsort((rng.random(known.size), -variance[known], group[known]))
-    items = known[order]
+    order = np.lexsort(
+        (rng.random(judged_items.size), -variance[judged_items], group[judged_items])
+    )
+    items = judged_items[order]
     place = _place_in_group(group[items])
-    quota = (np.bincount(group[known]) // n)[group[items]]
+    quota = (np.bincount(group[judged_items]) // n)[group[items]]
     eligible = items[place < quota]
     chance = _share_of_equals(group[items], variance[items], place < quota)[place < quota]
     best = np.lexsort((rng.random(eligible.size), -variance[eligible]))
@@ -251,19 +253,21 @@ def _share_of_equals(group: Codes, variance: Floats, chosen: Flags) -> Floats:
     return np.asarray((np.bincount(equals, weights=chosen, minlength=n.size) / n)[equals])
 
 
-def _even(group: Codes, items: Codes, n_hits: int, n: int, rng: np.random.Generator) -> _Hits:
-    """HITs whose first item is any, and whose others are any of its group."""
+def _random_hits(
+    group: Codes, items: Codes, n_hits: int, n: int, rng: np.random.Generator
+) -> _Hits:
+    """Draw HITs of any first item and any others of its group."""
     by_group = _Groups(group, items)
     first = rng.choice(items, n_hits)
-    found = np.empty((n_hits, n), np.int64)
-    probability = np.empty(found.shape)
+    hits = np.empty((n_hits, n), np.int64)
+    probability = np.empty(hits.shape)
     for row, item in enumerate(first.tolist()):
         others = by_group.items(group[item])
         # one more than needed, for the item itself may be among them
         drawn = others[rng.choice(others.size, n, replace=False)]
-        found[row] = item, *drawn[drawn != item][: n - 1]
+        hits[row] = item, *drawn[drawn != item][: n - 1]
         probability[row] = 1 / items.size, *(1 / (others.size - np.arange(1, n)))
-    return found, np.full(found.shape, RANDOM), probability
+    return hits, np.full(hits.shape, RANDOM), probability
 
 
 def _place_in_group(sorted_groups: Codes) -> Codes:

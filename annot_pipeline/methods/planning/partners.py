@@ -84,21 +84,21 @@ def draw_partners(
     if n < n_partners:
         raise ValueError(f"{n_partners} partners out of {n} candidates")
     draw = _weigh_all if n <= few else _by_cells
-    found = np.full((seeds.score.size, n_partners), -1, np.int64)
-    return draw(seeds, candidates, found, gamma, rng)
+    partners = np.full((seeds.score.size, n_partners), -1, np.int64)
+    return draw(seeds, candidates, partners, gamma, rng)
 
 
 # --- few candidates ------------------------------------------------------------------------
 
 
 def _weigh_all(
-    seeds: States, candidates: States, found: Codes, gamma: float, rng: np.random.Generator
+    seeds: States, candidates: States, partners: Codes, gamma: float, rng: np.random.Generator
 ) -> Partners:
-    """Gumbel noise on the logarithms: the largest ones are draws without replacement.
+    """Draw by Gumbel noise on the logarithms: the largest ones are draws without replacement.
 
-    What is ``found`` already counts as drawn.
+    Those that ``partners`` holds already count as drawn.
     """
-    log_probability = np.empty(found.shape)
+    log_probability = np.empty(partners.shape)
     step = max(CHUNK // candidates.score.size, 1)
     for start in range(0, seeds.score.size, step):
         rows = np.arange(start, min(start + step, seeds.score.size))
@@ -107,20 +107,20 @@ def _weigh_all(
             candidates.score, candidates.variance, gamma=gamma,
         )  # fmt: skip
         key = log_q + rng.gumbel(size=log_q.shape)
-        for place in np.flatnonzero((found[rows] >= 0).any(axis=0)):
-            known = found[rows, place]
-            has = known >= 0  # drawn first, in the order in which it was
-            key[has, known[has]] = np.finfo(np.float64).max / (1 + place)
-        n = found.shape[1]
+        for place in np.flatnonzero((partners[rows] >= 0).any(axis=0)):
+            earlier = partners[rows, place]
+            has = earlier >= 0  # drawn first, in the order in which it was
+            key[has, earlier[has]] = np.finfo(np.float64).max / (1 + place)
+        n = partners.shape[1]
         top = np.argpartition(-key, n - 1, axis=1)[:, :n]
         top = np.take_along_axis(
             top, np.argsort(-np.take_along_axis(key, top, axis=1), axis=1), axis=1
         )
         drawn = np.take_along_axis(log_q, top, axis=1)
         np.put_along_axis(log_q, top, -np.inf, axis=1)
-        found[rows] = top
-        log_probability[rows] = drawn - _left(drawn, _logsumexp(log_q))
-    return Partners(found, log_probability)
+        partners[rows] = top
+        log_probability[rows] = drawn - _log_remaining(drawn, _logsumexp(log_q))
+    return Partners(partners, log_probability)
 
 
 def _logsumexp(logs: Floats) -> Floats:
@@ -131,17 +131,17 @@ def _logsumexp(logs: Floats) -> Floats:
         return np.asarray(base + np.log(np.exp(logs - base[..., None]).sum(axis=-1)))
 
 
-def _left(drawn: Floats, others: Floats) -> Floats:
-    """Logarithm of what is left before each draw: the draws from it on, and all others.
+def _log_remaining(drawn: Floats, others: Floats) -> Floats:
+    """Return the logarithm of what remains before each draw: the draws from it on, all others.
 
     Added up from the end, so that nothing cancels where one candidate outweighs all.
     """
-    left = np.empty_like(drawn)
+    remaining = np.empty_like(drawn)
     total = others
     for place in range(drawn.shape[1] - 1, -1, -1):
         total = np.logaddexp(total, drawn[:, place])
-        left[:, place] = total
-    return left
+        remaining[:, place] = total
+    return remaining
 
 
 # --- many candidates -----------------------------------------------------------------------
@@ -174,33 +174,33 @@ def _cells(candidates: States, gamma: float) -> _Cells:
 
 
 def _by_cells(
-    seeds: States, candidates: States, found: Codes, gamma: float, rng: np.random.Generator
+    seeds: States, candidates: States, partners: Codes, gamma: float, rng: np.random.Generator
 ) -> Partners:
     cells = _cells(candidates, gamma)
     n_seeds = seeds.score.size
     step = max(CHUNK // cells.n.size, 1)
     for start in range(0, n_seeds, step):
         rows = np.arange(start, min(start + step, n_seeds))
-        _fill(found, rows, seeds, candidates, cells, gamma, rng)
+        _fill(partners, rows, seeds, candidates, cells, gamma, rng)
     drawn = log_match_quality(
         seeds.score[:, None], seeds.variance[:, None],
-        candidates.score[found], candidates.variance[found], gamma=gamma,
+        candidates.score[partners], candidates.variance[partners], gamma=gamma,
     )  # fmt: skip
     log_share = drawn - log_sums(seeds, candidates, gamma)[:, None]
     before = np.cumsum(np.exp(log_share), axis=1) - np.exp(log_share)
     # where the first draws hold nearly all, what is left is no more than rounding: never less
     # than what is drawn next
-    left = np.maximum(1 - before, np.exp(log_share))
-    log_probability = log_share - np.log(left)
-    rows = np.flatnonzero(found[:, -1] < 0)
+    remaining = np.maximum(1 - before, np.exp(log_share))
+    log_probability = log_share - np.log(remaining)
+    rows = np.flatnonzero(partners[:, -1] < 0)
     if rows.size:
-        rest = _weigh_all(seeds.of(rows), candidates, found[rows], gamma, rng)
-        found[rows], log_probability[rows] = rest.candidate, rest.log_probability
-    return Partners(found, np.minimum(log_probability, 0.0))
+        rest = _weigh_all(seeds.take(rows), candidates, partners[rows], gamma, rng)
+        partners[rows], log_probability[rows] = rest.candidate, rest.log_probability
+    return Partners(partners, np.minimum(log_probability, 0.0))
 
 
 def _fill(
-    found: Codes,
+    partners: Codes,
     rows: Codes,
     seeds: States,
     candidates: States,
@@ -212,11 +212,11 @@ def _fill(
 
     That happens where a few candidates outweigh all others by far, and are drawn already.
     """
-    bound = _bounds(seeds.of(rows), cells, gamma)
+    bound = _bounds(seeds.take(rows), cells, gamma)
     weight = np.log(cells.n) + bound
     upto = np.cumsum(np.exp(weight - weight.max(axis=1, keepdims=True)), axis=1)
     upto /= upto[:, -1:]
-    tries = 2 * found.shape[1]
+    tries = 2 * partners.shape[1]
     row = np.arange(rows.size)
     for _ in range(ROUNDS):
         at = np.repeat(row, tries)
@@ -229,19 +229,23 @@ def _fill(
             candidates.score[drawn], candidates.variance[drawn], gamma=gamma,
         )  # fmt: skip
         taken = np.log1p(-rng.random(at.size)) <= log_q - bound[at, cell]
-        _take(found, rows[row], taken.reshape(-1, tries), drawn.reshape(-1, tries))
-        row = row[found[rows[row], -1] < 0]
+        _take(partners, rows[row], taken.reshape(-1, tries), drawn.reshape(-1, tries))
+        row = row[partners[rows[row], -1] < 0]
         if not row.size:
             return
 
 
-def _take(found: Codes, rows: Codes, taken: npt.NDArray[np.bool_], drawn: Codes) -> None:
-    """Put the first new ones of what was taken in the places that are free."""
-    n = (found[rows] >= 0).sum(axis=1)
+def _take(partners: Codes, rows: Codes, taken: npt.NDArray[np.bool_], drawn: Codes) -> None:
+    """Put the first new ones of the accepted draws in the free places."""
+    n = (partners[rows] >= 0).sum(axis=1)
     for place in range(drawn.shape[1]):
         one = drawn[:, place]
-        new = taken[:, place] & (n < found.shape[1]) & ~(found[rows] == one[:, None]).any(axis=1)
-        found[rows[new], n[new]] = one[new]
+        new = (
+            taken[:, place]
+            & (n < partners.shape[1])
+            & ~(partners[rows] == one[:, None]).any(axis=1)
+        )
+        partners[rows[new], n[new]] = one[new]
         n += new
 
 
@@ -253,12 +257,12 @@ def _places(upto: Floats, rows: Codes, at: Floats) -> Codes:
 
 
 def _bounds(seeds: States, cells: _Cells, gamma: float) -> Floats:
-    """``(n_seeds, n_cells)`` logarithm of what no match quality in a cell exceeds."""
+    """Return the logarithm of an upper bound of match quality by cell, ``(n_seeds, n_cells)``."""
     near = np.clip(seeds.score[:, None], cells.score_low, cells.score_high)
     variance = seeds.variance[:, None]
     chain = 2 * gamma * gamma
     # the root is largest for the smallest variance, the exponential for the largest
     root = 0.5 * np.log(chain / (chain + variance + cells.variance_low))
-    apart = seeds.score[:, None] - near
-    bound = root - apart * apart / (2 * (chain + variance + cells.variance_high))
+    gap = seeds.score[:, None] - near
+    bound = root - gap * gap / (2 * (chain + variance + cells.variance_high))
     return np.asarray(bound + 1e-12)  # rounding must not lift a match quality above it

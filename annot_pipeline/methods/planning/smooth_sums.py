@@ -54,8 +54,8 @@ class States:
     score: Floats
     variance: Floats
 
-    def of(self, items: Codes) -> States:
-        """The states of some items."""
+    def take(self, items: Codes) -> States:
+        """Return the states of some items."""
         return States(*(getattr(self, name)[items] for name in self.__dataclass_fields__))
 
 
@@ -149,7 +149,7 @@ def _by_variance(items: States, gamma: float) -> Panels:
 
 
 def log_sums(seeds: States, candidates: States, gamma: float) -> Floats:
-    """``(n_seeds,)`` logarithm of the summed match quality with all candidates."""
+    """Return the logarithm of the summed match quality with all candidates, ``(n_seeds,)``."""
     of_seeds, of_candidates = panels(seeds, gamma), panels(candidates, gamma)
     weight = np.stack(
         [
@@ -163,16 +163,16 @@ def log_sums(seeds: States, candidates: States, gamma: float) -> Floats:
     summed = np.empty(at[0].size)
     step = max(CHUNK // others[0].size, 1)
     for start in range(0, summed.size, step):
-        score, variance = (of[start : start + step, None] for of in at)
+        score, variance = (values[start : start + step, None] for values in at)
         log_q = log_match_quality(score, variance, *others, gamma=gamma)
         base = log_q.max(axis=1)
         # summed by numpy: BLAS would give other last digits with other numbers of threads
         total = (np.exp(log_q - base[:, None]) * weight.reshape(-1)).sum(axis=1)
         summed[start : start + step] = base + np.log(np.maximum(total, SMALLEST))
-    found = np.zeros(seeds.score.size)
+    log_total = np.zeros(seeds.score.size)
     for node, share in enumerate(of_seeds.shares(seeds)):
-        found += share * summed.reshape(of_seeds.score.shape)[of_seeds.cell, node]
-    return found
+        log_total += share * summed.reshape(of_seeds.score.shape)[of_seeds.cell, node]
+    return log_total
 
 
 def _shares(x: Floats) -> list[Floats]:

@@ -98,14 +98,14 @@ def tournament(sets: Iterable[Collection[int]], rng: np.random.Generator) -> Tou
     own = {item: number for number, members in enumerate(start) for item in members}
     if not all(start) or len(own) != sum(map(len, start)):
         raise ValueError("sets must be disjoint and not empty")
-    known: set[tuple[int, int]] = set()
+    asked_pairs: set[tuple[int, int]] = set()
     pairs: list[tuple[int, int]] = []
     rounds: list[int] = []
     in_play: list[tuple[int, ...]] = list(start)
     number = 0
     while len(in_play) > 1:
         number += 1
-        in_play, met = _round(in_play, own, known, rng)
+        in_play, met = _round(in_play, own, asked_pairs, rng)
         pairs += met
         rounds += [number] * len(met)
     return Tournament(np.array(pairs, np.int64).reshape(-1, 2), np.array(rounds, np.int64))
@@ -137,25 +137,25 @@ def isolated_top_pairs(graph: npt.ArrayLike, graphs: ComparisonGraphs) -> TopPai
 def _round(
     in_play: Sequence[tuple[int, ...]],
     own: dict[int, int],
-    known: set[tuple[int, int]],
+    asked_pairs: set[tuple[int, int]],
     rng: np.random.Generator,
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]]]:
-    """Unite each set with another; ``known`` grows by the pairs that meet."""
+    """Unite each set with another, and add the pairs that meet to ``asked_pairs``."""
     waiting: list[int] = rng.permutation(len(in_play)).tolist()
     united, met = [], []
     while waiting:
         here = waiting.pop()
-        others = waiting[::-1] or _others(here, len(in_play), rng)
-        there, pair = _partner(in_play, here, others, own, known, rng)
+        others = waiting[::-1] or _shuffled_others(here, len(in_play), rng)
+        there, pair = _partner(in_play, here, others, own, asked_pairs, rng)
         if waiting:
             waiting.remove(there)
-        known.add((min(pair), max(pair)))
+        asked_pairs.add((min(pair), max(pair)))
         met.append(pair)
         united.append(tuple(sorted({*in_play[here], *in_play[there]})))
     return united, met
 
 
-def _others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:
+def _shuffled_others(odd_one_out: int, n_sets: int, rng: np.random.Generator) -> list[int]:
     order = rng.permutation(n_sets)
     return [int(place) for place in order if place != odd_one_out]
 
@@ -165,12 +165,12 @@ def _partner(
     here: int,
     others: Sequence[int],
     own: dict[int, int],
-    known: set[tuple[int, int]],
+    asked_pairs: set[tuple[int, int]],
     rng: np.random.Generator,
 ) -> tuple[int, tuple[int, int]]:
-    """The first of others, in their random order, with a pair left, and a random such pair."""
+    """Return the first of others that has a pair not asked yet, and a random such pair."""
     for there in others:
-        pair = _pair(in_play[here], in_play[there], own, known, rng)
+        pair = _pair(in_play[here], in_play[there], own, asked_pairs, rng)
         if pair is not None:
             return there, pair
     again = _pair(in_play[here], in_play[others[0]], own, set(), rng)
@@ -183,17 +183,17 @@ def _pair(
     here: tuple[int, ...],
     there: tuple[int, ...],
     own: dict[int, int],
-    known: set[tuple[int, int]],
+    asked_pairs: set[tuple[int, int]],
     rng: np.random.Generator,
 ) -> tuple[int, int] | None:
-    """A random member of each, of different sets at the start, not asked yet; None if none is."""
+    """Draw a member of each, of different initial sets and not asked yet; None if there is none."""
 
-    def left(a: int, b: int) -> bool:
-        return own[a] != own[b] and (min(a, b), max(a, b)) not in known
+    def is_open(a: int, b: int) -> bool:
+        return own[a] != own[b] and (min(a, b), max(a, b)) not in asked_pairs
 
     for _ in range(_DRAWS):
         a, b = here[int(rng.integers(len(here)))], there[int(rng.integers(len(there)))]
-        if left(a, b):
+        if is_open(a, b):
             return a, b
-    fresh = [(a, b) for a in here for b in there if left(a, b)]
+    fresh = [(a, b) for a in here for b in there if is_open(a, b)]
     return fresh[int(rng.integers(len(fresh)))] if fresh else None

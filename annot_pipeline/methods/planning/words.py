@@ -50,23 +50,23 @@ class Gap(NamedTuple):
 
 
 def cut(text: str) -> list[Unit]:
-    """Units of the text, in order; blanks at its end are the space of a last, empty unit."""
+    """Return the text's units, in order; blanks at its end are the space of a last, empty unit."""
     units: list[Unit] = []
     kinds = text.translate(_KINDS)  # one letter a character, so that patterns can be short
     space = ""
-    for found in _TOKEN.finditer(kinds):
-        start, end = found.span()
-        if found.lastgroup == "space":
+    for token in _TOKEN.finditer(kinds):
+        start, end = token.span()
+        if token.lastgroup == "space":
             space = text[start:end]
-        elif found.lastgroup == "mark":
+        elif token.lastgroup == "mark":
             # Opening brackets and currency signs belong to what comes after, the rest does not.
-            tail = start + _opening_tail(found[0])
+            tail = start + _opening_tail(token[0])
             for part in (text[start:tail], text[tail:end]):
                 if part:
                     units.append(Unit(space, part, "mark"))
                     space = ""
         else:
-            units.append(Unit(space, text[start:end], "run" if found["run"] else "piece"))
+            units.append(Unit(space, text[start:end], "run" if token["run"] else "piece"))
             space = ""
     if space:
         units.append(Unit(space, "", "mark"))
@@ -84,25 +84,25 @@ def word_places(units: Sequence[Unit]) -> list[int]:
 
 
 def gaps(units: Sequence[Unit]) -> list[Gap]:
-    """The gap between each two words that follow each other, one fewer than there are words.
+    """Return the gap between each two words that follow each other, one fewer than the words.
 
     It is where the last blanks between the two are. Without blanks it is before the opening
     brackets or currency signs of the second word, and else directly before it. So nothing is put
     between a word and its comma, before the first word or after the last.
     """
     places = word_places(units)
-    return [_gap(units, left, right) for left, right in pairwise(places)]
+    return [_gap(units, place, next_place) for place, next_place in pairwise(places)]
 
 
-def _gap(units: Sequence[Unit], left: int, right: int) -> Gap:
-    between = range(right, left, -1)
+def _gap(units: Sequence[Unit], first: int, second: int) -> Gap:
+    between = range(second, first, -1)
     for at in between:
         if units[at].space:
             return Gap(at, units[at].space, tight=False)
     marks = "".join(units[at].text for at in between[1:]).translate(_KINDS)
-    last = right - 1
-    opens = last > left and units[last].text[0].translate(_KINDS) in _OPENING
-    return Gap(last if opens else right, "", tight=not any(kind in "qr" for kind in marks))
+    last = second - 1
+    opens = last > first and units[last].text[0].translate(_KINDS) in _OPENING
+    return Gap(last if opens else second, "", tight=not any(kind in "qr" for kind in marks))
 
 
 # Kinds of characters, one letter each:

@@ -31,7 +31,7 @@ class CellMeans:
 def cell_means(
     cells: Codes, values: Floats, *, n_cells: int, criteria: Codes | None = None
 ) -> CellMeans:
-    """Mean value of each cell.
+    """Return the mean value of each cell.
 
     Parameters
     ----------
@@ -44,12 +44,12 @@ def cell_means(
     criteria
         ``(n_values,)`` codes of criteria from 0; None: there is one.
     """
-    known = ~np.isnan(values)
-    cells, values = cells[known], values[known]
+    is_scored = ~np.isnan(values)
+    cells, values = cells[is_scored], values[is_scored]
     n = np.bincount(cells, minlength=n_cells)
     if criteria is None or not criteria.size:
         return CellMeans(means(cells, values, n_groups=n_cells), n)
     width = int(criteria.max()) + 1
-    parts, part = np.unique(cells * width + criteria[known], return_inverse=True)
+    parts, part = np.unique(cells * width + criteria[is_scored], return_inverse=True)
     part_means = means(part.reshape(-1), values, n_groups=parts.size)
     return CellMeans(means(parts // width, part_means, n_groups=n_cells), n)

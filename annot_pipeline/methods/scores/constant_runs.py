@@ -19,7 +19,7 @@ def longest_constant_runs(
     *,
     n_judges: int,
 ) -> Codes:
-    """Longest run ``(n_judges,)``; -1 where the order is not known.
+    """Return the longest run ``(n_judges,)``; -1 where the order is not known.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def longest_constant_runs(
     """
     keys = [judges, sittings, *order]
     place = np.lexsort(keys[::-1])
-    who, given = judges[place], scores[place]
+    who, ordered_scores = judges[place], scores[place]
     same = np.ones(max(place.size - 1, 0), np.bool_)
     for key in keys:
         same &= key[place][1:] == key[place][:-1]
@@ -45,7 +45,7 @@ def longest_constant_runs(
     starts = np.ones(place.size, np.bool_)
     when = sittings[place]
     same_sitting = (who[1:] == who[:-1]) & (when[1:] == when[:-1])
-    starts[1:] = ~same_sitting | (given[1:] != given[:-1])
+    starts[1:] = ~same_sitting | (ordered_scores[1:] != ordered_scores[:-1])
     first = np.flatnonzero(starts)
     lengths = np.diff(np.append(first, place.size))
     longest = np.zeros(n_judges, np.int64)

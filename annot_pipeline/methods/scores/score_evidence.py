@@ -51,14 +51,14 @@ def score_evidence(
         Size of the code range of judges.
     """
     n_criteria = int(criteria.max(initial=0)) + 1
-    known = ~np.isnan(values)
+    is_scored = ~np.isnan(values)
     total, n = np.zeros((n_judges, n_criteria)), np.zeros((n_judges, n_criteria), np.int64)
-    np.add.at(total, (judges[known], criteria[known]), values[known])
-    np.add.at(n, (judges[known], criteria[known]), 1)
+    np.add.at(total, (judges[is_scored], criteria[is_scored]), values[is_scored])
+    np.add.at(n, (judges[is_scored], criteria[is_scored]), 1)
     all_total, all_n = total.sum(axis=0), n.sum(axis=0)
     share = 1.0 / (np.maximum(all_n, 1) * max(int((all_n > 0).sum()), 1))
     return ScoreEvidence(
-        weight=np.where(known, share[criteria], 0.0),
+        weight=np.where(is_scored, share[criteria], 0.0),
         mean=float(_mean_of_means(all_total, all_n)),
         without=_mean_of_means(all_total - total, all_n - n),
     )

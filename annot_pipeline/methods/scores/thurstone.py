@@ -130,7 +130,7 @@ def thurstone(
     place[compared] = np.arange(compared.size)
     unit = np.sqrt(2) * params.sigma
     precision = 0.0 if params.prior_sd is None else (unit / params.prior_sd) ** 2
-    wins = _Wins.of(place[pairs], tie, compared.size, precision)
+    wins = _Wins.from_comparisons(place[pairs], tie, compared.size, precision)
     component = np.full(n_items, -1)
     component[compared] = wins.component
     finite = params.prior_sd is not None or (compared.size > 0 and not wins.component.any())
@@ -156,7 +156,9 @@ class _Wins:
     precision: float
 
     @classmethod
-    def of(cls, pairs: Codes, tie: npt.NDArray[np.bool_], n_items: int, precision: float) -> _Wins:
+    def from_comparisons(
+        cls, pairs: Codes, tie: npt.NDArray[np.bool_], n_items: int, precision: float
+    ) -> _Wins:
         winner, loser = np.concatenate([pairs, pairs[::-1, tie]], axis=1)
         worth = np.concatenate([np.where(tie, 0.5, 1.0), np.full(int(tie.sum()), 0.5)])
         key, which = np.unique(winner * n_items + loser, return_inverse=True)
@@ -210,25 +212,25 @@ def _components(
 
 
 def _fit(wins: _Wins, params: ThurstoneParams, *, finite: bool) -> tuple[Floats, Convergence]:
-    """Newton's method from zero; a step that lowers the log posterior is halved."""
+    """Run Newton's method from zero; a step that lowers the log posterior is halved."""
     x = np.zeros(wins.block.size)
-    course = [wins.objectives(x)]
+    objective_trace = [wins.objectives(x)]
     converged = False
-    while finite and not converged and len(course) <= params.max_iterations:
-        before = course[-1][0]
+    while finite and not converged and len(objective_trace) <= params.max_iterations:
+        before = objective_trace[-1][0]
         slope, curvature = wins.slope_and_curvature(x)
         step = _newton_step(slope, curvature)
         gain = float((slope * step).sum()) / 2
         moved = wins.centred(x + step)
-        while (found := wins.objectives(moved))[0] < before - _ROUNDING * abs(before):
+        while (objectives := wins.objectives(moved))[0] < before - _ROUNDING * abs(before):
             step = step / 2
             moved = wins.centred(x + step)
         x = moved
-        course.append(found)
-        converged = gain <= params.tolerance * min(1.0, abs(found[0]))
+        objective_trace.append(objectives)
+        converged = gain <= params.tolerance * min(1.0, abs(objectives[0]))
     name = "likelihood" if params.prior_sd is None else "posterior"
-    posterior, likelihood = np.array(course).T
-    return x, Convergence(converged, len(course) - 1, name, posterior, likelihood)
+    posterior, likelihood = np.array(objective_trace).T
+    return x, Convergence(converged, len(objective_trace) - 1, name, posterior, likelihood)
 
 
 def _newton_step(slope: Floats, curvature: csr_array) -> Floats:

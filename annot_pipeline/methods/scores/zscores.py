@@ -78,11 +78,13 @@ def z_scores(
         raise ValueError("judges and scores must be of one length")
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite")
-    by, of = (judges, scores) if counts is None else (judges[counts], scores[counts])
-    found = moments(by, of, n_groups=n_judges)
-    mean, sd = found.mean, np.sqrt(found.variance)
+    counted_judges, counted_scores = (
+        (judges, scores) if counts is None else (judges[counts], scores[counts])
+    )
+    by_judge = moments(counted_judges, counted_scores, n_groups=n_judges)
+    mean, sd = by_judge.mean, np.sqrt(by_judge.variance)
     z = standardized(judges, scores, mean, sd, arithmetic=arithmetic)
-    return ZScores(z, mean, sd, found.n)
+    return ZScores(z, mean, sd, by_judge.n)
 
 
 def standardized(
@@ -108,12 +110,12 @@ def printed(values: Floats) -> Floats:
 
 
 def _as_perl_reads(values: Floats) -> Floats:
-    """Values that R printed to 7 significant digits, read by a Perl that adds the whole part
+    """Return values that R printed to 7 digits as read by a Perl that adds the whole part
     and the decimals over a power of ten: not always the nearest double.
     """
-    known = np.isfinite(values) & (values != 0)
-    size = np.floor(np.log10(np.abs(values), where=known, out=np.zeros_like(values)))
+    is_rescaled = np.isfinite(values) & (values != 0)
+    size = np.floor(np.log10(np.abs(values), where=is_rescaled, out=np.zeros_like(values)))
     power = 10.0 ** np.clip(6 - size, 0, 22)
-    scaled = np.rint(np.abs(np.where(known, values, 0.0)) * power)
+    scaled = np.rint(np.abs(np.where(is_rescaled, values, 0.0)) * power)
     read = np.sign(values) * (np.floor(scaled / power) + np.mod(scaled, power) / power)
-    return np.where(known, read, values)
+    return np.where(is_rescaled, read, values)

@@ -24,7 +24,7 @@ def agreement_svg(
     tasks: Sequence[object], statistics: Sequence[object], values: npt.ArrayLike,
     low: npt.ArrayLike, high: npt.ArrayLike,
 ) -> str:  # fmt: skip
-    """A point and its 95% interval for each task; 1 is perfect agreement, 0 that of chance.
+    """Draw a point and its 95% interval per task; 1 is perfect agreement, 0 that of chance.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def agreement_svg(
     names = names[:drawn]
     value, lower, upper = value[:drawn], lower[:drawn], upper[:drawn]
     start = min(0.0, float(np.floor(10 * np.nanmin([value, lower])) / 10))
-    left, bottom = 24 + px_of(*names), TOP + PITCH * drawn
+    x_left, bottom = 24 + px_of(*names), TOP + PITCH * drawn
     notes = ["Lines through the points: 95% intervals. 1: all agree. 0: as by chance."]
     if ((~np.isnan(value)) & ~(lower <= upper)).any():
         notes.append("Hollow points: no interval is known.")
@@ -57,24 +57,24 @@ def agreement_svg(
     says = "Agreement by task: " + ", ".join(
         f"{name} {v:.2f}" for name, v in zip(names[:20], value, strict=False) if not np.isnan(v)
     )
-    with new_sheet(KIND, left + WIDTH + 70, bottom + 44 + 16 * len(notes), says) as sheet:
-        axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=(start, 1), y=(0, 1), lines="x")
+    with new_sheet(KIND, x_left + WIDTH + 70, bottom + 44 + 16 * len(notes), says) as sheet:
+        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(start, 1), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(start, 1), grid=True)
         zero, _ = sheet.at(axes, 0, 0)
         sheet.line([zero, zero], [TOP, bottom], SOFT, "chance")
         for row, name in enumerate(names):
             y = TOP + PITCH * (row + 0.5)
-            sheet.text(left - 10, y + 4, name, anchor="right", part="task")
+            sheet.text(x_left - 10, y + 4, name, anchor="right", part="task")
             if np.isnan(value[row]):
                 continue
             x, _ = sheet.at(axes, float(value[row]), 0)
-            known = lower[row] <= upper[row]
-            if known:
+            has_interval = lower[row] <= upper[row]
+            if has_interval:
                 ends = [sheet.at(axes, float(v), 0)[0] for v in (lower[row], upper[row])]
                 sheet.line(ends, [y, y], BLUE, "interval", width=2)
-            part = "value" if known else "value-without-interval"
-            sheet.points(np.array([x]), np.array([y]), BLUE, part, size=8, hollow=not known)
+            part = "value" if has_interval else "value-without-interval"
+            sheet.points(np.array([x]), np.array([y]), BLUE, part, size=8, hollow=not has_interval)
             shown = written(float(value[row]), ".2f")
-            sheet.text(left + WIDTH + 10, y + 4, shown, size=SMALL, part="number")
+            sheet.text(x_left + WIDTH + 10, y + 4, shown, size=SMALL, part="number")
         sheet.note(bottom + 42, notes)
         return sheet.svg()

@@ -28,7 +28,7 @@ WIDTH, BAR, PITCH, TOP = 460.0, 16.0, 25.0, 70.0
 
 
 def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
-    """A bar for each task, parted by the probability of its labels: the darker, the surer.
+    """Draw a bar for each task, divided by the probability of its labels: the darker, the surer.
 
     What experts decided has a colour of its own, where there is any.
 
@@ -53,13 +53,13 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
     sure_word = "certain or decided" if decided else "certain"
     drawn = min(len(tasks), MOST_TASKS)
     names = [short(task, 30) for task in tasks[:drawn]]
-    left = 24 + px_of(*names)
+    x_left = 24 + px_of(*names)
     bottom = TOP + PITCH * drawn
     notes = [f"The first {drawn} of {len(tasks):,} tasks are drawn."] if drawn < len(tasks) else []
     share = share_text(float(count[:, -SURE:].sum() / count.sum()))
     says = f"Probability of the labels by task: {share} of all labels are {sure_word}"
     with new_sheet(
-        KIND, left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), says
+        KIND, x_left + WIDTH + 24 + px_of(sure_word), bottom + 48 + 16 * len(notes), says
     ) as sheet:
         sheet.text(12, 20, "probability of the label", part="axis")
         x = 12.0
@@ -67,14 +67,14 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
             sheet.rectangles([(x, 31, 11, 11)], fill, "key-color")
             sheet.text(x + 15, 41, name, part="key")
             x += 26 + px_of(name)
-        axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=(0, 100), y=(0, 1), lines="x")
+        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, 100), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, 100), grid=True)
         for row, name in enumerate(names):
             top, total = TOP + PITCH * row + 4, count[row].sum()
-            sheet.text(left - 10, top + 12, name, anchor="right", part="task")
+            sheet.text(x_left - 10, top + 12, name, anchor="right", part="task")
             if not total:
                 continue
-            start = left
+            start = x_left
             for band, fill in enumerate(FILLS):
                 length = WIDTH * float(count[row, band]) / total
                 which = NAMES[band] if fill == GREEN else f"probability {NAMES[band]}"
@@ -83,8 +83,8 @@ def certainty_svg(tasks: Sequence[object], counts: npt.ArrayLike) -> str:
                     sheet.rectangles([(start, top, length, BAR)], fill, "band", tip=tip)
                 start += length
             sure = share_text(float(count[row, -SURE:].sum() / total))
-            sheet.text(left + WIDTH + 8, top + 12, sure, size=SMALL, part="certain")
-        sheet.text(left + WIDTH + 8, TOP - 8, sure_word, size=SMALL, part="axis")
-        sheet.text(left + WIDTH / 2, bottom + 38, "share of the labels, %", anchor="center")
+            sheet.text(x_left + WIDTH + 8, top + 12, sure, size=SMALL, part="certain")
+        sheet.text(x_left + WIDTH + 8, TOP - 8, sure_word, size=SMALL, part="axis")
+        sheet.text(x_left + WIDTH / 2, bottom + 38, "share of the labels, %", anchor="center")
         sheet.note(bottom + 56, notes)
         return sheet.svg()

@@ -31,7 +31,7 @@ def comparison_matrix_svg(
     wins: npt.ArrayLike | None,
     alpha: float,
 ) -> str:
-    """Row systems against column systems: p that the row is better, and significant wins.
+    """Draw row against column systems: p that the row is better, and significant wins.
 
     With systems in rank order, wins fill the upper right; a dot at the lower left is a system
     that beats one ranked above it.
@@ -67,36 +67,36 @@ def comparison_matrix_svg(
     shown = min(n, MOST_SYSTEMS)
     beats = beats & ~np.eye(n, dtype=bool)
     counts = beats.sum(axis=1).tolist()[:shown]
-    apart = ~np.eye(shown, dtype=bool)
+    off_diagonal = ~np.eye(shown, dtype=bool)
     p, beats = p[:shown, :shown], beats[:shown, :shown]
-    compared = ~np.isnan(p) & apart
+    compared = ~np.isnan(p) & off_diagonal
     if not compared.any():
         return nothing_svg(KIND, "no two systems were tested against each other")
-    notes = [] if (compared == apart).all() else ["Empty cells: not compared."]
+    notes = [] if (compared == off_diagonal).all() else ["Empty cells: not compared."]
     if shown < n:
         notes.append(f"The first {shown} of {n:,} systems are drawn.")
 
     names = [short(system) for system in systems[:shown]]
     cell = min(28, max(11, 660 // shown))  # whole pixels, so that edges are sharp
     size = cell * shown
-    left = 52 + ceil(px_of(*names, size=min(12, cell)))
+    x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
     bottom = TOP + size
     says = f"{n} systems compared in pairs, the best: {', '.join(names[:3])}"
-    width = max(left + size + 64, 560)
+    width = max(x_left + size + 64, 560)
     with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
         _key(sheet, alpha)
-        sheet.rectangles([(left, TOP, size - 1, size - 1)], "none", "ground")
+        sheet.rectangles([(x_left, TOP, size - 1, size - 1)], "none", "ground")
         opacity = np.full(p.shape, NOT_BELOW)
         for fraction, level in FRACTIONS:
             opacity[p < fraction * alpha] = level
         for level in sorted(set(opacity[compared].tolist())):
             places = np.argwhere(compared & (opacity == level))
-            sheet.rectangles(_boxes(places, left, cell), (BLUE, level), "cell")
-        sheet.rectangles(_boxes(np.argwhere(~apart), left, cell), (INK, 0.25), "diagonal")
+            sheet.rectangles(_boxes(places, x_left, cell), (BLUE, level), "cell")
+        sheet.rectangles(_boxes(np.argwhere(~off_diagonal), x_left, cell), (INK, 0.25), "diagonal")
         dark = opacity == 1
-        _marks(sheet, np.argwhere(beats & ~dark), left, cell, INK, "on-cell")
-        _marks(sheet, np.argwhere(beats & dark), left, cell, "#ffffff", "on-dark-cell")
-        _names(sheet, names, counts, left, cell)
+        _marks(sheet, np.argwhere(beats & ~dark), x_left, cell, INK, "on-cell")
+        _marks(sheet, np.argwhere(beats & dark), x_left, cell, "#ffffff", "on-dark-cell")
+        _names(sheet, names, counts, x_left, cell)
         sheet.note(bottom + 24, notes)
         return sheet.svg()
 
@@ -110,19 +110,19 @@ def _key(sheet: Sheet, alpha: float) -> None:
     sheet.key(12, 42, [above, *entries, ("●", INK, "significant")])
 
 
-def _boxes(places: npt.NDArray[np.intp], left: int, cell: int) -> Numbers:
-    """Cells, less a hair so that neighbours stay apart: left, top, width, height, px."""
+def _boxes(places: npt.NDArray[np.intp], x_left: int, cell: int) -> Numbers:
+    """Return the cells' left, top, width and height, px, with a thin gap between neighbours."""
     row, column = places.T
     side = np.full(len(places), cell - 1)
-    return np.stack([left + cell * column, TOP + cell * row, side, side], axis=1).astype(float)
+    return np.stack([x_left + cell * column, TOP + cell * row, side, side], axis=1).astype(float)
 
 
 def _marks(
-    sheet: Sheet, places: npt.NDArray[np.intp], left: int, cell: int, color: str, part: str
+    sheet: Sheet, places: npt.NDArray[np.intp], x_left: int, cell: int, color: str, part: str
 ) -> None:
-    """A disc in the middle of each cell; in small cells a square, which takes less to write."""
+    """Draw a disc in the middle of each cell; in small cells a square, which is shorter SVG."""
     row, column = places.T
-    x, y = left + cell * column + (cell - 1) / 2, TOP + cell * row + (cell - 1) / 2
+    x, y = x_left + cell * column + (cell - 1) / 2, TOP + cell * row + (cell - 1) / 2
     if cell >= 16 and len(row):
         sheet.points(x, y, color, part, size=cell / 4)
     else:
@@ -130,17 +130,19 @@ def _marks(
         sheet.rectangles(np.stack([x - 1, y - 1, side, side], axis=1), color, part)
 
 
-def _names(sheet: Sheet, names: Sequence[str], counts: Sequence[int], left: int, cell: int) -> None:
-    """Names at the left, numbers at the top, and at the right how many each one beats."""
-    size, right = min(12.0, cell), left + cell * len(names)
+def _names(
+    sheet: Sheet, names: Sequence[str], counts: Sequence[int], x_left: int, cell: int
+) -> None:
+    """Write names at the left, numbers at the top, and at the right how many each one beats."""
+    size, right = min(12.0, cell), x_left + cell * len(names)
     sheet.text(right + 12, TOP - 8, "wins", size=SMALL, part="axis")
     for place, (name, wins) in enumerate(zip(names, counts, strict=True)):
         y = TOP + cell * (place + 0.5) + 0.35 * size
-        sheet.text(left - 32, y, name, size=size, anchor="right", part="row")
-        sheet.text(left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")
+        sheet.text(x_left - 32, y, name, size=size, anchor="right", part="row")
+        sheet.text(x_left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")
         sheet.text(right + 12, y, str(wins), size=size, part="wins")
         if cell >= 16 or place == 0 or (place + 1) % 5 == 0:
             sheet.text(
-                left + cell * (place + 0.5), TOP - 8, str(place + 1), size=SMALL,
+                x_left + cell * (place + 0.5), TOP - 8, str(place + 1), size=SMALL,
                 anchor="center", part="column",
             )  # fmt: skip

@@ -39,7 +39,7 @@ class _Grid:
     labels: Sequence[str]
     titles: Sequence[str]
     cell: int
-    left: int
+    x_left: int
     foot: int
     across: int
     step: int
@@ -51,9 +51,9 @@ class _Grid:
         return self.cell * len(self.labels)
 
     def corner(self, place: int) -> tuple[int, int]:
-        """Left and top of a matrix."""
+        """Return left and top of a matrix, px."""
         return (
-            self.left + place % self.across * self.step,
+            self.x_left + place % self.across * self.step,
             TOP + place // self.across * (self.size + 36),
         )
 
@@ -66,7 +66,7 @@ class _Grid:
 def confusion_svg(
     labels: Sequence[object], confusions: npt.ArrayLike, titles: Sequence[object]
 ) -> str:
-    """Confusion matrices of judges, side by side, on one scale from 0 to 1.
+    """Draw confusion matrices of judges, side by side, on one scale from 0 to 1.
 
     Passonneau & Carpenter 2013, Fig. 1: a row is a true label, a column an observed one. A
     judge without errors has a full diagonal; a label that is overused shows as a column. Up to
@@ -109,7 +109,7 @@ def confusion_svg(
 
     grid = _grid(labels[:k], titles[:n])
     bottom = grid.corner(n - 1)[1] + grid.size + grid.foot
-    width = max(grid.left + min(n, grid.across) * grid.step, 480)
+    width = max(grid.x_left + min(n, grid.across) * grid.step, 480)
     says = f"Confusion matrices of {n} judges over {k} classes"
     with new_sheet(KIND, width, bottom + 24 + 16 * len(notes), says) as sheet:
         sheet.text(12, 20, "probability of each observed label (column) given the true label (row)")
@@ -121,32 +121,32 @@ def confusion_svg(
 
 
 def _grid(labels: Sequence[object], titles: Sequence[object]) -> _Grid:
-    """Places in whole pixels, so that edges are sharp; as many across as down, nearly."""
+    """Lay out matrices in whole pixels, so that edges are sharp; about as many across as down."""
     k, n = len(labels), len(titles)
     cell = 36 if k <= NUMBERED else max(8, min(28, (300 if n > 1 else 500) // k))
     names = [short(label, 24) for label in labels]
     longest = ceil(px_of(*names, size=SMALL))
-    left = 40 + longest
+    x_left = 40 + longest
     step = max(k * cell, 100) + GAP
-    down = ceil(n / max(1, (PAGE - left) // step))
+    down = ceil(n / max(1, (PAGE - x_left) // step))
     across = ceil(n / down)
-    room = bold_columns_in(PAGE - left if across == 1 else step - 8)
+    room = bold_columns_in(PAGE - x_left if across == 1 else step - 8)
     heads = [short(title, min(40, room)) for title in titles]
     upright = longest > cell - 4
     foot = (longest if upright else 12) + 28
-    return _Grid(names, heads, cell, left, foot, across, step, upright)
+    return _Grid(names, heads, cell, x_left, foot, across, step, upright)
 
 
-def _scale(sheet: Sheet, left: float, top: float) -> None:
-    """The colours from 0 to 1, and where the half is."""
+def _scale(sheet: Sheet, x_left: float, top: float) -> None:
+    """Draw the colour scale from 0 to 1, with a mark at the half."""
     side, n = 16, 21
-    sheet.rectangles([(left, top, n * side, 12)], "none", "ground")
+    sheet.rectangles([(x_left, top, n * side, 12)], "none", "ground")
     for place in range(1, n):
-        box = (left + side * place, top, side, 12)
+        box = (x_left + side * place, top, side, 12)
         sheet.rectangles([box], _color(place / (n - 1)), "scale")
-    sheet.rectangles([(left, top, n * side, 12)], "none", "frame", edge=SOFT)
+    sheet.rectangles([(x_left, top, n * side, 12)], "none", "frame", edge=SOFT)
     for share, text in ((0, "0"), (0.5, ".5"), (1, "1")):
-        x = left + side * (share * (n - 1) + 0.5)
+        x = x_left + side * (share * (n - 1) + 0.5)
         sheet.text(x, top + 25, text, size=SMALL, anchor="center", part="tick")
 
 
@@ -155,13 +155,13 @@ def _color(probability: float) -> tuple[str, float]:
 
 
 def _draw(sheet: Sheet, grid: _Grid, place: int, matrix: Numbers) -> None:
-    (left, top), cell, size = grid.corner(place), grid.cell, grid.size
-    sheet.text(left, top - 8, grid.titles[place], weight=700, part="title")
-    sheet.rectangles([(left, top, size, size)], "none", "ground")
+    (x_left, top), cell, size = grid.corner(place), grid.cell, grid.size
+    sheet.text(x_left, top - 8, grid.titles[place], weight=700, part="title")
+    sheet.rectangles([(x_left, top, size, size)], "none", "ground")
     cells: dict[tuple[str, float], list[tuple[float, float, float, float]]] = {}
     missing = []
     for (row, column), probability in np.ndenumerate(matrix):
-        x, y = left + cell * column, top + cell * row
+        x, y = x_left + cell * column, top + cell * row
         if np.isnan(probability):
             missing.append((x + 0.3 * cell, y + 0.5 * cell - 0.5, 0.4 * cell, 1.0))
         else:
@@ -172,11 +172,11 @@ def _draw(sheet: Sheet, grid: _Grid, place: int, matrix: Numbers) -> None:
     for color in sorted(cells):
         sheet.rectangles(cells[color], color, "cell")
     sheet.rectangles(missing, SOFT, "missing")
-    sheet.rectangles([(left, top, size, size)], "none", "frame", edge=SOFT)
+    sheet.rectangles([(x_left, top, size, size)], "none", "frame", edge=SOFT)
     if place % grid.across == 0:
-        _row_names(sheet, grid, left, top)
+        _row_names(sheet, grid, x_left, top)
     if place + grid.across >= len(grid.titles):
-        _column_names(sheet, grid, left, top + size)
+        _column_names(sheet, grid, x_left, top + size)
 
 
 def _number(sheet: Sheet, probability: float, x: float, y: float) -> None:
@@ -186,16 +186,16 @@ def _number(sheet: Sheet, probability: float, x: float, y: float) -> None:
     sheet.text(x, y + 4, text, size=SMALL, color=color, anchor="center", part="on-cell")
 
 
-def _row_names(sheet: Sheet, grid: _Grid, left: float, top: float) -> None:
+def _row_names(sheet: Sheet, grid: _Grid, x_left: float, top: float) -> None:
     sheet.text(20, top + grid.size / 2, "true label", anchor="center", upright=True, part="axis")
     for row in range(0, len(grid.labels), grid.every):
         y = top + grid.cell * (row + 0.5) + 4
-        sheet.text(left - 8, y, grid.labels[row], size=SMALL, anchor="right", part="row")
+        sheet.text(x_left - 8, y, grid.labels[row], size=SMALL, anchor="right", part="row")
 
 
-def _column_names(sheet: Sheet, grid: _Grid, left: float, bottom: float) -> None:
+def _column_names(sheet: Sheet, grid: _Grid, x_left: float, bottom: float) -> None:
     for column in range(0, len(grid.labels), grid.every):
-        x, name = left + grid.cell * (column + 0.5), grid.labels[column]
+        x, name = x_left + grid.cell * (column + 0.5), grid.labels[column]
         if grid.upright:
             sheet.text(
                 x + 4, bottom + 8, name, size=SMALL, anchor="right", upright=True, part="column"
@@ -203,4 +203,4 @@ def _column_names(sheet: Sheet, grid: _Grid, left: float, bottom: float) -> None
         else:
             sheet.text(x, bottom + 16, name, size=SMALL, anchor="center", part="column")
     y = bottom + grid.foot - 4
-    sheet.text(left + grid.size / 2, y, "observed label", anchor="center", part="axis")
+    sheet.text(x_left + grid.size / 2, y, "observed label", anchor="center", part="axis")

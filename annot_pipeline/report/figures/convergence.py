@@ -40,7 +40,7 @@ class _Curve:
 
 
 def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
-    """Gap of the log posterior to its final value, by iteration, a line a task.
+    """Draw the gap of the log posterior to its final value by iteration, one line per task.
 
     Up to four tasks have a colour each and a label. Of more, the one that took longest is
     labelled, and up to four that did not converge.
@@ -68,18 +68,18 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
     gaps = np.concatenate([curves[n].gap for n in drawn])
     top, bottom = ceil(log10(gaps.max())), floor(log10(gaps.min()))
     bottom = min(bottom, top - 1)
-    left, plot_width, plot_height = 56, 460, 260
+    x_left, plot_width, plot_height = 56, 460, 260
     right = max(
-        left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].says) for n in labelled
+        x_left + plot_width * len(curves[n].gap) / longest + px_of(curves[n].says) for n in labelled
     )
     says = (
         "Gap of the log posterior to its final value by iteration: "
         f"{counted(len(curves), 'task')}, up to {counted(longest, 'iteration')}"
     )
     height = plot_height + 84 + 16 * len(notes)
-    with new_sheet(KIND, max(right, left + plot_width) + 24, height, says) as sheet:
+    with new_sheet(KIND, max(right, x_left + plot_width) + 24, height, says) as sheet:
         axes = sheet.axes(
-            left, 36, plot_width, plot_height,
+            x_left, 36, plot_width, plot_height,
             x=(0, max(longest - 1, 1)), y=(10.0**bottom, 10.0**top), log="y",
         )  # fmt: skip
         decades = range(bottom, top + 1, ceil((top - bottom) / 7))
@@ -89,7 +89,7 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
         whole = [v for v in steps(0, max(longest - 1, 1), 8)[0] if v == int(v)]
         sheet.ticks(axes, "x", whole, [f"{int(v):,}" for v in whole], grid=False)
         sheet.text(12, 20, "gap of the log posterior to its final value, nats (log scale)")
-        sheet.text(left + plot_width / 2, plot_height + 72, "iteration", anchor="center")
+        sheet.text(x_left + plot_width / 2, plot_height + 72, "iteration", anchor="center")
         lines = []
         for n in sorted(drawn, key=lambda n: (n in labelled, n)):
             gap, color = curves[n].gap, labelled.get(n, (BLUE, 0.5))
@@ -108,8 +108,8 @@ def convergence_svg(fits: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _curve(fit: Mapping[str, Any]) -> _Curve:
-    given = fit.get("trace")
-    trace = numbers([] if given is None else given)
+    values = fit.get("trace")
+    trace = numbers([] if values is None else values)
     trace = trace[~np.isnan(trace)]
     gap = np.maximum(trace[-1:] - trace[:-1], FLOOR)
     return _Curve(fit.get("task"), fit.get("converged") is not False, gap)
@@ -127,7 +127,7 @@ def _labelled(curves: Sequence[_Curve], longest_first: Sequence[int]) -> dict[in
 def _label(
     sheet: Sheet, lines: Sequence[tuple[Sequence[tuple[float, float]], str, Color]], lowest: float
 ) -> None:
-    """Labels to the right of where lines end, moved where they would lie over something.
+    """Write labels to the right of the ends of lines, moved where they would overlap.
 
     Parameters
     ----------
@@ -139,23 +139,23 @@ def _label(
     points = [point for path, *_ in lines for point in _dense(path)]
     placed: list[tuple[float, float, float]] = []
     for path, text, color in sorted(lines, key=lambda line: -line[0][-1][0]):
-        (x, y), left, right = path[-1], path[-1][0] + 8, path[-1][0] + 8 + px_of(text)
+        (x, y), start, end = path[-1], path[-1][0] + 8, path[-1][0] + 8 + px_of(text)
         moves = (y + 16 * move for move in (0, 1, 2, 3, 4, 5, -1, -2, -3, -4, -5))
         free = [
             middle
             for middle in moves
             if 36 <= middle <= lowest
-            and not any(left < px < right and abs(py - middle) < 8 for px, py in points)
+            and not any(start < px < end and abs(py - middle) < 8 for px, py in points)
             and not any(
-                start < right and left < end and abs(other - middle) < 15
-                for start, end, other in placed
+                placed_start < end and start < placed_end and abs(other - middle) < 15
+                for placed_start, placed_end, other in placed
             )
         ]
         middle = free[0] if free else y
         if middle != y:
-            sheet.line([x + 1, left - 2], [y, middle], color, "leader")
-        sheet.text(left, middle + 4, text, part="label")
-        placed.append((left, right, middle))
+            sheet.line([x + 1, start - 2], [y, middle], color, "leader")
+        sheet.text(start, middle + 4, text, part="label")
+        placed.append((start, end, middle))
 
 
 def _dense(path: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:

@@ -36,7 +36,7 @@ LABEL, PITCH = 14, 20
 def correlation_curves_svg(
     curves: Sequence[Curve], *, x_label: str, y_label: str, title: object = None
 ) -> str:
-    """Correlation with the oracle against judgments or iterations, a line a method.
+    """Draw correlation with the oracle against judgments or iterations, one line per method.
 
     Sakaguchi & Van Durme 2018, Figs. 6, 9 and 11. The bands are 95% intervals. Lines differ in
     colour, dashes and markers, and are named at the right, in the order in which they end.
@@ -81,7 +81,9 @@ def correlation_curves_svg(
     bottom = top + HEIGHT
     x_ends, (least, most) = ends_of(lines)
     width = LEFT + WIDTH + LABEL + max(map(sample_width, lines)) + 12
-    with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), _says(lines, y_label)) as sheet:
+    with new_sheet(
+        KIND, width, bottom + 52 + 16 * len(notes), _description(lines, y_label)
+    ) as sheet:
         axes = sheet.axes(LEFT, top, WIDTH, HEIGHT, x=x_ends, y=(max(least, -1.0), min(most, 1.0)))
         sheet.ticks(axes, "y", *steps(*axes.get_ylim(), 8), grid=True)
         sheet.ticks(axes, "x", *x_ticks(lines, x_ends, 10), grid=False)
@@ -91,19 +93,19 @@ def correlation_curves_svg(
         draw_zeros(sheet, axes, "y")
         draw_lines(sheet, axes, lines)
         ends = [sheet.at(axes, 0, line.last)[1] for line in lines]
-        for n, y in _apart(ends, top, bottom):
+        for n, y in _spread_heights(ends, top, bottom):
             sample(sheet, LEFT + WIDTH + LABEL, y, lines[n], "label")
         sheet.note(bottom + 60, notes)
         return sheet.svg()
 
 
-def _says(lines: Sequence[Line], y_label: str) -> str:
+def _description(lines: Sequence[Line], y_label: str) -> str:
     ends = ", ".join(f"{line.name} {line.last:.2f}" for line in lines)
     return f"{short(y_label)} of {counted(len(lines), 'method')}, at the end: {ends}"
 
 
-def _apart(heights: Sequence[float], top: float, bottom: float) -> list[tuple[int, float]]:
-    """Each place, highest first, with the height next to its own where it touches no other, px.
+def _spread_heights(heights: Sequence[float], top: float, bottom: float) -> list[tuple[int, float]]:
+    """Return each place, highest first, with the nearest height that overlaps no other, px.
 
     Those too near to each other are moved apart evenly, and none leaves the plot.
     """

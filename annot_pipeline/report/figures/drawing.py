@@ -50,29 +50,29 @@ class Drawing:
         SubElement(self.root, "style").text = STANDALONE
 
     def group(self, part: str, tip: str = "", link: str = "") -> Element:
-        """A part, which may say more when the mouse rests on it, and may be a link."""
-        made = SubElement(self.root, "a" if link else "g", {"data-part": part})
+        """Add a group with an optional tooltip and link, and return it."""
+        element = SubElement(self.root, "a" if link else "g", {"data-part": part})
         if link:
-            made.set("href", link)
+            element.set("href", link)
         if tip:
-            SubElement(made, "title").text = clean(tip)
-        return made
+            SubElement(element, "title").text = clean(tip)
+        return element
 
     def box(
-        self, onto: Element, left: float, top: float, width: float, height: float, **look: str
+        self, onto: Element, x_left: float, top: float, width: float, height: float, **look: str
     ) -> None:
-        """A rectangle; ``look`` are attributes, ``_`` for ``-``."""
-        place = {"x": left, "y": top, "width": width, "height": height}
+        """Add a rectangle; ``look`` are attributes, ``_`` for ``-``."""
+        place = {"x": x_left, "y": top, "width": width, "height": height}
         self._add(onto, "rect", {name: _px(value) for name, value in place.items()}, look)
 
     def path(self, onto: Element, steps: str, **look: str) -> None:
         """A path by its steps."""
         self._add(onto, "path", {"d": steps}, look)
 
-    def text(self, onto: Element, left: float, base: float, words: str, **look: str) -> None:
-        """One line that begins at a point of its base line."""
-        made = self._add(onto, "text", {"x": _px(left), "y": _px(base)}, look)
-        made.text = clean(words)
+    def text(self, onto: Element, x_left: float, base: float, words: str, **look: str) -> None:
+        """Add one line of text that begins at a point of its base line."""
+        element = self._add(onto, "text", {"x": _px(x_left), "y": _px(base)}, look)
+        element.text = clean(words)
 
     def _add(self, onto: Element, tag: str, place: dict[str, str], look: dict[str, str]) -> Element:
         named = {name.replace("_", "-"): value for name, value in look.items()}

@@ -55,7 +55,7 @@ def drawn_graph(
     names: Sequence[object], edges: Sequence[tuple[int, int, int]], components: npt.ArrayLike,
     dominance: npt.ArrayLike, rank: npt.ArrayLike,
 ) -> tuple[DrawnGraph, str]:  # fmt: skip
-    """The largest components, and a sentence on what is left out."""
+    """Return the largest components, and a sentence on what is left out."""
     n = len(names)
     component, f, ranks = (np.asarray(v, np.int64) for v in (components, dominance, rank))
     if not n == component.size == f.size == ranks.size:
@@ -74,29 +74,29 @@ def drawn_graph(
     for output in chosen:
         numbered.setdefault(int(component[output]), len(numbered))
     own = [numbered[int(component[output])] for output in chosen]
-    found = _edges(edges, place)
+    counted_edges = _edges(edges, place)
     graph = DrawnGraph(
         [short(names[output], COLUMNS) for output in chosen],
         own,
         f[chosen].tolist(),
         ranks[chosen].tolist(),
-        found,
-        frozenset(own[a] for a, b, tie in found if not tie and own[a] == own[b]),
+        counted_edges,
+        frozenset(own[a] for a, b, tie in counted_edges if not tie and own[a] == own[b]),
     )
     _check(graph)
     return graph, _left_out(component, chosen)
 
 
 def _left_out(component: Codes, chosen: Sequence[int]) -> str:
-    """A sentence on outputs that are not drawn; none, if all are."""
-    left = np.delete(component, chosen)
-    of_drawn = int(np.isin(left, component[chosen]).sum())
-    more = np.setdiff1d(left, component[chosen]).size
+    """Return a sentence on outputs that are not drawn; empty if all are."""
+    omitted = np.delete(component, chosen)
+    of_drawn = int(np.isin(omitted, component[chosen]).sum())
+    more = np.setdiff1d(omitted, component[chosen]).size
     parts = []
     if of_drawn:
         parts.append(f"{counted(of_drawn, 'output')} of the largest component")
     if more:
-        others = counted(left.size - of_drawn, "output")
+        others = counted(omitted.size - of_drawn, "output")
         parts.append(f"{others} in {counted(more, 'smaller component')}")
     return f"Left out: {' and '.join(parts)}; f and ranks count all outputs." if parts else ""
 
@@ -117,21 +117,27 @@ def _largest(component: Codes, rank: Codes) -> list[int]:
 def _edges(
     edges: Sequence[tuple[int, int, int]], place: Mapping[int, int]
 ) -> dict[tuple[int, int, bool], int]:
-    found: Counter[tuple[int, int, bool]] = Counter()
+    n_compared: Counter[tuple[int, int, bool]] = Counter()
     for first, second, outcome in edges:
         if first in place and second in place:
             a, b = place[first], place[second]
             if outcome < 0 or (outcome == 0 and b < a):
                 a, b = b, a
-            found[a, b, outcome == 0] += 1
-    return dict(sorted(found.items()))
+            n_compared[a, b, outcome == 0] += 1
+    return dict(sorted(n_compared.items()))
 
 
 def _check(graph: DrawnGraph) -> None:
-    """Edges between components lead to a worse rank, or these are not their components."""
+    """Check that edges between components lead to a worse rank.
+
+    Raises
+    ------
+    ValueError
+        Components and ranks do not follow from the edges.
+    """
     for a, b, tie in graph.edges:
-        apart = graph.component[a] != graph.component[b]
-        if apart and (tie or graph.rank[a] >= graph.rank[b]):
+        is_between = graph.component[a] != graph.component[b]
+        if is_between and (tie or graph.rank[a] >= graph.rank[b]):
             raise ValueError(
                 f"{graph.names[a]} and {graph.names[b]} are compared, but components and ranks "
                 "do not follow from it"

@@ -22,7 +22,7 @@ Step = tuple[str, str, float, float, Color, str]
 
 
 def effort_saved_svg(counts: Mapping[str, int]) -> str:
-    """What absolute labels cost less by the graph: from all outputs down to those asked.
+    """Draw how many questions the graph saves: from all outputs down to those asked.
 
     Pighin et al. 2012, Table 2, with its percentages: what collapsed is a share of the outputs,
     what was inferred one of the vertices, and what is saved one of the outputs.
@@ -46,30 +46,30 @@ def effort_saved_svg(counts: Mapping[str, int]) -> str:
     unique = outputs - collapsed
     steps: list[Step] = [
         ("outputs", "outputs", 0, outputs, (GREY, 0.5), f"{outputs:,}"),
-        ("collapsed", "equal to another", unique, outputs, GREY, _said(-collapsed, outputs)),
+        ("collapsed", "equal to another", unique, outputs, GREY, _count_text(-collapsed, outputs)),
         ("unique", "vertices", 0, unique, (BLUE, 0.35), f"{unique:,}"),
         (
             "by_reference", "adequate by a reference", unique - by_reference, unique, GREEN,
-            _said(-by_reference, unique, "vertices"),
+            _count_text(-by_reference, unique, "vertices"),
         ),
         (
             "by_spread", "inadequate by spread", unique - by_reference - by_spread,
-            unique - by_reference, VERMILLION, _said(-by_spread, unique, "vertices"),
+            unique - by_reference, VERMILLION, _count_text(-by_spread, unique, "vertices"),
         ),
-        ("asked", "asked", 0, asked, BLUE, _said(asked, outputs)),
+        ("asked", "asked", 0, asked, BLUE, _count_text(asked, outputs)),
     ]  # fmt: skip
     if rest:
-        says = _said(-rest, unique, "vertices")
+        says = _count_text(-rest, unique, "vertices")
         steps.insert(5, ("rest", "not answered", asked, asked + rest, FAINT, says))
     saved = f"{100 * (1 - asked / outputs):.2f}% of asking about every output was saved."
     says = f"{counted(outputs, 'output')}, {unique:,} vertices, {asked:,} asked. {saved}"
-    left = 24 + px_of(*(words for _, words, *_ in steps))
+    x_left = 24 + px_of(*(words for _, words, *_ in steps))
     right = 20 + px_of(*(said for *_, said in steps), size=SMALL)
     bottom = TOP + PITCH * len(steps)
-    with new_sheet(KIND, left + WIDTH + right, bottom + 28, says) as sheet:
+    with new_sheet(KIND, x_left + WIDTH + right, bottom + 28, says) as sheet:
         for row, step in enumerate(steps):
-            _step(sheet, step, row, left, WIDTH / outputs)
-        _joints(sheet, steps, left, WIDTH / outputs)
+            _step(sheet, step, row, x_left, WIDTH / outputs)
+        _joints(sheet, steps, x_left, WIDTH / outputs)
         sheet.note(bottom + 12, [saved])
         return sheet.svg()
 
@@ -89,25 +89,25 @@ def _checked(counts: Mapping[str, int]) -> tuple[int, int, int, int, int, int]:
     return outputs, collapsed, by_reference, by_spread, asked, rest
 
 
-def _said(n: int, of: int, noun: str = "outputs") -> str:
+def _count_text(n: int, total: int, noun: str = "outputs") -> str:
     sign = "\u2212" if n < 0 else ""
-    share = f" ({100 * abs(n) / of:.2f}% of the {noun})" if of else ""
+    share = f" ({100 * abs(n) / total:.2f}% of the {noun})" if total else ""
     return f"{sign}{abs(n):,}{share}"
 
 
-def _step(sheet: Sheet, step: Step, row: int, left: float, scale: float) -> None:
+def _step(sheet: Sheet, step: Step, row: int, x_left: float, scale: float) -> None:
     part, words, first, last, color, said = step
     y = TOP + PITCH * row
-    sheet.text(left - 10, y + BAR / 2 + 4, words, anchor="right", part="step")
+    sheet.text(x_left - 10, y + BAR / 2 + 4, words, anchor="right", part="step")
     if last > first:
-        box = (left + scale * first, y, scale * (last - first), BAR)
+        box = (x_left + scale * first, y, scale * (last - first), BAR)
         sheet.rectangles([box], color, part, tip=f"{words}: {said}")
-    sheet.text(left + scale * last + 8, y + BAR / 2 + 4, said, size=SMALL, part="count")
+    sheet.text(x_left + scale * last + 8, y + BAR / 2 + 4, said, size=SMALL, part="count")
 
 
-def _joints(sheet: Sheet, steps: list[Step], left: float, scale: float) -> None:
-    """Thin lines from where one bar ends to where the next one goes on."""
+def _joints(sheet: Sheet, steps: list[Step], x_left: float, scale: float) -> None:
+    """Draw thin lines from where one bar ends to where the next one begins."""
     for row, (above, below) in enumerate(pairwise(steps)):
         at = above[2] if above[2] else below[3]
-        x, y = left + scale * at, TOP + PITCH * row + BAR
+        x, y = x_left + scale * at, TOP + PITCH * row + BAR
         sheet.line([x, x], [y, y + PITCH - BAR], (GREY, 0.6), "joint")

@@ -240,7 +240,7 @@ def _level(sheet: Sheet, plot: Axes, alpha: float) -> None:
     if not P_LEAST < alpha < P_MOST:
         return
     depth = float(_depth(np.array([alpha]))[0])
-    left, y = sheet.at(plot, plot.get_xlim()[0], depth)
-    right, _ = sheet.at(plot, plot.get_xlim()[1], depth)
-    sheet.line([left, right + 8], [y, y], (INK, 0.7), "level", width=1.5)
-    sheet.text(right + 12, y + 4, f"α = {alpha:g}", part="level")  # noqa: RUF001 - alpha
+    x_start, y = sheet.at(plot, plot.get_xlim()[0], depth)
+    x_end, _ = sheet.at(plot, plot.get_xlim()[1], depth)
+    sheet.line([x_start, x_end + 8], [y, y], (INK, 0.7), "level", width=1.5)
+    sheet.text(x_end + 12, y + 4, f"α = {alpha:g}", part="level")  # noqa: RUF001 - alpha

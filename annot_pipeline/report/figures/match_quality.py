@@ -125,15 +125,15 @@ def _side(n: int, most: int) -> int:
 
 
 def _blocks(matrix: Numbers) -> Numbers:
-    """The matrix in at most so many rows and columns as an image has, each a mean of a block."""
+    """Reduce the matrix to the rows and columns of an image, each pixel the mean of a block."""
     n = len(matrix)
     if n <= MOST_PIXELS:
         return matrix
     starts = np.arange(MOST_PIXELS) * n // MOST_PIXELS
-    known = ~np.isnan(matrix)
+    is_defined = ~np.isnan(matrix)
     sums, counts = (
         np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)
-        for values in (np.where(known, matrix, 0.0), known.astype(np.float64))
+        for values in (np.where(is_defined, matrix, 0.0), is_defined.astype(np.float64))
     )
     means = np.full(sums.shape, np.nan)
     np.divide(sums, counts, out=means, where=counts > 0)
@@ -173,14 +173,14 @@ def _png(codes: npt.NDArray[np.uint8], palette: npt.NDArray[np.uint8]) -> bytes:
 
 
 def _scale(sheet: Sheet, top: float, end: float, palette: npt.NDArray[np.uint8]) -> None:
-    """The colours from 0 to the end of the scale."""
+    """Draw the colours from 0 to the end of the scale."""
     sheet.text(12, top + 10, "match quality", part="axis")
-    left = 112
+    x_left = 112
     shades = np.arange(1, SHADES + 1, dtype=np.uint8)[None]
-    sheet.image((left, top, SCALE, 12), _png(shades, palette), "scale", sharp=False)
-    sheet.rectangles([(left, top, SCALE, 12)], "none", "frame", edge=SOFT)
+    sheet.image((x_left, top, SCALE, 12), _png(shades, palette), "scale", sharp=False)
+    sheet.rectangles([(x_left, top, SCALE, 12)], "none", "frame", edge=SOFT)
     for value, text in zip(*steps(0, end, 8), strict=True):
-        x = left + SCALE * value / end
+        x = x_left + SCALE * value / end
         sheet.line([x, x], [top + 12, top + 16], SOFT, "scale-tick")
         sheet.text(x, top + 28, text, size=SMALL, anchor="center", part="tick")
 

@@ -27,7 +27,7 @@ def prevalence_svg(
     vote_share: npt.ArrayLike,
     plurality: npt.ArrayLike | None = None,
 ) -> str:
-    """The model's prevalence of each class beside its share of the votes.
+    """Draw the model's prevalence of each class next to its share of the votes.
 
     Passonneau & Carpenter 2013, Fig. 2: where the bars of a class differ, judges are biased.
 
@@ -47,13 +47,13 @@ def prevalence_svg(
     ValueError
         If lengths differ.
     """
-    given: list[tuple[str, str, Color, npt.ArrayLike]] = [
+    estimates: list[tuple[str, str, Color, npt.ArrayLike]] = [
         ("prevalence", "model's prevalence", BLUE, prevalence),
         ("vote_share", "share of votes", GREY, vote_share),
     ]
     if plurality is not None:
-        given.append(("plurality", "most frequent label", GREEN, plurality))
-    columns = [numbers(values) for *_, values in given]
+        estimates.append(("plurality", "most frequent label", GREEN, plurality))
+    columns = [numbers(values) for *_, values in estimates]
     if {len(column) for column in columns} != {len(labels)}:
         raise ValueError(f"{len(labels)} labels, but {[len(c) for c in columns]} shares")
     shares = np.stack(columns)
@@ -69,31 +69,31 @@ def prevalence_svg(
     names = [short(labels[n]) for n in drawn.tolist()]
     shares = np.clip(shares[:, drawn], 0, 1)
 
-    left = 24 + px_of(*names)
-    pitch = BAR * len(given) + SPACE
+    x_left = 24 + px_of(*names)
+    pitch = BAR * len(estimates) + SPACE
     bottom = TOP + pitch * len(names) + 4
     end = _round_up(float(np.nanmax(shares)))
     says = "Prevalence of the classes: " + ", ".join(
         f"{name} {share:.2f}" for name, share in zip(names[:20], shares[0], strict=False)
     )
-    with new_sheet(KIND, left + WIDTH + 56, bottom + 52 + 16 * len(notes), says) as sheet:
-        axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=(0, end), y=(0, 1), lines="x")
+    with new_sheet(KIND, x_left + WIDTH + 56, bottom + 52 + 16 * len(notes), says) as sheet:
+        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=(0, end), y=(0, 1), lines="x")
         sheet.ticks(axes, "x", *steps(0, end), grid=True)
-        sheet.key(12, 22, [("■", color, words) for _, words, color, _ in given])
+        sheet.key(12, 22, [("■", color, words) for _, words, color, _ in estimates])
         for row, name in enumerate(names):
             top = TOP + SPACE / 2 + 2 + pitch * row
             sheet.text(
-                left - 10, top + BAR * len(given) / 2 + 4, name, anchor="right", part="label"
+                x_left - 10, top + BAR * len(estimates) / 2 + 4, name, anchor="right", part="label"
             )
-            for place, (part, _, color, _) in enumerate(given):
+            for place, (part, _, color, _) in enumerate(estimates):
                 share, y = float(shares[place, row]), top + BAR * place
                 if np.isnan(share):
-                    sheet.text(left + 5, y + 9.5, "\u2013", size=SMALL, part="value")
+                    sheet.text(x_left + 5, y + 9.5, "\u2013", size=SMALL, part="value")
                     continue
                 length = WIDTH * share / end
-                sheet.rectangles([(left, y + 1, length, BAR - 2)], color, part)
-                sheet.text(left + length + 5, y + 9.5, f"{share:.3f}", size=10, part="value")
-        sheet.text(left + WIDTH / 2, bottom + 38, "share", anchor="center")
+                sheet.rectangles([(x_left, y + 1, length, BAR - 2)], color, part)
+                sheet.text(x_left + length + 5, y + 9.5, f"{share:.3f}", size=10, part="value")
+        sheet.text(x_left + WIDTH / 2, bottom + 38, "share", anchor="center")
         sheet.note(bottom + 60, notes)
         return sheet.svg()
 

@@ -31,7 +31,7 @@ def ranking_svg(
     *,
     why_no_intervals: object = None,
 ) -> str:
-    """Systems from best to worst with scores, 95% intervals and clusters.
+    """Draw systems from best to worst with scores, 95% intervals and clusters.
 
     Horizontal lines part the clusters, whose numbers stand at the right.
 
@@ -71,8 +71,8 @@ def ranking_svg(
     shown = min(n, MOST_SYSTEMS)
     has_interval = low[:shown] <= high[:shown]  # not where one is NaN
     names = [short(system) for system in systems[:shown]]
-    left = 24 + px_of(*names)
-    width = left + WIDTH + 84
+    x_left = 24 + px_of(*names)
+    width = x_left + WIDTH + 84
     notes = ["Lines through the points: 95% intervals."]
     is_scored = ~np.isnan(score[:shown])
     bare = int((is_scored & ~has_interval).sum())
@@ -93,11 +93,11 @@ def ranking_svg(
         f"{counted(n, 'system')} in rank order by {short(method)}, the best: {', '.join(names[:3])}"
     )
     with new_sheet(KIND, width, bottom + 52 + 16 * len(notes), says) as sheet:
-        axes = sheet.axes(left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
+        axes = sheet.axes(x_left, TOP, WIDTH, bottom - TOP, x=ends, y=(bottom - TOP, 0), lines="x")
         sheet.ticks(axes, "x", *steps(*ends), grid=True)
         middles = pitch * (np.arange(shown) + 0.5)
         for row, name in enumerate(names):
-            sheet.text(left - 10, TOP + middles[row] + 4, name, anchor="right", part="system")
+            sheet.text(x_left - 10, TOP + middles[row] + 4, name, anchor="right", part="system")
         for row in np.flatnonzero(has_interval).tolist():
             (interval,) = axes.plot(
                 [low[row], high[row]], [middles[row]] * 2, color=(BLUE, 0.6), linewidth=3,
@@ -105,16 +105,16 @@ def ranking_svg(
             )  # fmt: skip
             sheet.part(interval, "interval")
         for rows in _runs_alike(is_scored, has_interval):
-            known = bool(has_interval[rows[0]])
+            is_filled = bool(has_interval[rows[0]])
             (points,) = axes.plot(
                 score[rows], middles[rows], linestyle="none", marker="o", color=BLUE, markersize=8,
-                markerfacecolor=BLUE if known else "none", markeredgewidth=0 if known else 1.5,
-                clip_on=False,
+                markerfacecolor=BLUE if is_filled else "none",
+                markeredgewidth=0 if is_filled else 1.5, clip_on=False,
             )  # fmt: skip
             tips = [_tip(names[n], score[n], low[n], high[n], cluster[n]) for n in rows]
             sheet.part(points, "system-score", tips)
-        _clusters(sheet, cluster[:shown], left, pitch)
-        sheet.text(left + WIDTH / 2, bottom + 38, f"score by {short(method)}", anchor="center")
+        _clusters(sheet, cluster[:shown], x_left, pitch)
+        sheet.text(x_left + WIDTH / 2, bottom + 38, f"score by {short(method)}", anchor="center")
         sheet.note(bottom + 60, notes)
         return sheet.svg()
 
@@ -143,11 +143,11 @@ def _no_intervals(why: object, px: float) -> list[str]:
     return lines
 
 
-def _clusters(sheet: Sheet, cluster: Numbers, left: float, pitch: float) -> None:
+def _clusters(sheet: Sheet, cluster: Numbers, x_left: float, pitch: float) -> None:
     """Number each cluster beside its first system, and draw a line above all but the first."""
     if np.isnan(cluster).all():
         return
-    right = left + WIDTH + 72
+    right = x_left + WIDTH + 72
     sheet.text(right, TOP - 8, "cluster", size=SMALL, anchor="right", part="axis")
     for row, own in enumerate(cluster.tolist()):
         before = cluster[row - 1] if row else np.nan

@@ -31,7 +31,7 @@ def rebuilt_ranks_svg(
     paper_pearson: float | None = None,
     paper_right: float | None = None,
 ) -> str:
-    """Histogram of correlations, and the shares of inferred relations that are right.
+    """Draw a histogram of correlations, and the shares of inferred relations that are right.
 
     Parameters
     ----------
@@ -56,22 +56,22 @@ def rebuilt_ranks_svg(
         raise ValueError(f"{len(names)} names, {len(share)} shares, {len(lows)} intervals")
     if wrong := [*beyond(r, -1, 1)[:5], *beyond(share, 0, 1)[:5]]:
         raise ValueError(f"no correlations or shares: {wrong}")
-    known = r[~np.isnan(r)]
-    if not known.size:
+    correlations = r[~np.isnan(r)]
+    if not correlations.size:
         return nothing_svg(KIND, "no ranking has a correlation")
     words = [short(name, 30) for name in names]
     notes = ["Lines through the points: 95% intervals."] if len(names) else []
-    if missing := int(r.size - known.size):
+    if missing := int(r.size - correlations.size):
         notes.append(f"Without a correlation, for they tie all: {missing:,} of {r.size:,} rebuilt.")
     if paper_pearson is not None or paper_right is not None:
         notes.append("Upright lines: published values.")
     second = LEFT + WIDTH + GAP + px_of("", *words)
     bottom = TOP + HEIGHT
-    says = f"Correlations of {counted(known.size, 'ranking')} with rebuilt ones, mean " + (
-        f"{known.mean():.3f}"
+    says = f"Correlations of {counted(correlations.size, 'ranking')} with rebuilt ones, mean " + (
+        f"{correlations.mean():.3f}"
     )
     with new_sheet(KIND, second + WIDTH + 56, bottom + 52 + 16 * len(notes), says) as sheet:
-        _histogram(sheet, known, paper_pearson)
+        _histogram(sheet, correlations, paper_pearson)
         _shares(sheet, second, words, share, lows, highs, paper_right)
         sheet.note(bottom + 60, notes)
         return sheet.svg()
@@ -89,10 +89,10 @@ def _histogram(sheet: Sheet, r: Numbers, paper: float | None) -> None:
     sheet.ticks(axes, "x", *steps(float(edges[start]), 1.0), grid=False)
     for place in range(start, n_bins):
         if counts[place]:
-            left, up = sheet.at(axes, float(edges[place]), float(shares[place]))
+            x_left, up = sheet.at(axes, float(edges[place]), float(shares[place]))
             right, down = sheet.at(axes, float(edges[place + 1]), 0.0)
             tip = f"{edges[place]:.2f} to {edges[place + 1]:.2f}: {100 * shares[place]:.1f}%"
-            box = (left + 0.5, up, right - left - 1, down - up)
+            box = (x_left + 0.5, up, right - x_left - 1, down - up)
             sheet.rectangles([box], (BLUE, 0.6), "bin", tip=tip)
     for value, color, part in ((float(r.mean()), GREEN, "mean"), (paper, VERMILLION, "paper")):
         if value is not None and edges[start] <= value <= 1:
@@ -107,10 +107,10 @@ def _histogram(sheet: Sheet, r: Numbers, paper: float | None) -> None:
 
 
 def _shares(
-    sheet: Sheet, left: float, names: Sequence[str], share: Numbers, low: Numbers, high: Numbers,
+    sheet: Sheet, x_left: float, names: Sequence[str], share: Numbers, low: Numbers, high: Numbers,
     paper: float | None,
 ) -> None:  # fmt: skip
-    axes = sheet.axes(left, TOP, WIDTH, HEIGHT, x=(0.0, 1.0), y=(HEIGHT, 0.0), lines="x")
+    axes = sheet.axes(x_left, TOP, WIDTH, HEIGHT, x=(0.0, 1.0), y=(HEIGHT, 0.0), lines="x")
     sheet.ticks(axes, "x", *steps(0, 1), grid=True)
     if paper is not None:
         x, _ = sheet.at(axes, paper, 0.0)
@@ -119,9 +119,9 @@ def _shares(
     pitch = min(PITCH, HEIGHT / max(len(names), 1))
     for row, name in enumerate(names):
         y = TOP + pitch * (row + 0.5)
-        sheet.text(left - 10, y + 4, name, anchor="right", part="reading")
+        sheet.text(x_left - 10, y + 4, name, anchor="right", part="reading")
         if np.isnan(share[row]):
-            sheet.text(left + 6, y + 4, "\u2013", size=SMALL, part="value")
+            sheet.text(x_left + 6, y + 4, "\u2013", size=SMALL, part="value")
             continue
         x, _ = sheet.at(axes, float(share[row]), 0.0)
         ends = [x, x]
@@ -132,5 +132,5 @@ def _shares(
         text = f"{100 * share[row]:.1f}%"
         sheet.text(max(ends[1], x) + 8, y + 4, text, size=SMALL, part="value")
     sheet.text(
-        left + WIDTH / 2, TOP + HEIGHT + 38, "inferred relations that are right", anchor="center"
+        x_left + WIDTH / 2, TOP + HEIGHT + 38, "inferred relations that are right", anchor="center"
     )

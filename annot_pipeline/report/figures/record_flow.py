@@ -60,8 +60,8 @@ class _Node:
         return max(self.height, SLOT)
 
 
-def record_flow_svg(read: Flows, made: Flows, notes: Mapping[str, str] | None = None) -> str:
-    """Exports at the left, fates in the middle, what was made at the right.
+def record_flow_svg(read: Flows, produced: Flows, notes: Mapping[str, str] | None = None) -> str:
+    """Draw exports at the left, fates in the middle, what was made at the right.
 
     Bands are as thick as there are records; the thinnest are drawn thicker than they are.
 
@@ -69,7 +69,7 @@ def record_flow_svg(read: Flows, made: Flows, notes: Mapping[str, str] | None = 
     ----------
     read
         Records by (export, fate).
-    made
+    produced
         Records by (fate, what they made).
     notes
         Written under an export's name after its number of records, by export.
@@ -79,14 +79,14 @@ def record_flow_svg(read: Flows, made: Flows, notes: Mapping[str, str] | None = 
     ValueError
         If a number of records is negative.
     """
-    if wrong := [key for flows in (read, made) for key, n in flows.items() if n < 0]:
+    if wrong := [key for flows in (read, produced) for key, n in flows.items() if n < 0]:
         raise ValueError(f"numbers of records are not negative: {wrong[:5]}")
     total = sum(read.values())
     if not total:
         return nothing_svg(KIND, "there are no records")
-    columns = _columns(read, made, notes or {})
+    columns = _columns(read, produced, notes or {})
     _join(columns[0], columns[1], read, TALL / total)
-    _join(columns[1], columns[2], made, TALL / total)
+    _join(columns[1], columns[2], produced, TALL / total)
     height = max(sum(n.slot + GAP for n in nodes.values()) for nodes in columns)
     for nodes in columns:
         top = TOP + (height - sum(n.slot + GAP for n in nodes.values())) / 2
@@ -97,18 +97,18 @@ def record_flow_svg(read: Flows, made: Flows, notes: Mapping[str, str] | None = 
     says = "Records by fate: " + ", ".join(f"{n.note} {n.name}" for n in columns[1].values())
     drawing = Drawing(KIND, width, TOP + height, says)
     _bands(drawing, columns[0], columns[1], lefts[:2], read, by_source=False)
-    _bands(drawing, columns[1], columns[2], lefts[1:], made, by_source=True)
-    for place, (nodes, left, head) in enumerate(zip(columns, lefts, HEADS, strict=True)):
-        _text(drawing, left, 16, head, place, weight="700")
+    _bands(drawing, columns[1], columns[2], lefts[1:], produced, by_source=True)
+    for place, (nodes, x_left, head) in enumerate(zip(columns, lefts, HEADS, strict=True)):
+        _text(drawing, x_left, 16, head, place, weight="700")
         for node in nodes.values():
-            _draw(drawing, node, left, place)
+            _draw(drawing, node, x_left, place)
     return drawing.svg()
 
 
-def _columns(read: Flows, made: Flows, notes: Mapping[str, str]) -> list[dict[str, _Node]]:
+def _columns(read: Flows, produced: Flows, notes: Mapping[str, str]) -> list[dict[str, _Node]]:
     exports, fates, things = (
         _sums((key[end], n) for key, n in flows.items())
-        for flows, end in ((read, 0), (read, 1), (made, 1))
+        for flows, end in ((read, 0), (read, 1), (produced, 1))
     )
     plain = "currentColor"
     return [
@@ -121,10 +121,10 @@ def _columns(read: Flows, made: Flows, notes: Mapping[str, str]) -> list[dict[st
 
 
 def _sums(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for name, n in counts:
-        found[name] = found.get(name, 0) + n
-    return {name: n for name, n in found.items() if n}
+        totals[name] = totals.get(name, 0) + n
+    return {name: n for name, n in totals.items() if n}
 
 
 def _join(
@@ -172,21 +172,21 @@ def _bands(
             at[other] += thick
 
 
-def _draw(drawing: Drawing, node: _Node, left: float, column: int) -> None:
+def _draw(drawing: Drawing, node: _Node, x_left: float, column: int) -> None:
     group = drawing.group("node", f"{node.name}: {node.note}")
     height = max(node.height, LEAST)
-    drawing.box(group, left, node.top, NODE, height, fill=node.color, rx="2")
+    drawing.box(group, x_left, node.top, NODE, height, fill=node.color, rx="2")
     middle = node.top + height / 2
-    _text(drawing, left, middle - 1, short(node.name, COLUMNS), column)
-    _text(drawing, left, middle + 13, node.note, column, size=SMALL)
+    _text(drawing, x_left, middle - 1, short(node.name, COLUMNS), column)
+    _text(drawing, x_left, middle + 13, node.note, column, size=SMALL)
 
 
 def _text(
-    drawing: Drawing, left: float, base: float, words: str, column: int, *, size: float = 12,
+    drawing: Drawing, x_left: float, base: float, words: str, column: int, *, size: float = 12,
     weight: str = "400",
 ) -> None:  # fmt: skip
-    """Beside a node: at its left for exports, else at its right, with a halo over bands."""
-    x, anchor = (left - 6, "end") if column == 0 else (left + NODE + 6, "start")
+    """Write next to a node: at its left for exports, else at its right, with a halo over bands."""
+    x, anchor = (x_left - 6, "end") if column == 0 else (x_left + NODE + 6, "start")
     drawing.text(
         drawing.root, x, base, words, text_anchor=anchor, font_size=f"{size:g}",
         font_weight=weight, paint_order="stroke", stroke="var(--paper, none)", stroke_width="3",

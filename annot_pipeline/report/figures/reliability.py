@@ -21,15 +21,15 @@ LARGEST, SMALLEST = 13.0, 4.0
 """Diameter of points, by the share of items in the bin, px."""
 
 
-def reliability_svg(names: Sequence[object], found: Sequence[Reliability]) -> str:
-    """Share of labels that are right against their mean probability, in bins.
+def reliability_svg(names: Sequence[object], curves: Sequence[Reliability]) -> str:
+    """Draw the share of labels that are right against their mean probability, in bins.
 
     On the diagonal probabilities are frequencies; below it they are too high. Vertical lines are
     95% intervals, and points are larger where there are more items.
 
     Parameters
     ----------
-    names, found
+    names, curves
         ``(n_models,)`` at most six.
 
     Raises
@@ -37,13 +37,13 @@ def reliability_svg(names: Sequence[object], found: Sequence[Reliability]) -> st
     ValueError
         Lengths differ, or too many models.
     """
-    if len(names) != len(found) or len(names) > len(SERIES):
-        raise ValueError(f"{len(names)} names, {len(found)} models, at most {len(SERIES)}")
-    if not any(of.n_items.sum() for of in found):
+    if len(names) != len(curves) or len(names) > len(SERIES):
+        raise ValueError(f"{len(names)} names, {len(curves)} models, at most {len(SERIES)}")
+    if not any(curve.n_items.sum() for curve in curves):
         return nothing_svg(KIND, "no label whose truth is known")
     says = "Share of labels that are right by their probability: " + ", ".join(
-        f"{short(name)} is off by {of.label_error:.3f} on average"
-        for name, of in zip(names, found, strict=True)
+        f"{short(name)} is off by {curve.label_error:.3f} on average"
+        for name, curve in zip(names, curves, strict=True)
     )
     with new_sheet(KIND, LEFT + SIDE + 30, TOP + SIDE + 74, says) as sheet:
         axes = sheet.axes(LEFT, TOP, SIDE, SIDE, x=(0, 1), y=(0, 1))
@@ -52,13 +52,13 @@ def reliability_svg(names: Sequence[object], found: Sequence[Reliability]) -> st
         (diagonal,) = axes.plot([0, 1], [0, 1], color=SOFT, linewidth=1, linestyle="--")
         sheet.part(diagonal, "diagonal")
         entries: list[tuple[str, Color, str]] = []
-        for name, of, color in zip(names, found, SERIES, strict=False):
+        for name, curve, color in zip(names, curves, SERIES, strict=False):
             entries.append(("●", color, short(name)))
-            right = np.where(of.n_items > 0, of.accuracy * of.n_items, 0).round()
-            low, high = wilson_interval(right, of.n_items)
-            share = of.n_items / of.n_items.sum()
-            for place in (of.n_items > 0).nonzero()[0].tolist():
-                x, y = of.confidence[place], of.accuracy[place]
+            right = np.where(curve.n_items > 0, curve.accuracy * curve.n_items, 0).round()
+            low, high = wilson_interval(right, curve.n_items)
+            share = curve.n_items / curve.n_items.sum()
+            for place in (curve.n_items > 0).nonzero()[0].tolist():
+                x, y = curve.confidence[place], curve.accuracy[place]
                 (interval,) = axes.plot(
                     [x, x], [low[place], high[place]], color=(color, 0.5), linewidth=1.5
                 )
@@ -68,7 +68,7 @@ def reliability_svg(names: Sequence[object], found: Sequence[Reliability]) -> st
                     markersize=SMALLEST + (LARGEST - SMALLEST) * share[place] ** 0.5,
                     clip_on=False,
                 )  # fmt: skip
-                n = int(of.n_items[place])
+                n = int(curve.n_items[place])
                 tip = f"{short(name)}: {n:,} labels of probability {x:.3f}, {y:.3f} right"
                 sheet.part(point, "bin", tip)
         sheet.key(LEFT, TOP - 16, entries)

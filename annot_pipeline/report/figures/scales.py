@@ -24,10 +24,10 @@ def numbers(values: npt.ArrayLike) -> Numbers:
 
 
 def beyond(values: npt.ArrayLike, low: float, high: float) -> list[float]:
-    """Values outside a range by more than rounding, infinite ones among them; NaN is not."""
+    """Return values outside a range by more than rounding, infinite ones too, but no NaN."""
     array = np.array(values, dtype=np.float64)
-    found: list[float] = array[(array < low - 1e-9) | (array > high + 1e-9)].tolist()
-    return found
+    outside: list[float] = array[(array < low - 1e-9) | (array > high + 1e-9)].tolist()
+    return outside
 
 
 def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
@@ -36,13 +36,13 @@ def evenly(n: int, most: int) -> npt.NDArray[np.intp]:
 
 
 def steps(low: float, high: float, n: int = 6) -> tuple[list[float], list[str]]:
-    """Round values of an axis between two ends, and how they are written."""
+    """Return round values of an axis between two ends, and how they are written."""
     from matplotlib.ticker import MaxNLocator
 
-    found = MaxNLocator(n, steps=[1, 2, 5, 10]).tick_values(low, high)
+    ticks = MaxNLocator(n, steps=[1, 2, 5, 10]).tick_values(low, high)
     slack = 1e-9 * (high - low)
-    values = [float(v) + 0.0 for v in found if low - slack <= v <= high + slack]
-    step = float(found[1] - found[0])
+    values = [float(v) + 0.0 for v in ticks if low - slack <= v <= high + slack]
+    step = float(ticks[1] - ticks[0])
     digits = max(0, -floor(log10(step) + 1e-9))
     plain = digits <= 6 and max(abs(low), abs(high)) < 1e6
     return values, [written(v, f",.{digits}f" if plain else ".12g") for v in values]

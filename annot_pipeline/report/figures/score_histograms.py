@@ -47,7 +47,7 @@ def score_histograms_svg(
     x_label: str,
     title: object = None,
 ) -> str:
-    """Histograms of scores on one scale, a panel a method.
+    """Draw histograms of scores on one scale, one panel per method.
 
     Sakaguchi & Van Durme 2018, Figs. 7 and 10. The first one, the oracle, is grey, and its
     outline is in every other panel: a method that finds only part of the range shows at once.
@@ -71,17 +71,17 @@ def score_histograms_svg(
     """
     if not 1 <= bins <= MOST_BINS:
         raise ValueError(f"{bins} bins: 1 to {MOST_BINS} can be drawn")
-    found = [_histogram(name, values, bins) for name, values in histograms]
-    if not any(histogram.n for histogram in found):
+    panels = [_histogram(name, values, bins) for name, values in histograms]
+    if not any(histogram.n for histogram in panels):
         return nothing_svg(KIND, "no method has a score")
-    drawn = found[:MOST_PANELS]
+    drawn = panels[:MOST_PANELS]
     notes = [
         f"Without a score: {counted(histogram.n_missing, 'item')} of {histogram.name}."
         for histogram in drawn
         if histogram.n_missing
     ]
-    if len(drawn) < len(found):
-        notes.append(f"The first {len(drawn)} of {len(found)} methods are drawn.")
+    if len(drawn) < len(panels):
+        notes.append(f"The first {len(drawn)} of {len(panels)} methods are drawn.")
 
     oracle = drawn[0] if drawn[0].n and len(drawn) > 1 else None
     heading = "" if title is None else short(title, 60)
@@ -101,10 +101,10 @@ def score_histograms_svg(
         if oracle is not None:
             _key(sheet, LEFT + 110, head + 16, oracle.name)
         for place, histogram in enumerate(drawn):
-            left = LEFT + place % ACROSS * (WIDTH + GAP)
+            x_left = LEFT + place % ACROSS * (WIDTH + GAP)
             top = first_top + place // ACROSS * pitch
             color = SERIES[(place - 1) % len(SERIES)] if place else GREY
-            _draw(sheet, (left, top), end, histogram, color, oracle if place else None)
+            _draw(sheet, (x_left, top), end, histogram, color, oracle if place else None)
         middle = LEFT + (across * (WIDTH + GAP) - GAP) / 2
         sheet.text(middle, bottom + 6, short(x_label, 60), anchor="center", part="axis")
         sheet.note(bottom + 28, notes)
@@ -117,10 +117,10 @@ def _histogram(name: object, values: npt.ArrayLike, bins: int) -> _Histogram:
             f"histogram {short(name)}: {len(wrong)} scores outside [0, 1]: {wrong[:5]}"
         )
     score = numbers(values).ravel()
-    known = score[~np.isnan(score)]
-    codes = np.floor((known * bins).round(9)).astype(np.int64)  # .29 * 100 is 28.999...
+    defined = score[~np.isnan(score)]
+    codes = np.floor((defined * bins).round(9)).astype(np.int64)  # .29 * 100 is 28.999...
     counts = np.bincount(np.clip(codes, 0, bins - 1), minlength=bins)
-    return _Histogram(short(name), counts, len(score) - len(known))
+    return _Histogram(short(name), counts, len(score) - len(defined))
 
 
 def _draw(
@@ -131,16 +131,16 @@ def _draw(
     color: Color,
     oracle: _Histogram | None,
 ) -> None:
-    left, top = corner
+    x_left, top = corner
     bins = len(histogram.counts)
-    axes = sheet.axes(left, top, WIDTH, HEIGHT, x=(0, 1), y=(0, end), lines="x")
+    axes = sheet.axes(x_left, top, WIDTH, HEIGHT, x=(0, 1), y=(0, end), lines="x")
     levels, _ = steps(0, end, 5)
-    percents = [f"{100 * level:g}" for level in levels] if left == LEFT else [""] * len(levels)
+    percents = [f"{100 * level:g}" for level in levels] if x_left == LEFT else [""] * len(levels)
     sheet.ticks(axes, "y", levels, percents, grid=True)
     sheet.ticks(axes, "x", *steps(0, 1, 5), grid=False)
     name = short(histogram.name, bold_columns_in(WIDTH))
-    sheet.text(left, top - 24, name, weight=700, part="panel")
-    sheet.text(left, top - 9, f"n = {histogram.n:,}", size=SMALL, part="count")
+    sheet.text(x_left, top - 24, name, weight=700, part="panel")
+    sheet.text(x_left, top - 9, f"n = {histogram.n:,}", size=SMALL, part="count")
     gap = 2 if bins <= 25 else 0
     for place, (count, share) in enumerate(
         zip(histogram.counts.tolist(), histogram.shares.tolist(), strict=True)
@@ -153,7 +153,7 @@ def _draw(
             )
             sheet.rectangles([box], color, "bar", tip=f"{name}, {tip}")
     if not histogram.n:
-        sheet.text(left + WIDTH / 2, top + HEIGHT / 2, "no scores", color=SOFT, anchor="center")
+        sheet.text(x_left + WIDTH / 2, top + HEIGHT / 2, "no scores", color=SOFT, anchor="center")
     if oracle is not None:
         right = np.repeat(np.arange(bins + 1) / bins, 2)
         up = np.concatenate([[0.0], np.repeat(oracle.shares, 2), [0.0]])

@@ -41,7 +41,7 @@ def seconds_by_length_svg(
     high: npt.ArrayLike | None = None,
     y_label: str = "mean seconds per word of the source",
 ) -> str:
-    """Seconds that a comparison and a ranking take, over texts of so many words or fewer.
+    """Draw seconds per comparison and ranking, over texts of so many words or fewer.
 
     Pighin et al. 2012, Fig. 3, left axis. Lengths add up, so neighbouring points share most of
     their texts. Under the axis stands how many were timed.
@@ -90,10 +90,10 @@ def seconds_by_length_svg(
     lines = lines_of(curves)
     if not any(line.shown.any() for line in lines):
         return nothing_svg(KIND, "nothing was timed by the length of its text")
-    return _drawn(lines, x, n, y_label)
+    return _draw_svg(lines, x, n, y_label)
 
 
-def _drawn(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) -> str:
+def _draw_svg(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) -> str:
     notes = ["Each point: texts of so many words or fewer."]
     if any(line.banded.any() for line in lines):
         notes.append("Shaded: 95% intervals.")
@@ -103,7 +103,7 @@ def _drawn(lines: Sequence[Line], x: Numbers, counts: Numbers, y_label: str) -> 
     rows = bottom + 62
     width = LEFT + WIDTH + 20 + max(map(sample_width, lines)) + 12
     foot = rows + PITCH * len(lines) + 6
-    with new_sheet(KIND, width, foot + 16 * len(notes), _says(lines, x, y_label)) as sheet:
+    with new_sheet(KIND, width, foot + 16 * len(notes), _description(lines, x, y_label)) as sheet:
         axes = sheet.axes(LEFT, TOP, WIDTH, HEIGHT, x=x_ends, y=(0.0, max(most, 1e-9)))
         sheet.ticks(axes, "y", *steps(*axes.get_ylim(), 8), grid=True)
         ticked = evenly(x.size, MOST_TICKS)
@@ -133,6 +133,6 @@ def _brief(n: float) -> str:
     return f"{n:.0f}"
 
 
-def _says(lines: Sequence[Line], x: Numbers, y_label: str) -> str:
+def _description(lines: Sequence[Line], x: Numbers, y_label: str) -> str:
     ends = ", ".join(f"{line.name} {line.last:.3g}" for line in lines if line.shown.any())
     return f"{short(y_label)} at {counted(x.size, 'length')} of text, over all: {ends}"

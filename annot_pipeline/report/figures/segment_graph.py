@@ -40,7 +40,7 @@ def segment_graph_svg(
     *,
     segment: object = None,
 ) -> str:
-    """The graph of a segment before and after its components became vertices.
+    """Draw the graph of a segment before and after its components became vertices.
 
     Pighin et al. 2012, Fig. 1 (2) to (4). Left: an arrow leads from the better output to the
     worse one, a line without a head is a tie; what lies on a cycle with a preference is in the
@@ -70,8 +70,8 @@ def segment_graph_svg(
     graph, left_out = drawn_graph(names, edges, components, dominance, rank)
     if not graph.names:
         return nothing_svg(KIND, "the segment has no outputs")
-    notes = [note for note in (MEANING, left_out or _on_parts(graph)) if note]
-    layout, sides = _after(graph)
+    notes = [note for note in (MEANING, left_out or _note_on_parts(graph)) if note]
+    layout, sides = _layout_after(graph)
     label = px_of(*graph.names, size=SMALL)
     radius = max(56.0, 11.0 * len(graph.names))
     before = 2 * (radius + label + 14)
@@ -80,24 +80,24 @@ def segment_graph_svg(
     width = max(middle + layout.width + MARGIN, 24 + px_of(*notes, size=SMALL), 440)
     bottom = TOP + height
     title = "" if segment is None else short(segment, 60)
-    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), _says(graph, title)) as sheet:
+    with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), _description(graph, title)) as sheet:
         sheet.text(12, 20, title, size=13, weight=700, part="title")
         _key(sheet, graph)
         centre = (MARGIN + before / 2, TOP + height / 2)
-        _before(sheet, graph, centre, radius)
+        _draw_before(sheet, graph, centre, radius)
         _draw_after(sheet, graph, layout, sides, (middle, TOP + (height - layout.height) / 2))
         sheet.note(bottom + 14, notes)
         return sheet.svg()
 
 
-def _says(graph: DrawnGraph, title: str) -> str:
+def _description(graph: DrawnGraph, title: str) -> str:
     about = f"of segment {title}" if title else "of a segment"
     order = ", ".join(f"{name} {rank}" for name, rank in zip(graph.names, graph.rank, strict=True))
     return f"Comparisons {about} and ranks by dominance: {order}"
 
 
-def _on_parts(graph: DrawnGraph) -> str:
-    """A sentence, if no comparison connects all outputs."""
+def _note_on_parts(graph: DrawnGraph) -> str:
+    """Return a sentence if comparisons do not connect all outputs; else an empty text."""
     part = list(range(len(graph.names)))
     for a, b, _ in graph.edges:
         part = [part[a] if own == part[b] else own for own in part]
@@ -122,8 +122,8 @@ def _key(sheet: Sheet, graph: DrawnGraph) -> None:
 # --- as compared -----------------------------------------------------------------------------
 
 
-def _before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) -> None:
-    """Outputs on a circle, clockwise by rank: no edge passes over one that it does not join."""
+def _draw_before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) -> None:
+    """Draw outputs on a circle, clockwise by rank: no edge crosses outputs it does not join."""
     n = len(graph.names)
     angles = [2 * pi * place / n - pi / 2 for place in range(n)]
     at = [(centre[0] + radius * cos(a), centre[1] + radius * sin(a)) for a in angles]
@@ -138,7 +138,7 @@ def _before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) -> No
         said = "ties with" if tie else "is better than"
         tip = f"{graph.names[a]} {said} {graph.names[b]}"
         tip += f": {counted(times, 'comparison')}" if times > 1 else ""
-        line = _beside(at[a], at[b], offset)
+        line = _offset_line(at[a], at[b], offset)
         part = "tie" if tie else "preference"
         _arrow(sheet, line, graph.color(a, b), part, head=not tie, tip=tip)
     color: Color
@@ -156,8 +156,8 @@ def _before(sheet: Sheet, graph: DrawnGraph, centre: Point, radius: float) -> No
             sheet.text(x + dx, y + 4, name, size=SMALL, anchor=anchor, part="name")  # type: ignore[arg-type]
 
 
-def _beside(start: Point, end: Point, offset: float) -> list[Point]:
-    """The line from disc to disc, moved to its left by an offset, px."""
+def _offset_line(start: Point, end: Point, offset: float) -> list[Point]:
+    """Return the line from disc to disc, moved to its left by an offset, px."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     length = hypot(dx, dy)
     ux, uy = dx / length, dy / length
@@ -205,8 +205,8 @@ class _Sides:
     members: list[list[str]]
 
 
-def _after(graph: DrawnGraph) -> tuple[Layout, _Sides]:
-    """The components in layers by rank, and what stands in and beside their boxes."""
+def _layout_after(graph: DrawnGraph) -> tuple[Layout, _Sides]:
+    """Lay out the components in layers by rank, with the texts in and next to their boxes."""
     members: list[list[int]] = [[] for _ in range(max(graph.component) + 1)]
     for output, own in enumerate(graph.component):
         members[own].append(output)
@@ -221,12 +221,12 @@ def _after(graph: DrawnGraph) -> tuple[Layout, _Sides]:
     ]
     levels = {rank: at for at, rank in enumerate(sorted(set(graph.rank)))}
     layers = [levels[graph.rank[v]] for v in firsts]
-    layout = layered(layers, sizes, list(_between(graph)), across=4.0, down=DOWN)
+    layout = layered(layers, sizes, list(_compared_components(graph)), across=4.0, down=DOWN)
     return layout, _Sides(box, said, listed)
 
 
-def _between(graph: DrawnGraph) -> Iterator[tuple[int, int]]:
-    """Pairs of components that were compared, the better one first, but for what follows.
+def _compared_components(graph: DrawnGraph) -> Iterator[tuple[int, int]]:
+    """Yield pairs of compared components, the better one first, except implied ones.
 
     Components are numbered by rank, so one is worse than all that lead to it.
     """
@@ -249,16 +249,16 @@ def _draw_after(sheet: Sheet, graph: DrawnGraph, layout: Layout, sides: _Sides, 
     for own, (x, y) in enumerate(layout.middle):
         names, width = sides.members[own], sides.box[own]
         height = LINE * len(names) + INSIDE
-        left, top = at[0] + x - width / 2, at[1] + y - height / 2
+        x_left, top = at[0] + x - width / 2, at[1] + y - height / 2
         contradicts = own in graph.contradicts
         color, edge = (VERMILLION, VERMILLION) if contradicts else (BLUE, SOFT)
         tip = f"{', '.join(names)}: {sides.said[own]}"
         tip += ", a contradiction" if contradicts else ""
         sheet.rectangles(
-            [(left, top, width, height)], (color, 0.14), "component", edge=edge, tip=tip
+            [(x_left, top, width, height)], (color, 0.14), "component", edge=edge, tip=tip
         )
         for line, name in enumerate(names):
             sheet.text(
                 at[0] + x, top + LINE * (line + 1), name, size=SMALL, anchor="center", part="member"
             )
-        sheet.text(left + width + 8, at[1] + y + 4, sides.said[own], size=SMALL, part="dominance")
+        sheet.text(x_left + width + 8, at[1] + y + 4, sides.said[own], size=SMALL, part="dominance")

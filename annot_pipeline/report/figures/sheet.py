@@ -133,7 +133,7 @@ class Sheet:
 
     def axes(
         self,
-        left: float,
+        x_left: float,
         top: float,
         width: float,
         height: float,
@@ -143,7 +143,7 @@ class Sheet:
         log: str = "",
         lines: str = "xy",
     ) -> Axes:
-        """Axes at a place, px, over these ranges.
+        """Add axes at a place, px, over these ranges, and return them.
 
         ``log`` names the axes that are logarithmic, ``lines`` those that are drawn.
         """
@@ -151,7 +151,7 @@ class Sheet:
 
         bottom = self.height - top - height
         axes = self.figure.add_axes(
-            (left / self.width, bottom / self.height, width / self.width, height / self.height)
+            (x_left / self.width, bottom / self.height, width / self.width, height / self.height)
         )
         for side, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
             if side in log:
@@ -174,7 +174,7 @@ class Sheet:
     def ticks(
         self, axes: Axes, side: str, values: Sequence[float], labels: Sequence[str], *, grid: bool
     ) -> None:
-        """Ticks of one side, with labels; with a grid, lines across instead of ticks."""
+        """Draw the ticks of one side, with labels; with a grid, lines across instead of ticks."""
         from matplotlib.ticker import FixedLocator
 
         axis = axes.xaxis if side == "x" else axes.yaxis
@@ -183,14 +183,14 @@ class Sheet:
             axis.grid(True, color=FAINT, linewidth=1)
             axis.set_tick_params(length=0)
         box = axes.get_position()
-        left, bottom = box.x0 * self.width, (1 - box.y0) * self.height
+        x_left, bottom = box.x0 * self.width, (1 - box.y0) * self.height
         for value, label in zip(values, labels, strict=True):
             if side == "x":
                 x, _ = self.at(axes, value, axes.get_ylim()[0])
                 self.text(x, bottom + 18, label, size=SMALL, anchor="center", part="tick")
             else:
                 _, y = self.at(axes, axes.get_xlim()[0], value)
-                self.text(left - 8, y + 4, label, size=SMALL, anchor="right", part="tick")
+                self.text(x_left - 8, y + 4, label, size=SMALL, anchor="right", part="tick")
 
     def key(self, x: float, y: float, entries: Sequence[tuple[str, Color, str]]) -> None:
         """What colours stand for: a sign in its colour and words, one after the other."""
@@ -225,10 +225,10 @@ class Sheet:
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
-        left, top, width, height = np.asarray(boxes, dtype=np.float64).T
-        x = np.stack([left, left + width, left + width, left, left], axis=1)
+        x_left, top, width, height = np.asarray(boxes, dtype=np.float64).T
+        x = np.stack([x_left, x_left + width, x_left + width, x_left, x_left], axis=1)
         y = np.stack([top, top, top + height, top + height, top], axis=1)
-        codes = np.tile(np.array([1, 2, 2, 2, 79], dtype=np.uint8), len(left))
+        codes = np.tile(np.array([1, 2, 2, 2, 79], dtype=np.uint8), len(x_left))
         path = Path(np.stack([x.ravel(), y.ravel()], axis=1), codes)
         patch = PathPatch(
             path, transform=self.px, facecolor=color, linewidth=1 if edge else 0, edgecolor=edge

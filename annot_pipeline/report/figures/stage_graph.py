@@ -45,7 +45,7 @@ class StageNode:
 
 
 def stage_graph_svg(stages: Sequence[StageNode]) -> str:
-    """Stages from top to bottom, with the gold tables that they make.
+    """Draw stages from top to bottom, with the gold tables that they make.
 
     An arrow leads from a stage to those that read what it makes; arrows that a chain of others
     implies are left out.
@@ -78,13 +78,13 @@ def stage_graph_svg(stages: Sequence[StageNode]) -> str:
         stages, lines, sizes, layout.middle, strict=True
     ):
         group = drawing.group("stage", stage.tip, stage.link)
-        left, top = 8 + x - width / 2, 8 + y - height / 2
+        x_left, top = 8 + x - width / 2, 8 + y - height / 2
         look = {"fill": "var(--paper, none)", "stroke": "currentColor", "stroke_opacity": "0.5"}
-        drawing.box(group, left, top, width, height, rx="5", **look)
-        drawing.text(group, left + PAD, top + PAD + 10, text[0], data_part="name")
+        drawing.box(group, x_left, top, width, height, rx="5", **look)
+        drawing.text(group, x_left + PAD, top + PAD + 10, text[0], data_part="name")
         for place, line in enumerate(text[1:], 1):
             drawing.text(
-                group, left + PAD, top + PAD + 10 + LINE * place, line,
+                group, x_left + PAD, top + PAD + 10 + LINE * place, line,
                 data_part="gold", font_size=str(SMALL), font_weight="600",
             )  # fmt: skip
     return drawing.svg()

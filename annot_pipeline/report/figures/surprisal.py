@@ -62,13 +62,13 @@ class _Key:
             x += sample_width(line) + 18
         self.n_rows = row + 1
 
-    def draw(self, sheet: Sheet, left: float, top: float) -> None:
+    def draw(self, sheet: Sheet, x_left: float, top: float) -> None:
         for x, row, line in self.entries:
-            sample(sheet, left + x, top + ROW * row, line, "key")
+            sample(sheet, x_left + x, top + ROW * row, line, "key")
 
 
 def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> str:
-    """Surprisal of an outcome, in a grid of small plots.
+    """Draw the surprisal of an outcome, in a grid of small plots.
 
     Sakaguchi & Van Durme 2018: Fig. 2, v and w of a win and of a tie against t; Fig. 3, 1 - p
     of a win and of a tie against the difference D. Each panel has a y axis of its own, with 0,
@@ -86,13 +86,13 @@ def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> s
     """
     across = max(1, min(len(panels), 2 if len(panels) <= 4 else 3))
     width = PAGE // max(across, 2) - LEFT - GAP
-    found = [_panel(*panel, width) for panel in panels]
-    if not any(panel.lines for panel in found):
+    laid_out = [_panel(*panel, width) for panel in panels]
+    if not any(panel.lines for panel in laid_out):
         return nothing_svg(KIND, "no curve has a point")
-    drawn = found[:MOST_PANELS]
+    drawn = laid_out[:MOST_PANELS]
     notes = [note for panel in drawn for note in panel.notes]
-    if len(drawn) < len(found):
-        notes.append(f"The first {len(drawn)} of {len(found)} panels are drawn.")
+    if len(drawn) < len(laid_out):
+        notes.append(f"The first {len(drawn)} of {len(laid_out)} panels are drawn.")
 
     whole = across * (LEFT + width + GAP)
     once = all(panel.names == drawn[0].names for panel in drawn)
@@ -107,22 +107,27 @@ def surprisal_svg(panels: Sequence[tuple[object, object, Sequence[Curve]]]) -> s
         if once:
             keys[0].draw(sheet, LEFT, 18)
         for place, (panel, key) in enumerate(zip(drawn, keys, strict=True)):
-            left = LEFT + place % across * (LEFT + width + GAP)
+            x_left = LEFT + place % across * (LEFT + width + GAP)
             y = top + place // across * pitch
-            sheet.text(left, y + 14, panel.title, weight=700, part="panel")
+            sheet.text(x_left, y + 14, panel.title, weight=700, part="panel")
             if not once:
-                key.draw(sheet, left, y + 32)
-            _draw(sheet, panel, left, y + head, width)
+                key.draw(sheet, x_left, y + 32)
+            _draw(sheet, panel, x_left, y + head, width)
         sheet.note(bottom + 4, notes)
         return sheet.svg()
 
 
 def _panel(title: object, x_label: object, curves: Sequence[Curve], width: float) -> _Panel:
-    name, kept = short(title, min(MOST_COLUMNS, bold_columns_in(width))), curves[: len(STYLES)]
-    lines = lines_of(kept, min(MOST_COLUMNS, bold_columns_in(width - SAMPLE - 8)))
+    name, first_curves = (
+        short(title, min(MOST_COLUMNS, bold_columns_in(width))),
+        curves[: len(STYLES)],
+    )
+    lines = lines_of(first_curves, min(MOST_COLUMNS, bold_columns_in(width - SAMPLE - 8)))
     notes = notes_of(lines, f" in {name}")
-    if len(kept) < len(curves):
-        notes.append(f"The first {len(kept)} of {len(curves):,} curves are drawn in {name}.")
+    if len(first_curves) < len(curves):
+        notes.append(
+            f"The first {len(first_curves)} of {len(curves):,} curves are drawn in {name}."
+        )
     return _Panel(
         name,
         short(x_label, bold_columns_in(width)),
@@ -131,14 +136,14 @@ def _panel(title: object, x_label: object, curves: Sequence[Curve], width: float
     )
 
 
-def _draw(sheet: Sheet, panel: _Panel, left: float, top: float, width: float) -> None:
-    sheet.text(left + width / 2, top + HEIGHT + 38, panel.x_label, anchor="center", part="axis")
+def _draw(sheet: Sheet, panel: _Panel, x_left: float, top: float, width: float) -> None:
+    sheet.text(x_left + width / 2, top + HEIGHT + 38, panel.x_label, anchor="center", part="axis")
     if not panel.lines:
-        sheet.axes(left, top, width, HEIGHT, x=(0, 1), y=(0, 1))
-        sheet.text(left + width / 2, top + HEIGHT / 2, "no values", color=SOFT, anchor="center")
+        sheet.axes(x_left, top, width, HEIGHT, x=(0, 1), y=(0, 1))
+        sheet.text(x_left + width / 2, top + HEIGHT / 2, "no values", color=SOFT, anchor="center")
         return
     x_ends, y_ends = ends_of(panel.lines, 0)
-    axes = sheet.axes(left, top, width, HEIGHT, x=x_ends, y=y_ends)
+    axes = sheet.axes(x_left, top, width, HEIGHT, x=x_ends, y=y_ends)
     sheet.ticks(axes, "y", *steps(*y_ends), grid=True)
     sheet.ticks(axes, "x", *x_ticks(panel.lines, x_ends, 7), grid=False)
     draw_zeros(sheet, axes, "xy")

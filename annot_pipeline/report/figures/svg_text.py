@@ -99,28 +99,28 @@ def page_svg(
 def _converted(
     element: Element, texts: Mapping[str, str], parts: Mapping[str, Part], targets: set[str]
 ) -> list[Element]:
-    """The element as this module writes it; of a group that says nothing, its content."""
+    """Return the element as this module writes it; of a group without attributes, its content."""
     tag = element.tag.rpartition("}")[2]
     if tag == "style":
         return []
-    made = Element(tag, dict(_attributes(element)))
+    copy = Element(tag, dict(_attributes(element)))
     part = parts.get(element.get("id", ""))
     if element.get("id") in targets:
-        made.set("id", element.attrib["id"])
+        copy.set("id", element.attrib["id"])
     if part is not None:
-        made.set("data-part", part.name)
+        copy.set("data-part", part.name)
     if tag == "text":
-        made.text = texts[(element.text or "").strip()]
+        copy.text = texts[(element.text or "").strip()]
     if part is not None and part.image is not None:
-        made.append(Element("image", dict(part.image)))
+        copy.append(Element("image", dict(part.image)))
     else:
         for child in element:
-            made.extend(_converted(child, texts, parts, targets))
-    if tag == "g" and not made.attrib:
-        return list(made)
+            copy.extend(_converted(child, texts, parts, targets))
+    if tag == "g" and not copy.attrib:
+        return list(copy)
     if part is not None and part.tips is not None:
-        _add_tips(made, part.tips)
-    return [made]
+        _add_tips(copy, part.tips)
+    return [copy]
 
 
 def _add_tips(group: Element, tips: str | Sequence[str]) -> None:
@@ -167,13 +167,13 @@ def _style(key: str, setting: str) -> Iterator[tuple[str, str]]:
 
 
 def _rounded(text: str) -> str:
-    return DECIMAL.sub(lambda found: f"{round(float(found[0]), 2) + 0.0:g}", text)
+    return DECIMAL.sub(lambda match: f"{round(float(match[0]), 2) + 0.0:g}", text)
 
 
 def _references(element: Element) -> Iterator[str]:
     for value in (element.get(HREF), element.get("clip-path")):
-        if value and (found := REFERENCE.match(value)):
-            yield found[1]
+        if value and (match := REFERENCE.match(value)):
+            yield match[1]
 
 
 def _number_ids(svg: Element, kind: str) -> None:

@@ -44,7 +44,7 @@ TOP = 84
 def win_matrix_svg(
     systems: Sequence[object], wins: npt.ArrayLike, ties: npt.ArrayLike | None = None
 ) -> str:
-    """Row systems against column systems: which share of their comparisons the row won.
+    """Draw row against column systems: the share of their comparisons that the row won.
 
     A tie is half a win, so a cell and the one across the diagonal add up to one. Blue is above
     one half, vermillion below. With systems in rank order, the upper right is blue; vermillion
@@ -82,17 +82,17 @@ def win_matrix_svg(
     notes = _notes(n, shown, compared)
 
     cell = min(32, max(11, 660 // shown))  # whole pixels, so that edges are sharp
-    left = 52 + ceil(px_of(*names, size=min(12, cell)))
+    x_left = 52 + ceil(px_of(*names, size=min(12, cell)))
     bottom = TOP + cell * shown
     says = f"Share of wins among {n} systems, the best: {', '.join(names[:3])}"
-    width = max(left + cell * shown + 24, 560)
+    width = max(x_left + cell * shown + 24, 560)
     with new_sheet(KIND, width, bottom + 12 + 16 * len(notes), says) as sheet:
         _key(sheet)
-        sheet.rectangles([(left, TOP, cell * shown - 1, cell * shown - 1)], "none", "ground")
-        _cells(sheet, names, share, won, tied, left, cell)
+        sheet.rectangles([(x_left, TOP, cell * shown - 1, cell * shown - 1)], "none", "ground")
+        _cells(sheet, names, share, won, tied, x_left, cell)
         diagonal = np.arange(shown)
-        sheet.rectangles(_boxes(diagonal, diagonal, left, cell), FAINT, "diagonal")
-        _names(sheet, names, left, cell)
+        sheet.rectangles(_boxes(diagonal, diagonal, x_left, cell), FAINT, "diagonal")
+        _names(sheet, names, x_left, cell)
         sheet.note(bottom + 24, notes)
         return sheet.svg()
 
@@ -100,10 +100,10 @@ def win_matrix_svg(
 def _check(n: int, won: Numbers, tied: Numbers) -> None:
     if not won.shape == tied.shape == (n, n):
         raise ValueError(f"wins of shape {won.shape} and ties of {tied.shape} for {n} systems")
-    apart = ~np.eye(n, dtype=bool)
-    if (won[apart] < 0).any() or (tied[apart] < 0).any():
+    off_diagonal = ~np.eye(n, dtype=bool)
+    if (won[off_diagonal] < 0).any() or (tied[off_diagonal] < 0).any():
         raise ValueError("wins and ties are counts: none is negative")
-    if not np.allclose(tied[apart], tied.T[apart]):
+    if not np.allclose(tied[off_diagonal], tied.T[off_diagonal]):
         raise ValueError("ties are not symmetric: a tie of a with b is one of b with a")
 
 
@@ -144,9 +144,9 @@ def _level(share: Numbers) -> Numbers:
 
 def _cells(
     sheet: Sheet, names: Sequence[str], share: Numbers, won: Numbers, tied: Numbers,
-    left: int, cell: int,
+    x_left: int, cell: int,
 ) -> None:  # fmt: skip
-    """All cells, as square markers of a few colours: each can say its counts."""
+    """Draw all cells as square markers of a few colours, each with its counts as a tooltip."""
     from matplotlib.lines import Line2D
 
     level, tips = _level(share), [short(name, 24) for name in names]
@@ -156,7 +156,7 @@ def _cells(
         for opacity in np.unique(level[side]).tolist():
             row, column = np.nonzero((level == opacity) & side)
             cells = Line2D(
-                left + cell * column + (cell - 1) / 2, TOP + cell * row + (cell - 1) / 2,
+                x_left + cell * column + (cell - 1) / 2, TOP + cell * row + (cell - 1) / 2,
                 transform=sheet.px, color=(color, opacity), linestyle="none", marker="s",
                 markersize=cell - 1, markeredgewidth=0,
             )  # fmt: skip
@@ -172,7 +172,7 @@ def _cells(
         return
     for r, c in np.argwhere(~np.isnan(share)).tolist():
         dark = level[r, c] > 0.8
-        x, y = left + cell * c + (cell - 1) / 2, TOP + cell * r + cell / 2 + 3.5
+        x, y = x_left + cell * c + (cell - 1) / 2, TOP + cell * r + cell / 2 + 3.5
         color = "#ffffff" if dark else INK
         part = "on-dark-cell" if dark else "on-cell"
         text = f"{100 * share[r, c]:.0f}"
@@ -188,22 +188,22 @@ def _tip(row: str, column: str, won: float, tied: float, lost: float) -> str:
 
 
 def _boxes(
-    row: npt.NDArray[np.intp], column: npt.NDArray[np.intp], left: int, cell: int
+    row: npt.NDArray[np.intp], column: npt.NDArray[np.intp], x_left: int, cell: int
 ) -> Numbers:
-    """Cells, less a hair so that neighbours stay apart: left, top, width, height, px."""
+    """Return the cells' left, top, width and height, px, with a thin gap between neighbours."""
     side = np.full(len(row), cell - 1)
-    return np.stack([left + cell * column, TOP + cell * row, side, side], axis=1).astype(float)
+    return np.stack([x_left + cell * column, TOP + cell * row, side, side], axis=1).astype(float)
 
 
-def _names(sheet: Sheet, names: Sequence[str], left: int, cell: int) -> None:
-    """Names and numbers at the left, numbers at the top."""
+def _names(sheet: Sheet, names: Sequence[str], x_left: int, cell: int) -> None:
+    """Write names and numbers at the left, numbers at the top."""
     size = min(12.0, cell)
     for place, name in enumerate(names):
         y = TOP + cell * (place + 0.5) + 0.35 * size
-        sheet.text(left - 32, y, name, size=size, anchor="right", part="row")
-        sheet.text(left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")
+        sheet.text(x_left - 32, y, name, size=size, anchor="right", part="row")
+        sheet.text(x_left - 8, y, str(place + 1), size=size - 1, anchor="right", part="number")
         if cell >= 16 or place == 0 or (place + 1) % 5 == 0:
             sheet.text(
-                left + cell * (place + 0.5), TOP - 8, str(place + 1), size=SMALL,
+                x_left + cell * (place + 0.5), TOP - 8, str(place + 1), size=SMALL,
                 anchor="center", part="column",
             )  # fmt: skip

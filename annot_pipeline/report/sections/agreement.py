@@ -45,18 +45,18 @@ MEANINGS = (
 
 
 def agreement(contents: Contents) -> str:
-    """One statistic a task as a figure, all of them as a table."""
+    """Return the section: one statistic per task as a figure, all of them as a table."""
     n_rows = contents.tables["agreement"].num_rows
     rows = of_every_task(contents.tables["agreement"], MOST_ROWS).to_pylist()
     if not rows:
         return ""
-    told = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
-    known = [(task, row) for task, row in told if row]
+    headlines = [(task, contents.headline(task)) for task in sorted(contents.facts["kinds"])]
+    defined = [(task, row) for task, row in headlines if row]
     drawn = [Drawn("Agreement by task", agreement_svg(
-        [task for task, _ in known], [row["statistic"] for _, row in known],
-        [row["value"] for _, row in known], [row["ci_low"] for _, row in known],
-        [row["ci_high"] for _, row in known],
-    ))] if known else []  # fmt: skip
+        [task for task, _ in defined], [row["statistic"] for _, row in defined],
+        [row["value"] for _, row in defined], [row["ci_low"] for _, row in defined],
+        [row["ci_high"] for _, row in defined],
+    ))] if defined else []  # fmt: skip
     columns = [
         Column("statistic", choose=True), Column("task", choose=True), Column("value", "real"),
         Column("95% interval"), Column("items", "count"), Column("judges", "count"),
@@ -89,5 +89,5 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _meaning(statistic: str) -> str:
-    found = next((words for name, words in MEANINGS if statistic.startswith(name)), "")
-    return found + ("; all judges, dropped ones too" if statistic.endswith("_unfiltered") else "")
+    words = next((meaning for name, meaning in MEANINGS if statistic.startswith(name)), "")
+    return words + ("; all judges, dropped ones too" if statistic.endswith("_unfiltered") else "")

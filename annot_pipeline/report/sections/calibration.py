@@ -27,7 +27,7 @@ Figures = dict[tuple[str, str], dict[str, Any]]
 
 
 def calibration(contents: Contents) -> str:
-    """Tables by task; nothing where nothing was labelled."""
+    """Return the section: tables by task; empty where nothing was labelled."""
     by_task: dict[str, Figures] = {}
     for row in contents.tables["label_calibration"].to_pylist():
         by_task.setdefault(row["task"], {})[row["model"], row["statistic"]] = row
@@ -56,7 +56,7 @@ def calibration(contents: Contents) -> str:
         ], _agreement(shown), sortable=True),
         figures(
             reliability_figures(contents.tables["known_labels"]),
-            len({task for task, found in by_task.items() if ("raw", "log_loss") in found}),
+            len({task for task, rows in by_task.items() if ("raw", "log_loss") in rows}),
         ),
         _against_truth(shown),
         left_out(len(by_task), MOST_TASKS, "label_calibration.parquet"),
@@ -64,57 +64,59 @@ def calibration(contents: Contents) -> str:
 
 
 def _tempered(tasks: dict[str, Figures]) -> str:
-    """What tempers posteriors: one setting of the campaign says it for all tasks."""
-    return next(s for of in tasks.values() for m, s in of if m == "calibrated" and s in TEMPERED)
+    """Return the statistic that tempers posteriors; one setting decides it for all tasks."""
+    return next(
+        s for rows in tasks.values() for m, s in rows if m == "calibrated" and s in TEMPERED
+    )
 
 
 def _held_out(tasks: dict[str, Figures]) -> Iterator[list[object]]:
-    for task, found in tasks.items():
+    for task, rows in tasks.items():
         statistic = "held_out_log_likelihood"
         yield [
-            task, found["raw", statistic]["n"],
-            *(found[m, statistic]["value"] for m in ("raw", "pooled", "calibrated", "votes")),
-            found["pooled", "pooling"]["value"], found["calibrated", _tempered(tasks)]["value"],
-            max(found["pooled", "pooling"]["n"], found["calibrated", _tempered(tasks)]["n"]),
+            task, rows["raw", statistic]["n"],
+            *(rows[m, statistic]["value"] for m in ("raw", "pooled", "calibrated", "votes")),
+            rows["pooled", "pooling"]["value"], rows["calibrated", _tempered(tasks)]["value"],
+            max(rows["pooled", "pooling"]["n"], rows["calibrated", _tempered(tasks)]["n"]),
         ]  # fmt: skip
 
 
 def _agreement(tasks: dict[str, Figures]) -> Iterator[list[object]]:
-    for task, found in tasks.items():
+    for task, rows in tasks.items():
         cells: list[object] = [task]
         for statistic in ("pairwise_agreement", "unanimous_share"):
-            expected = found["pooled", statistic]
+            expected = rows["pooled", statistic]
             cells += [
-                found["observed", statistic]["value"],
+                rows["observed", statistic]["value"],
                 interval(expected["ci_low"], expected["ci_high"], "share"),
             ]
         yield cells
 
 
 def _against_truth(tasks: dict[str, Figures]) -> str:
-    rows = []
-    for task, found in tasks.items():
+    cells = []
+    for task, statistics in tasks.items():
         for model in ("raw", "calibrated", "votes"):
-            if (model, "log_loss") not in found:
+            if (model, "log_loss") not in statistics:
                 continue
-            of = {s: found[model, s] for s in (
+            row = {s: statistics[model, s] for s in (
                 "log_loss", "accuracy", "expected_calibration_error", "certain_share",
                 "certain_accuracy",
             )}  # fmt: skip
-            right = of["certain_accuracy"]
-            rows.append([
-                task, model, of["log_loss"]["n"], of["log_loss"]["value"],
-                of["accuracy"]["value"], of["expected_calibration_error"]["value"],
-                of["certain_share"]["value"],
+            right = row["certain_accuracy"]
+            cells.append([
+                task, model, row["log_loss"]["n"], row["log_loss"]["value"],
+                row["accuracy"]["value"], row["expected_calibration_error"]["value"],
+                row["certain_share"]["value"],
                 f"{number(right['value'], 'share')} "
                 f"({interval(right['ci_low'], right['ci_high'], 'share')})"
                 if right["n"] else None,
             ])  # fmt: skip
-    if not rows:
+    if not cells:
         return ""
     return table("Against the truth of item tables", [
         Column("task"), Column("probabilities", choose=True), Column("items", "count"),
         Column("log loss", "real"), Column("accuracy", "share"),
         Column("calibration error", "share"), Column("certain", "share"),
         Column("of these right (95%)"),
-    ], rows, sortable=True)  # fmt: skip
+    ], cells, sortable=True)  # fmt: skip

@@ -98,13 +98,13 @@ def _accuracies(contents: Contents) -> str:
         Column("task"), Column("labels", choose=True), Column("with a known answer", "count"),
         Column("right", "count"), Column("accuracy", "share"), Column("95% interval"),
     ]  # fmt: skip
-    found = accuracies(contents.label_counts)
+    shares = accuracies(contents.label_counts)
     cells = (
-        (of.task, of.which, of.n, of.right, of.share, interval(*of.interval, "share"))
-        for of in found[:MOST_ROWS]
+        (row.task, row.which, row.n, row.right, row.share, interval(*row.interval, "share"))
+        for row in shares[:MOST_ROWS]
     )
     shown = table("Labels that are the truth of the item tables", columns, cells, sortable=True)
-    return shown + left_out(len(found), MOST_ROWS, "labels.parquet")
+    return shown + left_out(len(shares), MOST_ROWS, "labels.parquet")
 
 
 def bands_by_task(

@@ -59,21 +59,25 @@ Row = dict[str, Any]
 
 
 def changes(contents: Contents) -> str:
-    """Counts, and the labels, ranks, verdicts, exports and settings that differ."""
+    """Return the section: counts, and labels, ranks, verdicts, exports and settings that differ."""
     manifest = contents.manifest
-    parent, found = manifest["parent"], manifest["changes"]
+    parent, differences = manifest["parent"], manifest["changes"]
     if not parent:
         return ""
-    counts = [(what, found[key]) for key, what in COUNTS.items() if found and found.get(key)]
+    counts = [
+        (what, differences[key])
+        for key, what in COUNTS.items()
+        if differences and differences.get(key)
+    ]
     others = [
-        (key.replace("_", " "), n) for key, n in (found or {}).items()
+        (key.replace("_", " "), n) for key, n in (differences or {}).items()
         if key not in COUNTS and isinstance(n, int) and n and not isinstance(n, bool)
     ]  # fmt: skip
     words = (
         f"Compared with {text(parent['version'])}. What caused each change is found by "
         "recomputation:"
     )
-    other_names = found and found.get("judges_have_other_names")
+    other_names = differences and differences.get("judges_have_other_names")
     return join([
         paragraph(words),
         paragraph(OTHER_NAMES) if other_names else "",
@@ -96,7 +100,7 @@ def _tables(contents: Contents) -> Iterator[str]:
          Column("by whom it was", choose=True), Column("by whom it is", choose=True),
          Column("Dawid-Skene was", "share"), Column("Dawid-Skene is", "share")],
         lambda row: [row["item"], row["task"], row["label_old"], row["label"],
-                     _by(row, "_old"), _by(row),
+                     _label_source(row, "_old"), _label_source(row),
                      row["probability_old"], row["probability"]],
     )  # fmt: skip
     rankings = old["system_rankings"], new["system_rankings"], ("task", "method", "system")
@@ -134,23 +138,25 @@ def _tables(contents: Contents) -> Iterator[str]:
     )  # fmt: skip
 
 
-def _by(row: Row, age: str = "") -> str:
-    """Whose a label is."""
+def _label_source(row: Row, age: str = "") -> str:
+    """Return who decided a label."""
     if not row.get(f"adjudicated{age}"):
         return "the model"
     return f"expert {row.get(f'adjudicator{age}') or ''}".rstrip()
 
 
-def _part(title: str, found: pa.Table, n: int, file: str, columns: list[Column], cells: Any) -> str:
-    rows = found.slice(0, MOST_ROWS).to_pylist()
+def _part(
+    title: str, differing: pa.Table, n: int, file: str, columns: list[Column], cells: Any
+) -> str:
+    rows = differing.slice(0, MOST_ROWS).to_pylist()
     shown = table(title, columns, map(cells, rows), sortable=True, search=len(rows) > 10)
     return part(f"{title}: {number(n, 'count')}", shown) + left_out(n, MOST_ROWS, file)
 
 
 def changed(
-    old: pa.Table, new: pa.Table, key: Sequence[str], by: Sequence[str], beside: Sequence[str]
+    old: pa.Table, new: pa.Table, key: Sequence[str], by: Sequence[str], shown: Sequence[str]
 ) -> pa.Table:
-    """Rows of both tables whose values differ, old ones with ``_old`` in their names.
+    """Return rows of both tables whose values differ, old ones with ``_old`` in their names.
 
     Parameters
     ----------
@@ -160,10 +166,10 @@ def changed(
         Columns that tell which rows are the same.
     by
         Columns that are compared; missing equals missing.
-    beside
-        Columns that are shown.
+    shown
+        Columns that are shown, but not compared.
     """
-    names = [*key, *by, *beside]
+    names = [*key, *by, *shown]
     then, now = (plain(table_.select(names)) for table_ in (old, new))
     if then.select([*key, *by]).equals(now.select([*key, *by])):
         return now.slice(0, 0).join(then.slice(0, 0), list(key), right_suffix="_old")

@@ -44,9 +44,9 @@ def cost(contents: Contents) -> str:
 def _without_empty(
     columns: list[Column], cells: list[list[Any]]
 ) -> tuple[list[Column], list[list[Any]]]:
-    """Columns that say something."""
-    kept = [n for n in range(len(columns)) if any(row[n] for row in cells)]
-    return [columns[n] for n in kept], [[row[n] for n in kept] for row in cells]
+    """Leave out columns without any value."""
+    filled = [n for n in range(len(columns)) if any(row[n] for row in cells)]
+    return [columns[n] for n in filled], [[row[n] for n in filled] for row in cells]
 
 
 def _money(row: dict[str, object], name: str) -> Markup | str | None:

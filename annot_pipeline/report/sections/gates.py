@@ -26,7 +26,7 @@ COLUMNS = [
 
 
 def gates(contents: Contents) -> str:
-    """Gates that ask for attention in full, those that pass in a table to open."""
+    """Return the section: failed gates and warnings in full, passed gates in a table to open."""
     checks = contents.manifest["checks"]
     open_ = [check for check in checks if check["level"] != "pass"]
     passed = [check for check in checks if check["level"] == "pass"]
@@ -36,19 +36,20 @@ def gates(contents: Contents) -> str:
     )
     return join([
         paragraph(intro),
-        *(_told(check) for check in sorted(open_, key=lambda c: c["level"] != "error")),
+        *(_failed_gate(check) for check in sorted(open_, key=lambda c: c["level"] != "error")),
         more(f"{len(passed)} gates that pass", _table(passed)),
     ])  # fmt: skip
 
 
-def _told(check: Check) -> str:
-    """A gate that did not pass: the figure, what stands behind it, what to do."""
+def _failed_gate(check: Check) -> str:
+    """Describe a gate that did not pass: the figure, the details, what to do."""
     lines = [
-        f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: {_found(check)}</p>"
+        f"<p>{chip(check['level'])} <strong>{text(check['name'])}</strong>: "
+        f"{_measure_text(check)}</p>"
     ]
-    if check.get("unchecked"):  # older releases do not tell
-        told = text(check["unchecked"], 1500)
-        lines.append(f"<p><strong>Could not be checked:</strong> {told}.</p>")
+    if check.get("unchecked"):  # older releases lack it
+        reason = text(check["unchecked"], 1500)
+        lines.append(f"<p><strong>Could not be checked:</strong> {reason}.</p>")
     if check["detail"]:
         lines.append(f"<p>{text(check['detail'], 1500)}</p>")
     if check["do"]:
@@ -56,7 +57,7 @@ def _told(check: Check) -> str:
     return Markup(f'<div class="gate {check["level"]}">{"".join(lines)}</div>\n')
 
 
-def _found(check: Check) -> str:
+def _measure_text(check: Check) -> str:
     allowed = _allowed(check)
     words = f"{text(check['question'], 300)} is {figure(check['value'], check['question'])}"
     return words + (f"; {allowed}" if allowed else "") + "."

@@ -73,22 +73,24 @@ def _by_chance(contents: Contents) -> str:
 
 
 def glance(contents: Contents) -> str:
-    """Numbers, tasks, and the next commands."""
-    return join([_sentence(contents), _cards(contents), _asked(contents), next_commands(contents)])
+    """Return the section: numbers, tasks, and the next commands."""
+    return join(
+        [_sentence(contents), _cards(contents), _task_table(contents), next_commands(contents)]
+    )
 
 
 def _sentence(contents: Contents) -> str:
     rows, fates = contents.rows, contents.facts["fates"]
     n_judges = len({row["judge"] for row in contents.judges if not row["dropped"]})
-    made = [
+    results = [
         counted(rows[name], what)
         for name, what in (("labels", "label"), ("scores", "score"))
         if rows[name]
     ]
     ranked = len(set(contents.tables["system_rankings"]["system"].to_pylist()))
-    made += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
+    results += [f"rankings of {counted(ranked, 'system')}"] if ranked else []
     used = f"{counted(fates.get('used', 0), 'judgment')} by {counted(n_judges, 'judge')}"
-    gold = f" became {_listed(made)}" if made else " were read"
+    gold = f" became {_join_with_and(results)}" if results else " were read"
     return paragraph(f"<strong>{used}{gold}.</strong>")
 
 
@@ -104,7 +106,7 @@ def _cards(contents: Contents) -> str:
         *_labels(contents),
         *_agreement(contents),
         ("Gates", f"{passed} of {len(levels)}", "pass"),
-        _news(contents),
+        _changes_since_parent(contents),
     ]  # fmt: skip
     shown = "".join(
         f"<div><dt>{text(name)}</dt><dd><strong>{value}</strong> <span>{words}</span></dd></div>"
@@ -129,22 +131,24 @@ def _records(contents: Contents) -> str:
 
 
 def _labels(contents: Contents) -> list[tuple[str, str, str]]:
-    """How many can be relied on, and whose they are."""
-    found = contents.labelled_in_all
-    if found.usable is None:
+    """Return the figures on labels: how many are usable, and how many experts decided."""
+    labelled = contents.labelled_in_all
+    if labelled.usable is None:
         return []
-    share, certain = share_text(found.usable), f"probability {CERTAIN} or more"
-    if not found.decided:
+    share, certain = share_text(labelled.usable), f"probability {CERTAIN} or more"
+    if not labelled.decided:
         return [("Labels that are certain", share, certain)]
     return [
         ("Labels certain or decided", share, f"{certain}, or an expert's"),
-        ("Decided by experts", f"{found.decided:,}", f"{found.against:,} against the model"),
+        ("Decided by experts", f"{labelled.decided:,}", f"{labelled.against:,} against the model"),
     ]
 
 
 def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
-    """Of a few tasks each one's statistic, of many their median."""
-    found = [row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))]
+    """Return each task's statistic if there are few tasks, else their median."""
+    headlines = [
+        row for task in sorted(contents.facts["kinds"]) if (row := contents.headline(task))
+    ]
     if len(contents.facts["kinds"]) <= FEW:
         return [
             (
@@ -153,9 +157,9 @@ def _agreement(contents: Contents) -> list[tuple[str, str, str]]:
                 f"{row['statistic'].replace('_', ' ')}, 95% interval "
                 f"{interval_or_none(row['ci_low'], row['ci_high'])}",
             )
-            for row in found
+            for row in headlines
         ]
-    values = [row["value"] for row in found]
+    values = [row["value"] for row in headlines]
     if not values:
         return []
     words = f"median of {len(values)} tasks, {min(values):.2f} to {max(values):.2f}"
@@ -167,7 +171,7 @@ def interval_or_none(low: float | None, high: float | None) -> str:
     return "unknown" if low is None or high is None else f"{low:.2f} to {high:.2f}"
 
 
-def _news(contents: Contents) -> tuple[str, str, str]:
+def _changes_since_parent(contents: Contents) -> tuple[str, str, str]:
     parent, changes = contents.manifest["parent"], contents.manifest["changes"]
     if not parent:
         return "Since the last release", "first", "nothing came before"
@@ -180,8 +184,8 @@ def _news(contents: Contents) -> tuple[str, str, str]:
     return f"Since {parent['version']}", words[0] if words else "no news", ", ".join(words[1:])
 
 
-def _asked(contents: Contents) -> str:
-    """The tasks, with what was asked."""
+def _task_table(contents: Contents) -> str:
+    """Return the table of tasks, with the questions to judges."""
     kinds = contents.facts["kinds"]
     n_judges = Counter(row["task"] for row in contents.judges if not row["dropped"])
     questions = {task: question(contents.manifest, task) for task in kinds}
@@ -200,13 +204,13 @@ def _asked(contents: Contents) -> str:
         rows.append([
             task, kinds[task], *asked, n_judges.get(task),
             contents.judgments_by_task.get((task, "used"), 0), labels.n or None,
-            *([labels.decided or None] * decided), labels.usable, _told(contents, task),
+            *([labels.decided or None] * decided), labels.usable, _agreement_text(contents, task),
         ])  # fmt: skip
     shown = table("Tasks", columns, rows, sortable=len(rows) > FEW, search=len(rows) > 10)
     return part("What was asked", shown + left_out(len(kinds), MOST_TASKS, "manifest.json"))
 
 
-def _told(contents: Contents, task: str) -> str:
+def _agreement_text(contents: Contents, task: str) -> str:
     row = contents.headline(task)
     if row is None:
         return ""
@@ -240,7 +244,7 @@ def footer(contents: Contents) -> str:
     )
 
 
-def _listed(parts: Sequence[str]) -> str:
+def _join_with_and(parts: Sequence[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 

@@ -46,18 +46,19 @@ def item_page(trace: Document) -> Markup:
     return Markup(
         f'<details class="item" id="{anchor}"><summary><h3>{title}</h3></summary>\n'
         f'<p class="kicker">Task {text(trace["task"])}, {text(trace.get("kind") or "")}'
-        f"{_known(', segment ', trace.get('segment'))}{_known(', system ', trace.get('system'))}"
+        f"{_prefixed(', segment ', trace.get('segment'))}"
+        f"{_prefixed(', system ', trace.get('system'))}"
         "</p>\n"
         + join([
             _decision(trace), _texts(trace), _distribution(trace), _judgments(trace),
-            _flips(trace), _without(trace), _likelihoods(trace), _scores(trace), _ranks(trace),
-            _judges(trace), _aside(trace), _chain(trace),
+            _flips(trace), _without_judges(trace), _likelihoods(trace), _scores(trace),
+            _ranks(trace), _judges(trace), _excluded(trace), _chain(trace),
         ])
         + '<p class="back"><a href="#contested">Back to the contested items</a></p></details>\n'
     )  # fmt: skip
 
 
-def _known(before: str, value: object) -> str:
+def _prefixed(before: str, value: object) -> str:
     return "" if value is None else f"{before}{text(value)}"
 
 
@@ -106,11 +107,11 @@ def _texts(trace: Document) -> str:
 
 def _distribution(trace: Document) -> str:
     rows = trace.get("distribution") or ()
-    given = [(row, row.get(CALIBRATED, row["probability"])) for row in rows]
-    given.sort(key=lambda of: (-(of[1] or 0), of[0]["label"]))
+    by_probability = [(row, row.get(CALIBRATED, row["probability"])) for row in rows]
+    by_probability.sort(key=lambda pair: (-(pair[1] or 0), pair[0]["label"]))
     columns = [Column("class"), Column("probability", "share"), Column("as a bar"),
                Column("Dawid-Skene", "share"), Column("votes", "count")]  # fmt: skip
-    cells = ((r["label"], p, _bar(p), r["probability"], r["votes"]) for r, p in given)
+    cells = ((r["label"], p, _bar(p), r["probability"], r["votes"]) for r, p in by_probability)
     return table("Probability of each class", columns, cells)
 
 
@@ -123,7 +124,7 @@ def _bar(share: float | None) -> Markup:
 
 
 def _judgments(trace: Document) -> str:
-    """Who said what, what became of it, what it weighs, and where it stands."""
+    """Return the table of judgments: judge, answer, fate, weight, and file and row."""
     rows = list(trace.get("judgments") or ())
     some = {
         key
@@ -140,15 +141,15 @@ def _judgments(trace: Document) -> str:
         ("seconds", Column("seconds", "real")),
         ("submitted_at", Column("when, UTC")),
     ]  # fmt: skip
-    kept = [(key, column) for key, column in optional if key in some]
+    filled = [(key, column) for key, column in optional if key in some]
     columns = [
         Column("judge"), Column("answer"), Column("what became of it"),
-        *(column for _, column in kept), Column("file and row", says=ROWS),
+        *(column for _, column in filled), Column("file and row", says=ROWS),
     ]  # fmt: skip
     cells = [
         [
             row["judge"], text(row.get("answer") or "", 400), _fate(row),
-            *(_shown(row, key) for key, _ in kept), _places(row.get("places") or ()),
+            *(_shown(row, key) for key, _ in filled), _places(row.get("places") or ()),
         ]
         for row in rows[:MOST_ROWS]
     ]  # fmt: skip
@@ -232,7 +233,7 @@ def _flips(trace: Document) -> str:
     return paragraph(f"Without the judgments of {names}{alone} the answer is another.")
 
 
-def _without(trace: Document) -> str:
+def _without_judges(trace: Document) -> str:
     rows = list(trace.get("without_judge") or ())
     if not rows:
         return ""
@@ -306,7 +307,7 @@ def _judges(trace: Document) -> str:
     return more("The judges and their tests", table("Judges of this item", columns, cells))
 
 
-def _aside(trace: Document) -> str:
+def _excluded(trace: Document) -> str:
     columns = [Column("judge"), Column("left out of"), Column("because")]
     cells = (
         (r["judge"], str(r["left_out_of"]).replace("_", " "), text(r["reason"], 300))
@@ -325,7 +326,7 @@ def _chain(trace: Document) -> str:
 
 
 def _versions(link: Mapping[str, Any]) -> Markup:
-    made = (link.get("data_versions") or {}).items()
+    versions = (link.get("data_versions") or {}).items()
     return Markup(
-        ", ".join(f"{text(name)} <code>{text(str(sha)[:HASH])}</code>" for name, sha in made)
+        ", ".join(f"{text(name)} <code>{text(str(sha)[:HASH])}</code>" for name, sha in versions)
     )

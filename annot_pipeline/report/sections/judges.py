@@ -98,26 +98,26 @@ def _verdicts(contents: Contents) -> str:
 
 
 def _table(rows: list[Row]) -> str:
-    """The rows that matter first: dropped, below chance, then those with most judgments."""
+    """Return the table of judges: dropped ones first, then below chance, then the busiest."""
     order = sorted(
         rows,
         key=lambda r: (not r["dropped"], not r["below_chance"], -r["n_judgments"], r["judge"]),
     )
     shown = order[:MOST_ROWS]
-    kept = [
+    filled = [
         (name, column)
         for name, column in COLUMNS
         if name in ("judge", "task", "n_judgments", "verdict")
         or any(why(row) if name == "verdict_reason" else row.get(name) for row in shown)
     ]
-    cells = ([_cell(row, name) for name, _ in kept] for row in shown)
+    cells = ([_cell(row, name) for name, _ in filled] for row in shown)
     note = Markup("")
     if len(rows) > MOST_ROWS:
         note = paragraph(
             f"{MOST_ROWS:,} of {len(rows):,} judges shown: first those who were dropped or are "
             "below chance, then those with most judgments; all are in <code>judges.parquet</code>."
         )
-    columns = [column for _, column in kept]
+    columns = [column for _, column in filled]
     return table("Judges by task", columns, cells, sortable=True, search=True) + note
 
 

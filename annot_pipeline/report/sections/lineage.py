@@ -48,13 +48,13 @@ def _anchor(run: Document) -> str:
 
 
 def _node(run: Document, gold: Document) -> StageNode:
-    made: Sequence[str] = tuple(run["outputs"])
+    outputs: Sequence[str] = tuple(run["outputs"])
     versions = ", ".join(f"{name} {sha[:HASH]}" for name, sha in run["outputs"].items())
     return StageNode(
         run["stage"],
         tuple(run.get("inputs") or ()),
-        made,
-        tuple(name for name in made if name in gold),
+        outputs,
+        tuple(name for name in outputs if name in gold),
         f"{run['stage']}, code version {run['code_version']}, makes {versions}",
         f"#{_anchor(run)}",
     )

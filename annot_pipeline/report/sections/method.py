@@ -59,7 +59,7 @@ def _code(manifest: Document) -> str:
 
 
 def _files(manifest: Document) -> str:
-    """Links to the files beside the report."""
+    """Return a table of links to the files in the report's folder."""
     first = [
         ("README.md", "data card", None, ""),
         ("croissant.json", "description for machines (MLCommons Croissant)", None, ""),
@@ -68,9 +68,9 @@ def _files(manifest: Document) -> str:
     rows: list[tuple[str, str, Any, str]] = [
         *first,
         *(
-            (of["file"], f"one row is {t['row']}", of["rows"], of["sha256"])
+            (file["file"], f"one row is {t['row']}", file["rows"], file["sha256"])
             for t in manifest["tables"]
-            for of in files_of(t)
+            for file in files_of(t)
         ),
     ]
     columns = [Column("file"), Column("what"), Column("rows", "count"), Column("SHA-256")]
@@ -93,15 +93,15 @@ def _citation(manifest: Document) -> str:
 def _contact(contents: Contents) -> str:
     about = contents.about
     rows = [
-        (key, _web(about[key]) if key == "url" else text(about[key], 500))
+        (key, _web_link(about[key]) if key == "url" else text(about[key], 500))
         for key in ("license", "url", "contact")
         if about.get(key)
     ]
     return table("As the campaign says", [Column("what"), Column("value")], rows)
 
 
-def _web(address: str) -> Markup:
-    """A link, for addresses of the web alone."""
+def _web_link(address: str) -> Markup:
+    """Return an address as a link if it is one of the web; else as text."""
     if not address.startswith(("https://", "http://")):
         return text(address, 500)
     return Markup(f'<a href="{label_text(address)}" rel="noreferrer">{text(address, 500)}</a>')

@@ -42,22 +42,22 @@ MOST_DRAWN = 60
 
 
 def rankings(contents: Contents) -> str:
-    """Rankings first, then what they rest on."""
+    """Return the section: rankings first, then what they rest on."""
     tables, internal = contents.tables, contents.internal
     alpha = contents.settings["ranking"]["alpha"]
-    found = tables["system_rankings"]
-    n_tasks = count_tasks(found)
+    rankings_table = tables["system_rankings"]
+    n_tasks = count_tasks(rankings_table)
     return join([
-        _best(found),
-        figures(ranking_figures(found)),
-        more(*_others(found, n_tasks)),
-        more("All methods, as a table", _table(found)),
+        _best(rankings_table),
+        figures(ranking_figures(rankings_table)),
+        more(*_others(rankings_table, n_tasks)),
+        more("All methods, as a table", _table(rankings_table)),
         part("Systems compared", figures(
-            comparison_figures(tables["system_comparisons"], alpha, found),
+            comparison_figures(tables["system_comparisons"], alpha, rankings_table),
             count_tasks(tables["system_comparisons"]),
         )),
         part("Comparisons of systems", figures(
-            win_figures(internal["wins"], found), count_tasks(internal["wins"])
+            win_figures(internal["wins"], rankings_table), count_tasks(internal["wins"])
         )),
         part("Comparisons of outputs", figures([
             *segment_figures(internal["drawn_segments"], internal["drawn_comparisons"]),
@@ -74,11 +74,11 @@ def rankings(contents: Contents) -> str:
     ])  # fmt: skip
 
 
-def _best(found: pa.Table) -> str:
-    """Which systems are in the first cluster of each task."""
+def _best(rankings_table: pa.Table) -> str:
+    """Return the table of the systems in the first cluster of each task."""
     lines = []
-    n_tasks = count_tasks(found)
-    for task, of_task in first_tasks(found, end=MOST_TASKS):
+    n_tasks = count_tasks(rankings_table)
+    for task, of_task in first_tasks(rankings_table, end=MOST_TASKS):
         for rows in best_ranking(of_task, task)[:1]:
             first = [row["system"] for row in rows if row["cluster"] == rows[0]["cluster"]]
             if rows[0]["cluster"] is None:
@@ -102,15 +102,15 @@ def _best(found: pa.Table) -> str:
     return paragraph(words) + shown if shown else ""
 
 
-def _others(found: pa.Table, n_tasks: int) -> tuple[str, str]:
-    """The rankings of tasks that are not among the first, to open."""
+def _others(rankings_table: pa.Table, n_tasks: int) -> tuple[str, str]:
+    """Return heading and figures of the rankings of tasks that are not among the first."""
     end = min(n_tasks, MOST_DRAWN)
-    drawn = figures(ranking_figures(found, DRAWN, end))
-    left = f", of {n_tasks:,}" if n_tasks > end else ""
-    return f"Rankings of tasks {DRAWN + 1} to {end:,}{left}, as figures", drawn
+    drawn = figures(ranking_figures(rankings_table, DRAWN, end))
+    out_of = f", of {n_tasks:,}" if n_tasks > end else ""
+    return f"Rankings of tasks {DRAWN + 1} to {end:,}{out_of}, as figures", drawn
 
 
-def _table(found: pa.Table) -> str:
+def _table(rankings_table: pa.Table) -> str:
     columns = [
         Column("system"), Column("task", choose=True), Column("method", choose=True),
         Column("rank", "count"), Column("score", "real"), Column("95% interval"),
@@ -124,18 +124,22 @@ def _table(found: pa.Table) -> str:
             interval(row["rank_low"], row["rank_high"], "count"), row["cluster"], row["wins"],
             row["n_judgments"], row["reason"],
         )
-        for row in of_every_task(found, MOST_ROWS).to_pylist()
+        for row in of_every_task(rankings_table, MOST_ROWS).to_pylist()
     )  # fmt: skip
     shown = table("Rankings of systems", columns, rows, sortable=True, search=True)
     return shown + left_out(
-        found.num_rows, of_every_task(found, MOST_ROWS).num_rows, "system_rankings.parquet"
+        rankings_table.num_rows,
+        of_every_task(rankings_table, MOST_ROWS).num_rows,
+        "system_rankings.parquet",
     )
 
 
 def _contradicted(segments: pa.Table) -> str:
-    """Segments with contradictions, the least consistent first."""
-    found = segments.filter(pc.greater(segments["n_graphs_with_contradictions"], 0))
-    found = found.take(pa.array(np.argsort(found["consistency"].to_numpy(), kind="stable")))
+    """Return the table of segments with contradictions, the least consistent first."""
+    contradicted = segments.filter(pc.greater(segments["n_graphs_with_contradictions"], 0))
+    contradicted = contradicted.take(
+        pa.array(np.argsort(contradicted["consistency"].to_numpy(), kind="stable"))
+    )
     columns = [
         Column("segment"), Column("task", choose=True), Column("judges", "count"),
         Column("of them with contradictions", "count"), Column("consistency", "share"),
@@ -148,11 +152,11 @@ def _contradicted(segments: pa.Table) -> str:
             r["n_graphs_with_contradictions"],
             r["consistency"],
         )
-        for r in found.slice(0, MOST_ROWS).to_pylist()
+        for r in contradicted.slice(0, MOST_ROWS).to_pylist()
     )
     caption = "Segments with contradictions of single judges, the least consistent first"
     shown = table(caption, columns, rows, sortable=True, search=True)
-    return more(f"{found.num_rows:,} segments", shown) if shown else ""
+    return more(f"{contradicted.num_rows:,} segments", shown) if shown else ""
 
 
 def _times(times: pa.Table) -> str:

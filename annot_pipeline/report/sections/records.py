@@ -43,7 +43,7 @@ SAYS = {
 
 
 def records(contents: Contents) -> str:
-    """The flow, and the same as tables."""
+    """Return the section: the flow of records, and the same as tables."""
     fates = contents.facts["fates"]
     sources = [s for s in contents.manifest["sources"] if s["kind"] == "judgments"]
     read = sum(source["rows"] for source in sources)
@@ -64,9 +64,9 @@ def records(contents: Contents) -> str:
             ),
         ),
         _exports(contents),
-        _made(contents),
+        _gold_tables(contents),
         part("Why records were rejected", _rejections(contents)),
-        part("Left out of a calculation", _set_aside(contents)),
+        part("Left out of a calculation", _excluded_judgments(contents)),
         part("In the exports, but not records", _ignored(contents)),
     ])  # fmt: skip
 
@@ -89,18 +89,18 @@ def _flow(contents: Contents) -> str:
     order = {fate: place for place, fate in enumerate(reversed(FATES))}
     first = dict(sorted(read.items(), key=lambda flow: order[flow[0][1]]))
     notes = {name: f"in {n:,} rows" for name, n in rows.items()}
-    return record_flow_svg(first, _made_of(contents), notes)
+    return record_flow_svg(first, _records_by_output(contents), notes)
 
 
-def _made_of(contents: Contents) -> dict[tuple[str, str], int]:
-    """What the records of each fate made, with how many."""
+def _records_by_output(contents: Contents) -> dict[tuple[str, str], int]:
+    """Count records by fate and by what they produced."""
     used: Counter[str] = Counter()
     for (task, fate), n in contents.judgments_by_task.items():
         if fate == "used":
             used[MADE.get(contents.facts["kinds"].get(task, ""), "gold")] += n
     fates = contents.facts["fates"]
-    made = {("used", thing): n for thing, n in used.most_common()}
-    return made | {(fate, end): fates.get(fate, 0) for fate, end in ENDS.items()}
+    produced = {("used", thing): n for thing, n in used.most_common()}
+    return produced | {(fate, end): fates.get(fate, 0) for fate, end in ENDS.items()}
 
 
 def _exports(contents: Contents) -> str:
@@ -122,7 +122,7 @@ def _exports(contents: Contents) -> str:
     return part("Exports", shown + left_out(len(sources), MOST_ROWS, "manifest.json"))
 
 
-def _made(contents: Contents) -> str:
+def _gold_tables(contents: Contents) -> str:
     rows = [(t["name"], t["row"], t["rows"]) for t in contents.manifest["tables"] if t["rows"]]
     columns = [Column("table"), Column("one row is"), Column("rows", "count")]
     return part("Gold tables", table("Tables of the release that have rows", columns, rows))
@@ -137,8 +137,8 @@ def _rejections(contents: Contents) -> str:
     )
 
 
-def _set_aside(contents: Contents) -> str:
-    """How many judgments were left out of what, and why."""
+def _excluded_judgments(contents: Contents) -> str:
+    """Return the table of judgments that were left out of calculations, and why."""
     counts: Counter[tuple[str, str, str]] = Counter()
     aside = contents.tables["set_aside"]
     counts.update(

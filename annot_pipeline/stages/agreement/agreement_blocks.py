@@ -173,7 +173,7 @@ def _measured(
     )
     return agreement_of(
         statistics_of_sums(sums, ordinal),
-        JudgePairMeans.of(reduce(add, by_pair)),
+        JudgePairMeans.from_sums(reduce(add, by_pair)),
         labelled=Overlap(sum(sizes), judges),
         shared=Overlap(sum(of.n_shared for of in coded), shared),
         n_label_pairs=sum(of.n_pairs for of in coded),
@@ -215,8 +215,8 @@ def _code(table: StoredTable, block: _Block) -> _Coded:
     codes = LabelCodes(
         ratings.items, ratings.judges, ratings.values, n_items, n_judges, len(given.classes)
     )
-    units, cells = ItemAgreement.of(codes)
-    pairs = PairCounts.of(cells, Partners.of(cells.items, cells.judges))
+    units, cells = ItemAgreement.from_codes(codes)
+    pairs = PairCounts.from_cells(cells, Partners.from_rows(cells.items, cells.judges))
     dump(block.items, units)
     with replacing(block.pairs) as temporary, temporary.open("wb") as file:
         np.save(file, np.stack([pairs.keys, *pairs.counts]))
@@ -247,7 +247,7 @@ def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],
         resamples,
         floats_per_round=units.floats_per_round,
-        beside=load(sums),
+        round_values=load(sums),
     )
     of_rounds: Floats = all_rounds(found, resamples)[0]
     return of_rounds

@@ -101,4 +101,4 @@ def agreement_table(rows: Sequence[Row]) -> pa.Table:
     }
     for name in ("value", "ci_low", "ci_high"):
         columns[name] = [None if np.isnan(value) else float(value) for value in columns[name]]
-    return AGREEMENT.of({**columns})
+    return AGREEMENT.from_columns({**columns})

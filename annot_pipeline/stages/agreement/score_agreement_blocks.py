@@ -191,7 +191,9 @@ class _Work:
         n_judges = int(np.logical_or.reduce([of.judges for of in coded]).sum())
         for metric, replicates in alphas.items():
             name = f"alpha_{metric}{self.suffix}"
-            yield agreement_row(self.task, name, Estimate.of(replicates), n_units, n_judges)
+            yield agreement_row(
+                self.task, name, Estimate.from_replicates(replicates), n_units, n_judges
+            )
 
     def _correlated(
         self, blocks: Sequence[ScoresOfBlock], coded: Sequence[Coded]

@@ -123,7 +123,9 @@ def _beside(
         seed=settings.seed,
         progress=progress,
     )
-    of_preferences = AGREEMENT.of({n: [row[n] for row in found] for n in AGREEMENT.schema.names})
+    of_preferences = AGREEMENT.from_columns(
+        {n: [row[n] for row in found] for n in AGREEMENT.schema.names}
+    )
     whole = pa.concat_tables([rows, of_preferences])
     metrics |= {"agreement_by_chance": _by_chance(whole)}
     return whole.sort_by([(name, "ascending") for name in AGREEMENT.key]), metrics

@@ -275,7 +275,7 @@ def _table(
     ranked: dict[str, Any],
 ) -> pa.Table:
     n = outputs.graph.size
-    return SEGMENT_RANKS.of(
+    return SEGMENT_RANKS.from_columns(
         {
             "task": pa.repeat(pa.scalar(task, TEXT), n),
             "segment": outputs.segment,

@@ -139,7 +139,7 @@ def _rank_task(
         p_adjusted = _adjusted(compared.p_value)
         p_decisive = p_adjusted if ranking.correction == "holm" else compared.p_value
         beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
-        rows = SYSTEM_RANKINGS.of(
+        rows = SYSTEM_RANKINGS.from_columns(
             {"task": pa.repeat(task, len(names)), "method": pa.repeat(method, len(names))}
             | _ranked(names, of, beats, resampled, ranking)
         )
@@ -273,7 +273,7 @@ def _compared(
 ) -> pa.Table:
     n = len(names)
     a, b = np.nonzero(~np.eye(n, dtype=np.bool_))
-    return SYSTEM_COMPARISONS.of(
+    return SYSTEM_COMPARISONS.from_columns(
         {
             "task": pa.repeat(task, a.size),
             "method": pa.repeat(method, a.size),

@@ -139,8 +139,10 @@ def ranked_rows(
         "reason": _reasons(scored, p_value, ranking),
     }
     if many:
-        return SYSTEM_RANKINGS.of(rows), SYSTEM_COMPARISONS.empty()
-    return SYSTEM_RANKINGS.of(rows), _pairs(task, names, scored, p_value, p_adjusted, beats)
+        return SYSTEM_RANKINGS.from_columns(rows), SYSTEM_COMPARISONS.empty()
+    return SYSTEM_RANKINGS.from_columns(rows), _pairs(
+        task, names, scored, p_value, p_adjusted, beats
+    )
 
 
 def ranks_within(values: Floats, group: Codes) -> Codes:
@@ -214,7 +216,7 @@ def _pairs(
     a, b = np.nonzero(~np.eye(len(names), dtype=np.bool_))
     together = scored.group[a] == scored.group[b]
     difference = np.where(together, scored.score[a] - scored.score[b], np.nan)
-    return SYSTEM_COMPARISONS.of(
+    return SYSTEM_COMPARISONS.from_columns(
         {
             "task": pa.repeat(task, a.size),
             "method": pa.repeat(scored.method, a.size),

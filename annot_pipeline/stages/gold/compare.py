@@ -34,7 +34,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     """What has become of each compared table since the newest release."""
     from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
 
-    release = Releases.of(context.campaign).latest()
+    release = Releases.for_campaign(context.campaign).latest()
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
@@ -64,9 +64,9 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
 
     def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
         inputs = {"lineage": lineage, "released": released}
-        of = Tasks.of(tasks, none=False)
+        of = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
-        with context.queries.run(query, inputs, tasks=of, of=("released",)) as rows:
+        with context.queries.run(query, inputs, tasks=of, filtered=("released",)) as rows:
             return rows.read_all()
 
     nothing = GOLD["lineage"].empty()

@@ -197,7 +197,7 @@ def _parts(
         told = tasks.filter(is_any(tasks["task"], of_part))
         read = files if files.num_rows else ordered  # no record at all: any file tells the columns
         yield _Together(
-            Tasks.of(of_part, none=none),
+            Tasks.from_names(of_part, none=none),
             sum(sizes[task] for task in of_part),
             read,
             [context.store.records / name for name in sorted({*read["filename"].to_pylist()})],
@@ -229,7 +229,7 @@ def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
     """The items that end slices of a task, but the last."""
     inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
     of_task = replace(task, none=False)
-    with queries.run("ingest/items_of_task", inputs, tasks=of_task, of=("records",)) as rows:
+    with queries.run("ingest/items_of_task", inputs, tasks=of_task, filtered=("records",)) as rows:
         items = ((row["name"], row["judgments"]) for batch in rows for row in batch.to_pylist())
         return [run[-1] for run in runs_of(items)][:-1]
 
@@ -251,9 +251,9 @@ def _settle(
         {"records": records, "any_record": ANY_RECORD.empty_table(), **inputs}
         | {"record_files": ordered},
         parameters,
-        made={"keyed": "ingest/key_records"},
+        temp_tables={"keyed": "ingest/key_records"},
         tasks=tasks,
-        of=("records",),
+        filtered=("records",),
     ) as rows:
         shown = _reasons_masked(rows, records) if parameters["pseudonymize"] else rows
         settled = placed_part(folder, "settled", key, lambda path: write_table(path, shown))

@@ -89,7 +89,7 @@ def _judges(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Tasks
     ):
         n.update(of_block)
     ends = [names[-1] for names in some_judges(n)][:-1]
-    task = Tasks.of(of.tasks, none=False)
+    task = Tasks.from_names(of.tasks, none=False)
     return [
         replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
     ]
@@ -121,7 +121,7 @@ def _pair(
         "judgments": judgments, "all_judgments": judgments, "tasks": tasks, "item_rows": listed,
     }  # fmt: skip
     made = {
-        name: queries.table(query, inputs, tasks=judges, of=("judgments",))
+        name: queries.table(query, inputs, tasks=judges, filtered=("judgments",))
         for name, query in (
             ("control_pairs", "control/pairs"),
             ("known_answers", "control/known_answers"),

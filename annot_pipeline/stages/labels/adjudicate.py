@@ -118,7 +118,7 @@ def _decided_alone(decisions: pa.Table) -> pa.Table:
         **{name: np.zeros(n, np.int64) for name in COUNTS},
         **_who(decisions),
     }
-    return LABELS.of(columns)
+    return LABELS.from_columns(columns)
 
 
 def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:

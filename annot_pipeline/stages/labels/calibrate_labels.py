@@ -51,7 +51,7 @@ def choose_together_by(
 
 def calibration_table(rows: Sequence[Row]) -> pa.Table:
     """Rows as the table has them."""
-    return LABEL_CALIBRATION.of(
+    return LABEL_CALIBRATION.from_columns(
         {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
     )
 
@@ -90,7 +90,7 @@ def _held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
     for model, statistic, found in (
         *((m, LIKELIHOOD, getattr(of, m)) for m in MODELS),
         ("raw", "overconfidence", of.overconfidence),
-        ("calibrated", "overconfidence", of.left),
+        ("calibrated", "overconfidence", of.residual_overconfidence),
     ):
         low, high = found.mean - Z * found.error, found.mean + Z * found.error
         ends = (low, min(high, 0.0) if statistic == LIKELIHOOD else high)

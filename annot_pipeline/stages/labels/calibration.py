@@ -42,7 +42,7 @@ Labels = tuple[StoredTable, pa.Table]
 
 def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]:
     """What tasks choose with others, by task; and metrics by which a later build knows it."""
-    from annot_pipeline.methods.labels.calibration_choice import by_whom, large_and_others
+    from annot_pipeline.methods.labels.calibration_choice import deciding_tasks, large_and_others
 
     params = context.campaign.settings.calibration_params
     if params.given_pooling is not None and params.given_temper is not None:
@@ -60,7 +60,7 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     names = sorted(sizes)
     _, together = large_and_others(np.array([sizes[name] for name in names], np.int64))
     others = [names[place] for place in together]
-    asked = [others[place] for place in by_whom([sizes[name] for name in others])]
+    asked = [others[place] for place in deciding_tasks([sizes[name] for name in others])]
     settings = context.campaign.settings
     jobs = [
         partial(_draw, _labels(of, tasks, asked), settings.seed)

@@ -49,7 +49,7 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
 
         def on_iteration(n_settled: int, state: EMState) -> None:
             nonlocal last
-            objective = state.course(model.stop_on)[-1][0]
+            objective = state.objective_trace(model.stop_on)[-1][0]
             tell(f"{where}: iteration {state.iteration}, log {model.stop_on} {objective:,.3f}")
             if not n_settled and time.monotonic() - last >= SECONDS:
                 try:

@@ -118,12 +118,12 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
 
 def label_rows(labelled: LabelledItems) -> pa.Table:
     """Rows of `LABELS`, as models have them."""
-    return LABELS.of(_labels(labelled))
+    return LABELS.from_columns(_labels(labelled))
 
 
 def distribution_rows(labelled: LabelledItems) -> pa.Table:
     """Rows of `LABEL_DISTRIBUTIONS`."""
-    return LABEL_DISTRIBUTIONS.of(_distributions(labelled))
+    return LABEL_DISTRIBUTIONS.from_columns(_distributions(labelled))
 
 
 def _calibrated(labelled: LabelledItems) -> Floats:

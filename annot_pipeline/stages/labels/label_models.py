@@ -90,8 +90,8 @@ class LabelModel:
 def model_tables(model: LabelModel) -> dict[str, pa.Table]:
     """Return the tables that have rows of tasks, classes and judges."""
     return {
-        "prevalence": PREVALENCE.of(_prevalence(model)),
-        "judge_confusion": JUDGE_CONFUSION.of(_confusion(model)),
+        "prevalence": PREVALENCE.from_columns(_prevalence(model)),
+        "judge_confusion": JUDGE_CONFUSION.from_columns(_confusion(model)),
         "judge_figures": _judge_figures(model),
         "label_fits": _fit(model),
         "label_evidence": calibration_table(
@@ -139,7 +139,7 @@ def _calibration(model: LabelModel) -> dict[str, Any]:
     """By what it was chosen, how it does, and how many labels are not the class it prefers."""
     return {
         "chosen_by": model.fits.choice.chosen_by,
-        "is_left_overconfident": model.fits.evidence.left.is_clear,
+        "is_left_overconfident": model.fits.evidence.residual_overconfidence.is_clear,
         "is_worse": model.fits.evidence.loss.is_clear,
         "other_class": model.sums.other_class,
     }

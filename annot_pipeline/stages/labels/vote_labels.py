@@ -53,8 +53,8 @@ def vote_tables(task: LabelTask) -> dict[str, pa.Table]:
         "votes": votes,
     }
     return {
-        "labels": LABELS.of(rows),
-        "label_distributions": LABEL_DISTRIBUTIONS.of(distributions),
+        "labels": LABELS.from_columns(rows),
+        "label_distributions": LABEL_DISTRIBUTIONS.from_columns(distributions),
     }
 
 

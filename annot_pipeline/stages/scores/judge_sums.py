@@ -139,7 +139,7 @@ class ScoreBlock:
     def extents(self, settings: Standardize) -> SumsByName[Extent]:
         """What is to be known of all items before sums are made; by what is measured."""
         return SumsByName({
-            name: Extent.of(*of, n_groups=self.n_judges)
+            name: Extent.from_values(*of, n_groups=self.n_judges)
             for name, of in self.measured(settings).items()
         })  # fmt: skip
 
@@ -148,7 +148,8 @@ class ScoreBlock:
     ) -> SumsByName[FirstSums]:
         """Sums by judge; extents are of all items."""
         return SumsByName({
-            name: FirstSums.of(*of, extents[name]) for name, of in self.measured(settings).items()
+            name: FirstSums.from_values(*of, extents[name])
+            for name, of in self.measured(settings).items()
         })  # fmt: skip
 
     def squares(

@@ -222,11 +222,11 @@ def code(table: StoredTable, block: ScoresOfBlock, found: Found, suffix: str) ->
     rows = _rows(table, suffix)
     of = coded_scores(rows, found.judges, found.criteria)
     n_judges, n_criteria = len(found.judges), len(found.criteria)
-    units = ScoreUnits.of(of.units, of.scores, n_units=of.n_units, scale=found.scale)
+    units = ScoreUnits.from_scores(of.units, of.scores, n_units=of.n_units, scale=found.scale)
     differences = ItemDifferences.between_judges(
         of.units, of.judges, of.scores, n_items=of.n_units, centre=found.scale.centre
     )
-    met = JudgedItems.of(
+    met = JudgedItems.from_scores(
         of.items, of.judges, of.scores, of.criteria,
         n_items=of.n_items, n_judges=n_judges, n_criteria=n_criteria,
     )  # fmt: skip
@@ -299,7 +299,7 @@ def ordinal_sum_of(block: ScoresOfBlock, of_units: ItemResamples, sums: Path) ->
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],
         of_units,
         floats_per_round=units.floats_per_round,
-        beside=load(sums),
+        round_values=load(sums),
     )
     return all_rounds(found, of_units)
 
@@ -318,9 +318,9 @@ def correlate(
     """
     paired = []
     for block, start in zip(blocks, starts, strict=False):
-        of = PairedScores.of(load(block.met), first, end)
+        of = PairedScores.from_judged_items(load(block.met), first, end)
         paired.append(PairedScores(of.pairs, of.items + start, of.first, of.second))
-    found = CorrelationSums.of(paired, n_judges=n_judges, largest=largest)
+    found = CorrelationSums.from_blocks(paired, n_judges=n_judges, largest=largest)
     flags = np.zeros(starts[-1], np.bool_)
     flags[found.items] = True
     return replace(found, items=np.empty(0, np.int64)), np.packbits(flags)

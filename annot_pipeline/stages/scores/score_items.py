@@ -105,7 +105,7 @@ def score_items(
         compared = _compared(rows, items, ordinary, score, settings)
     else:
         compared = _compared_before(rows, item.names, pairs.codes, ordinary, online)
-    table = SCORES.of(
+    table = SCORES.from_columns(
         {
             "task": names_of(task.names, pairs.first),
             "item": names_of(item.names, pairs.second),

@@ -238,8 +238,8 @@ def in_blocks(n_blocks, seed=7, n_items=60):
 @pytest.mark.parametrize("n_blocks", [1, 2, 7])
 def test_sums_of_blocks_are_those_of_all_items(n_blocks):
     codes, blocks = in_blocks(n_blocks)
-    whole, cells = ItemAgreement.of(codes)
-    parts = [ItemAgreement.of(block)[0] for block in blocks]
+    whole, cells = ItemAgreement.from_codes(codes)
+    parts = [ItemAgreement.from_codes(block)[0] for block in blocks]
     times = np.random.default_rng(1).integers(0, 4, (whole.n_items, 6)).astype(np.int16)
     drawn = np.split(times, np.cumsum([part.n_items for part in parts])[:-1])
     sums = sum(part.sums(of) for part, of in zip(parts, drawn, strict=True))
@@ -248,10 +248,12 @@ def test_sums_of_blocks_are_those_of_all_items(n_blocks):
     assert sum(ordinal) == pytest.approx(whole.ordinal_sum(times, sums), rel=1e-12)
     counted = []
     for block in blocks:
-        of_block = ItemAgreement.of(block)[1]
-        counted.append(PairCounts.of(of_block, Partners.of(of_block.items, of_block.judges)))
-    found = JudgePairMeans.of(PairCounts.joined(counted).sums(4))
-    partners = Partners.of(cells.items, cells.judges)
+        of_block = ItemAgreement.from_codes(block)[1]
+        counted.append(
+            PairCounts.from_cells(of_block, Partners.from_rows(of_block.items, of_block.judges))
+        )
+    found = JudgePairMeans.from_sums(PairCounts.joined(counted).sums(4))
+    partners = Partners.from_rows(cells.items, cells.judges)
     none = ItemResamples.draw(whole.n_items, 0, 0)
     expected = judge_pair_means(cells, partners, none)
     assert (found.n_pairs, found.n_undefined) == (expected.n_pairs, expected.n_undefined)

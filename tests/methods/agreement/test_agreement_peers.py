@@ -82,7 +82,10 @@ def test_values_and_intervals_are_those_of_plain_loops(monkeypatch, seed, in_blo
     ]
     for statistic, replicates in zip(found, plain.T, strict=True):
         np.testing.assert_allclose(
-            astuple(statistic)[:3], astuple(Estimate.of(replicates)), rtol=1e-12, atol=1e-12
+            astuple(statistic)[:3],
+            astuple(Estimate.from_replicates(replicates)),
+            rtol=1e-12,
+            atol=1e-12,
         )
 
 
@@ -120,7 +123,9 @@ def test_each_round_of_alpha_is_alpha_of_the_resample(monkeypatch, metric):
     table = random_table(2)
     units, _, numbers = from_table(table)
     seen = []
-    monkeypatch.setattr(Estimate, "of", lambda r: seen.append(r) or Estimate(*r[[0, 1, 2]]))
+    monkeypatch.setattr(
+        Estimate, "from_replicates", lambda r: seen.append(r) or Estimate(*r[[0, 1, 2]])
+    )
     krippendorff_alpha(units, numbers, n_units=table.shape[1], metric=metric, rounds=20, rng=3)
     table = table[:, (~np.isnan(table)).sum(axis=0) > 1]
     weights = np.concatenate(list(ItemResamples.draw(table.shape[1], 20, 3).chunks(7)), axis=1)

@@ -10,7 +10,7 @@ def as_sets(words: np.ndarray) -> list[set[int]]:
 
 def of(edges, n_vertices):
     source, target = np.array(edges, np.int64).reshape(-1, 2).T
-    return Reachability.of(source, target, n_vertices=n_vertices)
+    return Reachability.from_edges(source, target, n_vertices=n_vertices)
 
 
 def test_a_diamond_with_a_short_cut_and_a_vertex_alone():

@@ -154,7 +154,9 @@ def test_each_round_is_the_correlation_of_the_ranks_drawn(monkeypatch, seed):
     table = random_table(seed, n_items=14, gaps=seed / 10)
     table = table[:, (~np.isnan(table)).sum(axis=0) > 1]
     seen = []
-    monkeypatch.setattr(Estimate, "of", lambda r: seen.append(r) or Estimate(*r[[0, 1, 2]]))
+    monkeypatch.setattr(
+        Estimate, "from_replicates", lambda r: seen.append(r) or Estimate(*r[[0, 1, 2]])
+    )
     of_table(table, rounds=30, rng=3)
     weights = np.concatenate(list(ItemResamples.draw(table.shape[1], 30, 3).chunks(7)), axis=1)
     rounds = np.array([of_draw(table, drawn) for drawn in weights.T.astype(int)])

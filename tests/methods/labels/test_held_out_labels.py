@@ -45,9 +45,9 @@ def test_every_label_is_held_out_once_and_given_otherwise():
     held = [of for fold in found.folds for of in triples(fold.items, fold.judges, fold.labels)]
     assert sorted(held) == whole
     for fold in found.folds:
-        given = triples(fold.given.items, fold.given.judges, fold.given.labels)
+        given = triples(fold.training.items, fold.training.judges, fold.training.labels)
         assert sorted(given + triples(fold.items, fold.judges, fold.labels)) == whole
-        assert fold.n.tolist() == np.bincount(fold.given.items, minlength=90).tolist()
+        assert fold.n.tolist() == np.bincount(fold.training.items, minlength=90).tolist()
         assert set(fold.n.tolist()) == {6}  # a quarter of eight is held out of every item
 
 
@@ -66,7 +66,7 @@ def test_repeats_of_a_judge_are_held_out_together():
     task = LabelCodes(items, judges, np.arange(24) % 3, 2, 4, 3)
     for fold in drawn(task).folds:
         held = set(zip(fold.items.tolist(), fold.judges.tolist(), strict=True))
-        given = set(zip(fold.given.items.tolist(), fold.given.judges.tolist(), strict=True))
+        given = set(zip(fold.training.items.tolist(), fold.training.judges.tolist(), strict=True))
         assert len(held) == 2
         assert not held & given
 
@@ -78,15 +78,15 @@ def test_labels_of_one_judge_are_given_in_every_fold():
     assert (found.n_items, found.n_labels, n_predictable(task)) == (3, 2, 2)
     assert sorted(i for fold in found.folds for i in fold.items.tolist()) == [1, 1]
     for fold in found.folds:
-        assert fold.given.items.tolist().count(0) == 1
-        assert fold.given.items.tolist().count(2) == 3
+        assert fold.training.items.tolist().count(0) == 1
+        assert fold.training.items.tolist().count(2) == 3
 
 
 def test_of_many_labels_some_items_are_drawn_whole():
     task, _ = crowd("independent", 1, n_items=200)
     found = drawn(task, most=400)
     assert (found.n_items, found.n_labels) == (50, 400)
-    assert {fold.given.n_labels for fold in found.folds} == {3}
+    assert {fold.training.n_labels for fold in found.folds} == {3}
 
 
 def test_nothing_to_hold_out():

@@ -106,7 +106,7 @@ def test_without_pooling_and_temper_it_is_dawid_skene_to_the_last_bit():
     assert np.array_equal(of.posterior, fit.posterior)
     assert (of.choice.pooling, of.choice.chosen_by) == (0, "settings")
     assert of.evidence.raw.mean == of.evidence.pooled.mean == of.evidence.calibrated.mean
-    assert of.evidence.left == of.evidence.overconfidence
+    assert of.evidence.residual_overconfidence == of.evidence.overconfidence
 
 
 def test_numbers_are_taken_as_given():
@@ -168,7 +168,7 @@ def test_where_no_two_judges_label_an_item_nothing_is_done():
     assert of.choice == Choice(0.0, 0.0, np.nan, "default")
     assert of.evidence.n_labels == 0
     assert np.isnan(of.evidence.raw.mean)
-    assert not of.evidence.left.is_clear
+    assert not of.evidence.residual_overconfidence.is_clear
     _, (given,) = calibrated(task, params=CalibrationParams(2.0, 0.5))
     assert (given.choice.pooling, set(given.power.tolist())) == (2.0, {0.5})
 
@@ -246,9 +246,9 @@ def test_repeats_of_a_judge_are_no_judges_more():
 def test_what_is_left_too_sure_is_seen(pooling, temper):
     task, _ = crowd("correlated", 3)
     _, (of,) = calibrated(task, params=CalibrationParams(pooling, temper))
-    assert of.evidence.left.is_clear
+    assert of.evidence.residual_overconfidence.is_clear
     _, (chosen,) = calibrated(task)
-    assert not chosen.evidence.left.is_clear
+    assert not chosen.evidence.residual_overconfidence.is_clear
 
 
 def test_what_is_not_sure_enough_is_not_left_too_sure():
@@ -256,7 +256,7 @@ def test_what_is_not_sure_enough_is_not_left_too_sure():
     task, _ = crowd("independent", 1)
     _, (of,) = calibrated(task, params=CalibrationParams("none", 0.1))
     assert of.evidence.calibrated.mean < of.evidence.pooled.mean
-    assert not of.evidence.left.is_clear
+    assert not of.evidence.residual_overconfidence.is_clear
 
 
 def test_given_powers_leave_items_without_labels_alone():

@@ -88,8 +88,8 @@ def test_blocks_add_up_to_the_whole(values):
     whole = moments(groups, values, n_groups=8)
     ends = [0, 0, 10, 500, 900]
     blocks = [(groups[a:b], values[a:b]) for a, b in pairwise(ends)]
-    extent = reduce(add, (module.Extent.of(*of, n_groups=8) for of in blocks))
-    firsts = reduce(add, (module.FirstSums.of(*of, extent) for of in blocks))
+    extent = reduce(add, (module.Extent.from_values(*of, n_groups=8) for of in blocks))
+    firsts = reduce(add, (module.FirstSums.from_values(*of, extent) for of in blocks))
     squares = reduce(add, (module.squares_about(*of, extent, firsts) for of in blocks))
     found = module.moments_of(extent, firsts, squares)
     np.testing.assert_array_equal(found.n, whole.n)

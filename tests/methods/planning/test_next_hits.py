@@ -85,7 +85,7 @@ def test_partners_have_the_distribution_of_the_naive_computation(name, few):
     exact /= exact.sum()
     item = states(alpha, beta)
     drawn = draw_partners(
-        item.of(np.full(draws, seed)), item.of(others),
+        item.take(np.full(draws, seed)), item.take(others),
         n_partners=4, gamma=0.1, rng=np.random.default_rng(5), few=few,
     )  # fmt: skip
     first = np.bincount(drawn.candidate[:, 0], minlength=149)
@@ -109,7 +109,7 @@ def test_partners_where_one_outweighs_all_others():
     item = states(alpha, beta)
     others = np.arange(1, 3001)
     drawn = draw_partners(
-        item.of(np.array([0])), item.of(others),
+        item.take(np.array([0])), item.take(others),
         n_partners=3, gamma=0.01, rng=np.random.default_rng(1), few=10,
     )  # fmt: skip
     assert drawn.candidate[0, 0] == 0
@@ -123,7 +123,7 @@ def test_sums_over_all_candidates_are_those_of_the_naive_computation(gamma, size
     rng = np.random.default_rng(3)
     n = 10 ** rng.uniform(0, 2, 2500) if sizes_differ else rng.integers(1, 8, 2500)
     item = states(*after(n, rng.beta(0.5, 0.5, 2500)))
-    seeds, others = item.of(np.arange(200)), item.of(np.arange(200, 2500))
+    seeds, others = item.take(np.arange(200)), item.take(np.arange(200, 2500))
     exact = np.logaddexp.reduce(
         log_match_quality(
             seeds.score[:, None], seeds.variance[:, None], others.score, others.variance,
@@ -231,7 +231,8 @@ for seed, (n, gamma) in enumerate([(9000, .01), (30000, .02), (4001, .005), (600
     alpha, beta = 1 + judgments * score, 1 + judgments * (1 - score)
     items = states(alpha, beta)
     order = np.argsort(-items.variance)
-    digest.update(log_sums(items.of(order[: n // 5]), items.of(order[n // 5 :]), gamma).tobytes())
+    seeds, others = items.take(order[: n // 5]), items.take(order[n // 5 :])
+    digest.update(log_sums(seeds, others, gamma).tobytes())
 hits = next_hits(alpha, beta, judged=judgments > 0, rng=rng)
 digest.update(hits.items.tobytes() + hits.probability.tobytes())
 print(digest.hexdigest())
@@ -253,10 +254,10 @@ def test_no_match_quality_exceeds_the_bound_of_its_cell(gamma, sizes_differ):
     n = rng.uniform(0, 9, 3000) if sizes_differ else rng.integers(0, 9, 3000)
     item = states(*after(n, np.where(n == 0, 0.5, rng.random(3000))))
     cells = partners._cells(item, gamma)
-    seeds = item.of(np.arange(0, 3000, 37))
+    seeds = item.take(np.arange(0, 3000, 37))
     bounds = partners._bounds(seeds, cells, gamma)
     for cell in range(cells.n.size):
-        members = item.of(cells.order[cells.start[cell] : cells.start[cell] + cells.n[cell]])
+        members = item.take(cells.order[cells.start[cell] : cells.start[cell] + cells.n[cell]])
         exact = log_match_quality(
             seeds.score[:, None], seeds.variance[:, None], members.score, members.variance,
             gamma=gamma,
@@ -273,7 +274,7 @@ def test_going_on_from_what_was_drawn_keeps_the_distribution(monkeypatch):
     exact = np.array([naive_quality(alpha, beta, 31, j, 0.1) for j in others])
     exact /= exact.sum()
     drawn = draw_partners(
-        item.of(np.full(draws, 31)), item.of(others),
+        item.take(np.full(draws, 31)), item.take(others),
         n_partners=4, gamma=0.1, rng=np.random.default_rng(6), few=1,
     )  # fmt: skip
     assert all(len(set(row)) == 4 for row in drawn.candidate.tolist())

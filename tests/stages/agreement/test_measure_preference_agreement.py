@@ -139,7 +139,9 @@ def test_every_statistic_by_hand(three_judges):
 
 def test_rows_fit_the_table_and_have_intervals(three_judges):
     rows, _, _ = measured(three_judges, rounds=50)
-    table = AGREEMENT.of({name: [row[name] for row in rows] for name in AGREEMENT.schema.names})
+    table = AGREEMENT.from_columns(
+        {name: [row[name] for row in rows] for name in AGREEMENT.schema.names}
+    )
     assert table.num_rows == len(rows)
     row = by_name(rows)["consistency"]
     assert row["ci_low"] == pytest.approx(4 / 6)

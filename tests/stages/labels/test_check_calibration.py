@@ -128,7 +128,7 @@ def test_tasks_stand_apart_and_keep_their_evidence():
         s={"a": {"1": (1.0, 0.9, 1), "2": (0.0, 0.1, 0), "3": (0.0, 0.0, 0)}},
         t={"a": {"n": (0.2, 0.4, 1), "y": (0.8, 0.6, 3)}},
     )
-    evidence = LABEL_CALIBRATION.of({
+    evidence = LABEL_CALIBRATION.from_columns({
         "task": ["t"], "model": ["raw"], "statistic": ["overconfidence"], "value": [0.1],
         "ci_low": [None], "ci_high": [None], "n": [4],
     })  # fmt: skip
