@@ -16,12 +16,19 @@ import pytest
 from scipy.stats import spearmanr
 
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.simulate.label_exports import write_label_campaign
-from annot_pipeline.simulate.labels import LabelSimulation, SimulatedLabels, simulate_labels
-from annot_pipeline.simulate.preference_exports import write_preference_campaign
-from annot_pipeline.simulate.preferences import SimulatedPreferences, simulate_preferences
-from annot_pipeline.simulate.score_exports import write_score_campaign
-from annot_pipeline.simulate.scores import simulate_scores
+from annot_pipeline.experiments.simulators.label_exports import write_label_campaign
+from annot_pipeline.experiments.simulators.labels import (
+    LabelSimulation,
+    SimulatedLabels,
+    simulate_labels,
+)
+from annot_pipeline.experiments.simulators.preference_exports import write_preference_campaign
+from annot_pipeline.experiments.simulators.preferences import (
+    SimulatedPreferences,
+    simulate_preferences,
+)
+from annot_pipeline.experiments.simulators.score_exports import write_score_campaign
+from annot_pipeline.experiments.simulators.scores import simulate_scores
 from annot_pipeline.stages.build import MAKER, STAGES, Build
 from annot_pipeline.storage.tables import read_table
 from examples import build_all

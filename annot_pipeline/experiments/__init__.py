@@ -4,7 +4,7 @@ From low to high: ``params`` (settings), ``scalar_judges``, ``recorded``, ``orac
 what is true), ``item_asking`` and ``system_asking`` (DA, RA, EASL at equal cost), ``curves``,
 ``item_*`` and ``system_*`` (whole experiments), ``tables``, ``figures``, ``findings`` and ``write``
 (what came out), ``registry`` (the experiments by name). Campaigns to test the pipeline on are drawn
-elsewhere (annot_pipeline.simulate).
+elsewhere (annot_pipeline.experiments.simulators).
 """
 
 from annot_pipeline.experiments.registry import EXPERIMENTS, NAMES, run_experiment

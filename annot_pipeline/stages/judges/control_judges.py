@@ -39,7 +39,7 @@ from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 FEW_PAIRS = 10
 """Below so many pairs a test seldom finds anything: with 10, the paired t-test finds a
-degradation of 20 points with power .96 (METHODS; tests/simulate/test_score_power.py)."""
+degradation of 20 points with power .96 (tests/experiments/simulators/test_score_power.py)."""
 
 JUDGE_TESTS = pa.schema(
     [

@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from annot_pipeline.methods.judges.grouped_tests import paired_t
-from annot_pipeline.methods.scores.zscores import z_scores
-from annot_pipeline.simulate.scores import (
+from annot_pipeline.experiments.simulators.scores import (
     ASK_AGAIN,
     BAD_REFERENCE,
     CENTRE,
@@ -20,7 +18,9 @@ from annot_pipeline.simulate.scores import (
     SimulatedScores,
     simulate_scores,
 )
-from tests.simulate.simulated_scores import KNOWN, SMALL, pairs_of
+from annot_pipeline.methods.judges.grouped_tests import paired_t
+from annot_pipeline.methods.scores.zscores import z_scores
+from tests.experiments.simulators.simulated_scores import KNOWN, SMALL, pairs_of
 
 
 def test_names_sort_as_their_codes(example: SimulatedScores) -> None:

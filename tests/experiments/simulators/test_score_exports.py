@@ -13,8 +13,8 @@ import pytest
 
 from annot_pipeline import cli
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.simulate import score_exports
-from annot_pipeline.simulate.score_exports import (
+from annot_pipeline.experiments.simulators import score_exports
+from annot_pipeline.experiments.simulators.score_exports import (
     COLUMNS,
     DAMAGES,
     DOUBLED,
@@ -24,12 +24,12 @@ from annot_pipeline.simulate.score_exports import (
     WrittenScores,
     write_score_campaign,
 )
-from annot_pipeline.simulate.scores import (
+from annot_pipeline.experiments.simulators.scores import (
     ScoreSimulation,
     SimulatedScores,
     simulate_scores,
 )
-from tests.simulate.simulated_scores import EXAMPLE, SMALL
+from tests.experiments.simulators.simulated_scores import EXAMPLE, SMALL
 
 
 def read(written: WrittenScores) -> list[list[dict[str, str]]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annot_pipeline.simulate.scores import ORDINARY_PER_GROUP, Codes, Floats
+from annot_pipeline.experiments.simulators.scores import ORDINARY_PER_GROUP, Codes, Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,17 +22,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.simulators.adequacy_answers import AnswerRows, simulate_answers
+from annot_pipeline.experiments.simulators.preference_settings import PreferenceSimulation
+from annot_pipeline.experiments.simulators.scores import names
+from annot_pipeline.experiments.simulators.translations import translated
+from annot_pipeline.experiments.simulators.working_hours import times_of_work
 from annot_pipeline.methods.comparisons.comparison_graphs import (
     ComparisonGraphs,
     comparison_graphs,
     majority_outcomes,
 )
 from annot_pipeline.methods.planning.tournament import tournament
-from annot_pipeline.simulate.adequacy_answers import AnswerRows, simulate_answers
-from annot_pipeline.simulate.preference_settings import PreferenceSimulation
-from annot_pipeline.simulate.scores import names
-from annot_pipeline.simulate.translations import translated
-from annot_pipeline.simulate.working_hours import times_of_work
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.experiments.simulators.preference_settings import PreferenceSimulation
+from annot_pipeline.experiments.simulators.working_hours import times_of_work
 from annot_pipeline.methods.comparisons.adequacy import NOT_KNOWN, greedy_answers
 from annot_pipeline.methods.comparisons.comparison_graphs import ComparisonGraphs
-from annot_pipeline.simulate.preference_settings import PreferenceSimulation
-from annot_pipeline.simulate.working_hours import times_of_work
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

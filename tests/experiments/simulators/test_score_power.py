@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annot_pipeline.experiments.simulators.score_pairs import ScorePairs, simulate_pairs
 from annot_pipeline.methods.judges.grouped_tests import mann_whitney, paired_t, signed_rank, welch
-from annot_pipeline.simulate.score_pairs import ScorePairs, simulate_pairs
 
 N_TRIALS = 20_000
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from annot_pipeline.simulate.labels import UNKNOWN_CLASS, ExportRows, SimulatedLabels
+from annot_pipeline.experiments.simulators.labels import UNKNOWN_CLASS, ExportRows, SimulatedLabels
 
 COLUMNS = ("item", "judge", "label", "submitted_at", "seconds")
 NOT_UTF8 = "\udce9"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.simulate.scores import (
+from annot_pipeline.experiments.simulators.scores import (
     ASK_AGAIN,
     BAD_REFERENCE,
     GOOD_REFERENCE,
@@ -18,7 +18,7 @@ from annot_pipeline.simulate.scores import (
     SimulatedScores,
     simulate_scores,
 )
-from tests.simulate.simulated_scores import SMALL, pairs_of
+from tests.experiments.simulators.simulated_scores import SMALL, pairs_of
 
 
 @settings(max_examples=60, deadline=None)

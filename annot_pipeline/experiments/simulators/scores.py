@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from annot_pipeline.errors import ConfigError, Problem
+from annot_pipeline.experiments.simulators.labels import DAY, FIRST_NIGHT, OPENS
 from annot_pipeline.methods.planning.hit_design import HitDesign
-from annot_pipeline.simulate.labels import DAY, FIRST_NIGHT, OPENS
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.methods.labels.dawid_skene import dawid_skene
-from annot_pipeline.simulate.label_exports import write_label_campaign
-from annot_pipeline.simulate.labels import (
+from annot_pipeline.experiments.simulators.label_exports import write_label_campaign
+from annot_pipeline.experiments.simulators.labels import (
     DAMAGES,
     ExportRows,
     LabelSimulation,
     simulate_labels,
 )
+from annot_pipeline.methods.labels.dawid_skene import dawid_skene
 
 SMALL = LabelSimulation(n_items=200, n_judges=12)
 

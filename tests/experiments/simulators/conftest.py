@@ -2,7 +2,7 @@
 
 import pytest
 
-from annot_pipeline.simulate.scores import (
+from annot_pipeline.experiments.simulators.scores import (
     SimulatedScores,
     simulate_scores,
 )

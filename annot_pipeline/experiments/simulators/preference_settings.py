@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.simulate.translations import MOST_TEXTS
+from annot_pipeline.experiments.simulators.translations import MOST_TEXTS
 
 
 @dataclass(frozen=True)

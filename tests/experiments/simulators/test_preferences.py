@@ -21,23 +21,23 @@ from scipy.stats import spearmanr
 
 from annot_pipeline import cli
 from annot_pipeline.errors import ConfigError
-from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
-from annot_pipeline.simulate.preference_exports import (
+from annot_pipeline.experiments.simulators.preference_exports import (
     ANSWER_COLUMNS,
     COLUMNS,
     ITEM_COLUMNS,
     write_preference_campaign,
 )
-from annot_pipeline.simulate.preference_settings import PreferenceSimulation
-from annot_pipeline.simulate.preferences import (
+from annot_pipeline.experiments.simulators.preference_settings import PreferenceSimulation
+from annot_pipeline.experiments.simulators.preferences import (
     DAMAGES,
     PreferenceRows,
     SimulatedPreferences,
     simulate_preferences,
 )
-from annot_pipeline.simulate.translations import MOST_TEXTS, PARTS, translated
+from annot_pipeline.experiments.simulators.translations import MOST_TEXTS, PARTS, translated
+from annot_pipeline.methods.comparisons.comparison_graphs import comparison_graphs
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "preferences"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "preferences"
 SMALL = PreferenceSimulation(n_systems=5, n_segments=40, n_judges=6, shared_segments=10)
 KNOWN = replace(SMALL, judge_sd=0, noise_sd=0, first_shown=0, dirty=0, repeat_share=0)
 """Everybody says what outputs are worth."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from annot_pipeline.errors import ConfigError, Problem
-from annot_pipeline.simulate.scores import (
+from annot_pipeline.experiments.simulators.scores import (
     BAD_REFERENCE,
     ORDINARY,
     SLOTS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.simulate.labels import CLOSES, DAY, FIRST_NIGHT, OPENS
+from annot_pipeline.experiments.simulators.labels import CLOSES, DAY, FIRST_NIGHT, OPENS
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from annot_pipeline.simulate.preferences import PreferenceRows, SimulatedPreferences
+from annot_pipeline.experiments.simulators.preferences import PreferenceRows, SimulatedPreferences
 
 COLUMNS = ("hit", "worker", "segment", "left", "right", "outcome", "seconds", "submitted_at")
 ANSWER_COLUMNS = ("worker", "segment", "system", "answer", "seconds", "submitted_at")

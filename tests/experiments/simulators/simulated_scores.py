@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from annot_pipeline.simulate.scores import (
+from annot_pipeline.experiments.simulators.scores import (
     ORDINARY,
     ScoreRows,
     ScoreSimulation,
 )
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "direct_assessment"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "direct_assessment"
 
 
 SMALL = ScoreSimulation(n_judges=12, n_hits=24)
