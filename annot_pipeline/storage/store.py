@@ -44,6 +44,7 @@ from annot_pipeline.storage.store_layout import RECORD_FILE, STORE
 from annot_pipeline.storage.tables import StoredTable, TableFile, is_unharmed, read_table
 
 LOCK = ".lock"
+RESULT = "stage.json"
 KEPT_RUNS = 20
 UNUSED_AFTER = 86_400.0
 """Seconds after which a stage result that no kept run names is deleted."""
@@ -109,6 +110,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._results: dict[Path, StageResult] = {}  # read and verified by this process
 
     @property
     def archive(self) -> Path:
@@ -182,15 +184,24 @@ class Store:
         refuse_foreign(self.root, STORE, campaign_folder)
 
     def result(self, stage: str, key: str) -> StageResult | None:
-        """An earlier result of the same inputs, settings and code, if it is whole."""
-        folder = self._stage_folder(stage, key)
-        try:
-            document = read_json(folder / "stage.json")
-            result = _result(document, folder)
-        except (OSError, ValueError, KeyError, TypeError):  # none, damaged, or of older code
+        """Return an earlier result of the same inputs, settings and code, if it is whole."""
+        path = self._stage_folder(stage, key) / RESULT
+        result = self._results.get(path) or self._read_result(path)
+        if result is None:
             return None
-        paths = [path for table in result.tables.values() for path in table.paths]
-        return result if all(path.exists() for path in paths) else None
+        files = [file for table in result.tables.values() for file in table.paths]
+        if not all(file.exists() for file in (path, *files)):
+            self._results.pop(path, None)
+            return None
+        self._results[path] = result
+        return result
+
+    def _read_result(self, path: Path) -> StageResult | None:
+        """Return a result from its file; None where it is missing, damaged, or of older code."""
+        try:
+            return _result(read_json(path), path.parent)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
 
     def make(
         self,
@@ -203,18 +214,20 @@ class Store:
         """Let ``work`` fill a folder; the result appears in one step or not at all."""
         started = time.monotonic()
         folder = self._stage_folder(stage, key)
+        self._results.pop(folder / RESULT, None)
         self._remove(folder, lambda: self.result(stage, key) is None)  # damaged
         with appearing(folder) as temporary:
             tables, document = work(temporary)
             seconds = round(time.monotonic() - started, 3)
             made = StageResult(stage, key, basis, tables, document, run, seconds)
-            write_json(temporary / "stage.json", made.stored())
-        return _result(read_json(folder / "stage.json"), folder)
+            write_json(temporary / RESULT, made.stored())
+        return _result(read_json(folder / RESULT), folder)
 
     def discard(self, result: StageResult) -> None:
         """Forget a result that is of no use; what another build made in its place stays."""
-        stage, key = result.stage, result.key
-        self._remove(self._stage_folder(stage, key), lambda: self.result(stage, key) == result)
+        folder = self._stage_folder(result.stage, result.key)
+        self._results.pop(folder / RESULT, None)
+        self._remove(folder, lambda: self._read_result(folder / RESULT) == result)
 
     def _remove(self, folder: Path, is_useless: Callable[[], bool]) -> None:
         """Remove a result if it is still of no use when nobody else removes any of its stage."""
@@ -395,7 +408,7 @@ class Store:
         for folder in self._folders("stages/*/*"):
             if (folder.parent.name, folder.name) in used:
                 kept_files |= _named_files(folder / "record_files.parquet")
-            elif folder.stat().st_mtime < oldest and (folder / "stage.json").is_file():
+            elif folder.stat().st_mtime < oldest and (folder / RESULT).is_file():
                 shutil.rmtree(folder)
         for folder in self._folders("checkpoints/*"):
             if folder.stat().st_mtime < oldest and _holds_only(folder, ".npz"):

@@ -83,6 +83,8 @@ def replaced(manifest: dict[str, Any], path: tuple[Any, ...], value: Any) -> dic
 def put(manifest: Any, path: tuple[Any, ...], value: Any) -> None:
     for key in path[:-1]:
         manifest = manifest[key]
+    if isinstance(manifest, dict) and isinstance(path[-1], int):
+        raise KeyError(path[-1])  # it was a list
     manifest[path[-1]] = copy.deepcopy(value)
 
 

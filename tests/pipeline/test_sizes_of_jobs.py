@@ -60,5 +60,5 @@ def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, monkeypatch, sizes
     for stage in stages_for(["judgments", "labels"]):
         build.run_stage(stage)
         assert not [*tmp_path.glob(f"store/stages/{stage.name}/*/.tmp-*")]
-    assert {"_settle", "_standardize", "_list", "_code", "_sums", "_make"} <= {*sizes}
+    assert {"_settle", "_standardize", "_list", "_make"} <= {*sizes}
     assert max(sizes.values()) < MOST, sizes

@@ -17,6 +17,8 @@ FIELDS = {
     "native_id": "annotation_id", "submitted_at": "created_at", "seconds": "lead_time",
 }  # fmt: skip
 
+GATES = {"too_many_classes": {"error": 1000}}  # sets of choices are classes: 665
+
 
 @pytest.fixture
 def build(shared_data, tmp_path):
@@ -28,7 +30,7 @@ def build(shared_data, tmp_path):
             "fields": FIELDS,
         }
         (tmp_path / "campaign.yaml").write_text(
-            json.dumps({"campaign": "leoka", "sources": [source]})
+            json.dumps({"campaign": "leoka", "sources": [source], "gates": GATES})
         )
         return build_file(tmp_path)
 
