@@ -38,6 +38,7 @@ def changes(build_campaign):
     return built
 
 
+@pytest.mark.slow
 def test_decisions_are_counted(changes, tmp_path, capsys):
     assert changes("i0,eva,b,,seen") is None
     assert changes("i0,eva,b,,seen", "i1,eva,a,,") == {"changed_labels": 1, "new_decisions": 1}
@@ -96,6 +97,7 @@ def test_only_the_owner_opens_the_store(build_campaign, tmp_path):
     assert mode == 0o700
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 500_000])
 def test_changes_of_several_tasks_add_up(build_campaign, monkeypatch, rows):
     """Whether tasks are compared one by one or together; one comes, one goes."""

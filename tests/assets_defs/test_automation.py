@@ -277,6 +277,7 @@ def test_a_hook_is_named_as_text(tmp_path):
             build_definitions(campaign, on_failure=wrong)
 
 
+@pytest.mark.slow
 def test_what_was_skipped_says_why(tmp_path):
     campaign = write_campaign(tmp_path / "small")
     definitions = build_definitions(campaign)

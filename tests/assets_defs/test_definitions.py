@@ -56,6 +56,7 @@ def test_every_gate_of_a_made_table_is_a_check(campaign):
     assert names == gates | {expectations.CHECK}
 
 
+@pytest.mark.slow
 def test_figures_are_drawn_where_dagster_keeps_them(campaign, tmp_path):
     """Of a stage that is used again too: its page shows the latest materialization."""
 

@@ -164,6 +164,7 @@ def test_new_corrected_and_withdrawn_each_at_its_own_items(build_campaign, diff)
     assert len(states) == 2  # the third is the newer release
 
 
+@pytest.mark.slow
 def test_what_stands_after_a_step_is_what_a_build_of_it_gives(build_campaign, diff):
     """In one task, where every judgment moves every item, held against builds of those exports."""
     first = votes("t", range(20))

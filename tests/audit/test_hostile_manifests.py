@@ -150,6 +150,7 @@ def test_deep_nesting_and_infinite_numbers_are_refused(full_release):
             parse_manifest(bad.encode(), "manifest.json")
 
 
+@pytest.mark.slow
 def test_any_replaced_value_is_refused_or_compared(published):
     """Each value of the manifest replaced, one at a time, by values of other types."""
     old, new = (manifest_of(published, version) for version in ("v0001", "v0002"))

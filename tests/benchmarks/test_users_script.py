@@ -91,6 +91,7 @@ def test_alphas_by_library_are_those_by_numpy():
         np.testing.assert_allclose(by_numpy[level], alpha, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_tables_are_ours(both):
     for name, (key, columns) in EXACT.items():
         ours, theirs = both.tables(name, key)

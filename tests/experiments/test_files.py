@@ -133,6 +133,7 @@ def test_files_are_written_all_or_none(tmp_path: Path, monkeypatch: pytest.Monke
     assert contents(tmp_path) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [("lexical", SMALL), ("political", SMALL), ("systems", SMALL_SYSTEMS), ("surprisal", {})],
@@ -148,6 +149,7 @@ def test_twice_the_same_bytes(tmp_path: Path, name: str, settings: dict[str, Any
         assert contents(tmp_path / "c")["curves.csv"] != first["curves.csv"]
 
 
+@pytest.mark.slow
 def test_threads_change_nothing(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; "

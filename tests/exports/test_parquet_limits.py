@@ -88,6 +88,7 @@ def test_rows_and_decoded_bytes_are_bounded(tmp_path):
         chunks(plain, row_bytes=1_000_000)
 
 
+@pytest.mark.slow
 def test_a_row_that_nests_much_is_refused(tmp_path, pool):
     """One row, a list of 1,900 values of 1 MB, in some hundred bytes."""
     array = pa.ListArray.from_arrays([0, 1900], pa.array([VALUE]).take(np.zeros(1900, np.int32)))

@@ -78,6 +78,7 @@ def judge(folder: Path, document: dict[str, Any], name: str) -> list[dict[str, A
     return plan
 
 
+@pytest.mark.slow
 def test_the_loop_closes(folder, capsys):
     """Tournaments until all is connected, then adequacy until all is labelled."""
     first = hits(capsys, folder)

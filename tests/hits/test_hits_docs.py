@@ -114,6 +114,7 @@ def test_the_campaign_of_scores_runs_as_written(
         assert {row["fate"] for row in built.rows("lineage")} == {"used"}
 
 
+@pytest.mark.slow
 def test_the_campaigns_of_tournaments_and_adequacy_run_as_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -191,6 +191,7 @@ def test_an_auditor_finds_the_cell(platform: str, tmp_path: Path) -> None:
     assert set(rows.values()) == {6, 12}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("platform", RESULTS)
 @pytest.mark.parametrize("kept", ["all", "latest"])
 def test_the_second_night_repeats_the_first(platform: str, kept: str, tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def test_blocks_are_the_whole(tmp_path, monkeypatch, settings):
     assert found["adjudications"]["large"]["decided"] == 3
 
 
+@pytest.mark.slow
 def test_threads_and_the_order_of_exports_change_no_byte(tmp_path):
     folder = campaign(tmp_path)
     built = stage_file(folder, *FEW, "resources.threads=1").run(*GOLD_OF_LABELS)

@@ -39,6 +39,7 @@ def declare(folder, tasks):
     (folder / "campaign.yaml").write_text(json.dumps(document))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(
     ("before", "now"),

@@ -93,6 +93,7 @@ def written_by_the_engine(monkeypatch):
     return names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size",
     [pytest.param(1, marks=pytest.mark.slow), 12, pytest.param(30, marks=pytest.mark.slow)],
@@ -232,6 +233,7 @@ def test_a_part_that_is_harmed_is_made_again(campaign, kind):
     read_table(after["judgments"])
 
 
+@pytest.mark.slow
 def test_harm_to_a_file_that_several_results_share(campaign, tmp_path):
     """Settled judgments are those after judge control, where nobody fails: one file, linked."""
     before, _ = made_in_parts(campaign, "quality.test=none")
@@ -267,6 +269,7 @@ def test_other_settings_make_all_parts_again(campaign):
     assert not inodes(after["standardized"]) & inodes(before["standardized"])
 
 
+@pytest.mark.slow
 def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypatch):
     """They can be pickled, made elsewhere, and give the same files."""
     plain, _ = made_in_parts(campaign)

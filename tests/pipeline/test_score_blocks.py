@@ -253,6 +253,7 @@ SLOW = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rows",
     [
@@ -271,6 +272,7 @@ def test_odd_crowds(tmp_path, monkeypatch, rows):
     assert_all_alike(*built_both(folder, monkeypatch))
 
 
+@pytest.mark.slow
 def test_what_is_new_in_blocks_is_what_comes_of_nothing(tmp_path):
     """A judgment is corrected, one is gone, one is new: the same files of stages, the same gold."""
     folder = campaign(tmp_path, crowd(n_hits=8))

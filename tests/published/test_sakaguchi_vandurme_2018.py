@@ -120,6 +120,7 @@ def test_ra_has_a_narrower_range(gold: Path) -> None:
 # --- the claim -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lexical", "political"])
 def test_without_an_effect_of_context_easl_gains_nothing(name: str) -> None:
     task = simulated(name, repeats=20, rounds=1)
@@ -255,6 +256,7 @@ def wmt22(shared_campaigns: Path) -> Recorded:
         key.undo()
 
 
+@pytest.mark.slow
 def test_all_wmt22_judgments_give_da_the_ranking_by_means(
     wmt22: Recorded, shared_campaigns: Path, shared_data: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -206,6 +206,7 @@ def test_raw_ranking(built, published, language):
     assert [float(f"{score:.3g}") for score in ours.score] == theirs[0].tolist()
 
 
+@pytest.mark.slow
 def test_the_default_arithmetic_ranks_alike(shared_campaigns, built, tmp_path):
     """Without their rounding: the same order and clusters, z within 3e-5."""
     exact = build_file(

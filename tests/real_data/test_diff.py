@@ -30,6 +30,7 @@ def write(folder: Path, name: str, lines: list[str]) -> None:
     (folder / "exports" / name).write_text("\n".join(lines) + "\n")
 
 
+@pytest.mark.slow
 def test_a_part_withheld_then_a_row_mended(rte: Path):
     head, *rows = (rte / "all.tsv").read_text().splitlines()
     items = sorted({row.split("\t")[2] for row in rows})

@@ -43,6 +43,7 @@ def figures_of(names: list[str]) -> dict[str, str]:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [HOSTILE, HOSTILE[::-1]], ids=["forth", "back"])
 def test_hostile_names_are_texts_and_nothing_else(order):
     plain = [f"name {n}" for n in range(len(order))]
@@ -87,6 +88,7 @@ def test_figures_fit_into_a_page():
         assert len(figure.root.attrib["aria-label"]) > 20
 
 
+@pytest.mark.slow
 def test_the_same_bytes_every_time():
     import matplotlib
 

@@ -34,6 +34,7 @@ def rename_facts(path):
     path.write_text(json.dumps(document))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "harm"), [("*.parquet", flip), ("stage.json", flip), ("stage.json", rename_facts)]
 )
@@ -55,6 +56,7 @@ def test_any_file_of_a_stage_may_be_harmed(build_campaign, tmp_path, kind, harm,
     assert len(tables[0]) > 10
 
 
+@pytest.mark.slow
 def test_a_stage_that_nothing_changes_for_is_looked_at_too(build_campaign, tmp_path, capsys):
     """Reports draw tables that no stage reads: flipped, they stopped every later build."""
     built = build_campaign(EXPORTS)
@@ -68,6 +70,7 @@ def test_a_stage_that_nothing_changes_for_is_looked_at_too(build_campaign, tmp_p
     assert main(["verify", str(tmp_path / "campaign")]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [stage.name for stage in STAGES if stage.inputs])
 def test_a_stage_that_is_made_alone_says_what_it_cannot_read(tmp_path, name):
     """As in Dagster, where one asset is materialized: a bit of its inputs may be another one."""

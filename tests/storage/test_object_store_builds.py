@@ -64,6 +64,7 @@ def says(capsys: pytest.CaptureFixture[str], *command: str, status: int = 0) -> 
     return document
 
 
+@pytest.mark.slow
 def test_nights_of_two_machines(campaign, s3, tmp_path, capsys):
     before = objects(s3)
     assert not build_file(campaign).publication.published

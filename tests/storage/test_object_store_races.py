@@ -70,6 +70,7 @@ def test_who_was_overtaken_and_killed_at_once_is_cleared_away(s3: Any, tmp_path:
     assert not [name for name in objects(s3) if name.startswith("v0002")]
 
 
+@pytest.mark.slow
 def test_each_release_is_whole_and_follows_the_one_before(s3: Any, tmp_path: Path) -> None:
     publish(machine(tmp_path / "first"), "0")
     barrier, done = threading.Barrier(2), threading.Event()

@@ -41,6 +41,7 @@ def set_clock(years: float, patched: pytest.MonkeyPatch) -> None:
     patched.setattr("annot_pipeline.storage.store.time.time", lambda: now() + off.total_seconds())
 
 
+@pytest.mark.slow
 def test_a_clock_that_jumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Order is that of versions; nothing that a build needs is taken for old."""
     folder = write_campaign(tmp_path / "campaign", days=1)

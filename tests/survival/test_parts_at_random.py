@@ -134,6 +134,7 @@ def published_hash(table, path):
     return make().sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, monkeypatch, seed):
     nights = Nights(tmp_path / "campaign", random.Random(seed))

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+import pytest
+
 from annot_pipeline import load_gold
 from annot_pipeline.storage.releases import Releases
 from tests.conftest import Built
@@ -46,6 +48,7 @@ def read_on(gold: Path, until: str, told: Connection) -> None:
         told.send((reads, seen, traceback.format_exc()))
 
 
+@pytest.mark.slow
 def test_readers_see_whole_releases(build_campaign: Callable[..., Built], tmp_path: Path) -> None:
     def publish(number: int) -> None:
         rows = [f"i{item},j{judge},of v{number:04d}" for item in range(8) for judge in range(3)]

@@ -131,6 +131,7 @@ def test_row_order_does_not_matter_to_the_last_bit(task, random):
     assert a.confusion.tobytes() == b.confusion.tobytes()
 
 
+@pytest.mark.slow
 @given(st.lists(label_tables(), min_size=2, max_size=6))
 @settings(max_examples=40, deadline=None)
 def test_a_batch_equals_its_tasks_one_by_one_to_the_last_bit(tasks):

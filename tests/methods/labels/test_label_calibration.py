@@ -161,6 +161,7 @@ def test_too_few_labels_take_what_is_usual():
     assert set(own.power.tolist()) == {0.7}
 
 
+@pytest.mark.slow
 def test_where_no_two_judges_label_an_item_nothing_is_done():
     task, _ = crowd("independent", 1, per_item=1, n_items=1_500)
     (fit,), (of,) = calibrated(task)

@@ -158,6 +158,7 @@ def test_all_characters():
         assert (units[0].kind != "mark") == character.isalnum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "part",
     ["word, ", "我们，", "เ", "(", "a-", "ー", "\u17d2\u1780", "\u0301\u0327", ".(", "\ud800", "🇩"],
