@@ -468,13 +468,17 @@ def _note(path: Path) -> _Note | None:
 
 
 def digest_of(document: Mapping[str, Any]) -> str:
-    """Of a document as it is read again."""
-    read = json.loads(canonical_json(document))
-    return hashlib.sha256(canonical_json(read)).hexdigest()
+    """Return the digest of a document as it is read again."""
+    return digest_of_read(json.loads(canonical_json(document)))
+
+
+def digest_of_read(document: Mapping[str, Any]) -> str:
+    """Return the digest of a document that was read from JSON."""
+    return hashlib.sha256(canonical_json(document)).hexdigest()
 
 
 def _result(document: dict[str, Any], folder: Path) -> StageResult:
-    if document.pop("sha256") != digest_of(document):
+    if document.pop("sha256") != digest_of_read(document):
         raise ValueError("not as it was written")
     tables = {
         name: StoredTable(

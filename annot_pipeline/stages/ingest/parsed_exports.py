@@ -30,7 +30,7 @@ from annot_pipeline.stages.ingest.read_records import FIELD_TYPES, read_records
 from annot_pipeline.storage.archive import archived
 from annot_pipeline.storage.files import file_sha256, read_json, replacing, write_json
 from annot_pipeline.storage.shortages import reading_export
-from annot_pipeline.storage.store import digest_of
+from annot_pipeline.storage.store import digest_of, digest_of_read
 from annot_pipeline.storage.tables import (
     StoredTable,
     TableFile,
@@ -126,7 +126,7 @@ class Parsing:
         """Return what an earlier build parsed; None: not parsed, damaged, or of other code."""
         try:
             document = read_json(self.note)
-            if document.pop("sha256") != digest_of(document):
+            if document.pop("sha256") != digest_of_read(document):
                 return None
             parsed = Parsed(document["counted"], document["columns"], document["records_sha256"])
             if set(COUNTS) == set(parsed.counts) and file_sha256(self.target) == parsed.sha256:
