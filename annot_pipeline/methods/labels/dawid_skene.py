@@ -295,7 +295,10 @@ class FittedGroup:
         judges = slice(self.judge_starts[position], self.judge_starts[position + 1])
         row = slice(position, position + 1)
         return Estimates(
-            estimates.log_pi[row], estimates.log_theta[judges], estimates.log_prior[row]
+            estimates.log_pi[row],
+            estimates.log_theta[judges],
+            estimates.log_prior[row],
+            estimates.dependence[row],
         )
 
     def model(self, task: int) -> DawidSkeneModel:

@@ -14,6 +14,7 @@ from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.label_matrix import LabelMatrix
 
 Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
 
 FEW = 16
 """Classes up to which a row is short."""
@@ -22,13 +23,38 @@ FEW = 16
 def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
     """Return the posterior ``(n_items, K)``, worked out in log space, and its counts."""
     logits = matrix.votes @ estimates.log_theta.reshape(-1, matrix.n_labels)
-    logits += np.repeat(estimates.log_pi, np.diff(matrix.item_starts), axis=0)
+    items = np.diff(matrix.item_starts)
+    logits += np.repeat(estimates.log_pi, items, axis=0)
+    repeats = None
+    if estimates.dependence.any():
+        repeats = repeated_evidence(matrix.judges_per_item, np.repeat(estimates.dependence, items))
+        logits /= repeats[:, None]
     largest = largest_of_rows(logits)
     logits -= largest
     np.exp(logits, out=logits)
     total = logits.sum(axis=1, keepdims=True)
     logits /= total
-    return logits, _counts(matrix, logits, (np.log(total) + largest)[:, 0])
+    log_likelihood = (np.log(total) + largest)[:, 0]
+    if repeats is not None:
+        log_likelihood *= repeats
+    return logits, _counts(matrix, logits, log_likelihood)
+
+
+def repeated_evidence(n_judges: Codes, dependence: Floats | float) -> Floats:
+    """Return how many dependent judges tell as much as an independent one (Kish 1965).
+
+    EM with log posteriors that are divided by it climbs the sum over items of this number times
+    the log of the sum over classes of the tempered joint probability: the E-step is the slope of
+    that convex function of the log probabilities, so that its objective never falls.
+
+    Parameters
+    ----------
+    n_judges
+        ``(n_items,)``.
+    dependence
+        Share of a judge's evidence that another's repeats, one or by item.
+    """
+    return np.asarray(1 + np.maximum(n_judges - 1, 0) * dependence)
 
 
 def expected_counts(matrix: LabelMatrix, estimates: Estimates) -> Counts:

@@ -26,11 +26,15 @@ class Estimates:
         ``(n_tasks, K)`` and ``(n_judges, K, K)`` as [judge, observed, true].
     log_prior
         ``(n_tasks,)`` log density of the Dirichlet priors, without its constant.
+    dependence
+        ``(n_tasks,)`` share of a judge's evidence on an item that another judge's repeats, in
+        [0, 1]; 0: judges err independently given the class.
     """
 
     log_pi: Floats
     log_theta: Floats
     log_prior: Floats
+    dependence: Floats
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ def m_step(
     judge_starts: Codes,
     prior: Floats | None,
     smoothing: float,
-    _: Estimates,
+    previous: Estimates,
 ) -> Estimates:
     """Return the confusion matrices and prevalence that maximize the expected log posterior.
 
@@ -70,7 +74,7 @@ def m_step(
     with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
         log_theta, log_pi = np.log(theta), np.log(prevalence(counts, smoothing))
     log_prior = log_dirichlet(log_pi, log_theta, judge_starts, prior, smoothing)
-    return Estimates(log_pi, log_theta, log_prior)
+    return Estimates(log_pi, log_theta, log_prior, previous.dependence)
 
 
 def cell_counts(

@@ -138,6 +138,7 @@ class EMState:
                 estimates.log_pi[mask],
                 estimates.log_theta[np.repeat(mask, judges)],
                 estimates.log_prior[mask],
+                estimates.dependence[mask],
             ),
             Counts(
                 counts.theta[np.repeat(mask, judges * k)],
@@ -180,7 +181,7 @@ def run_em(
     state
         Where an earlier run stood.
     """
-    m_step = LABEL_MODELS[params.model]
+    m_step = LABEL_MODELS[params.model].m_step
     state = state or _start(labels, prior, params)
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
@@ -205,6 +206,7 @@ def run_em(
             )
             final.log_pi[task] = estimates.log_pi[place]
             final.log_prior[task] = estimates.log_prior[place]
+            final.dependence[task] = estimates.dependence[place]
             judges = slice(labels.judge_starts[place], labels.judge_starts[place + 1])
             final.log_theta[starts[task] : starts[task + 1]] = estimates.log_theta[judges]
         running &= ~ends
@@ -223,8 +225,11 @@ def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) 
     log_pi = np.full((n_tasks, k), -np.log(k))
     log_theta = np.log(np.broadcast_to(theta, (n_judges, k, k)))
     log_prior = log_dirichlet(log_pi, log_theta, labels.judge_starts, prior, params.smoothing)
-    estimates = Estimates(log_pi, log_theta, log_prior)
+    model = LABEL_MODELS[params.model]
+    dependence = np.full(n_tasks, model.dependence)
+    estimates = Estimates(log_pi, log_theta, log_prior, dependence)
     if params.start == "votes":
-        m_step = LABEL_MODELS[params.model]
-        estimates = m_step(labels.voted(), labels.judge_starts, prior, params.smoothing, estimates)
+        estimates = model.m_step(
+            labels.voted(), labels.judge_starts, prior, params.smoothing, estimates
+        )
     return EMState.after_e_step(estimates, labels.expected(estimates))

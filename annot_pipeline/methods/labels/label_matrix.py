@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,6 +101,17 @@ class LabelMatrix:
             (np.ones(n_items), np.arange(n_items), item_starts), shape=(tasks.size, n_items)
         )
         return cls(tasks, item_starts, judge_starts, votes, by_judge, members, n_labels)
+
+    @cached_property
+    def judges_per_item(self) -> Codes:
+        """Number of judges of each item, ``(n_items,)``."""
+        judge = self.votes.indices // self.n_labels
+        starts = self.votes.indptr
+        is_first = np.ones(judge.size, np.bool_)  # of its judge, on its item
+        is_first[1:] = judge[1:] != judge[:-1]
+        is_first[starts[:-1][starts[:-1] < judge.size]] = True
+        upto = np.concatenate([[0], np.cumsum(is_first)])
+        return np.asarray(upto[starts[1:]] - upto[starts[:-1]], np.int64)
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> LabelMatrix:
         """Return the matrix of the tasks that ``mask`` selects."""

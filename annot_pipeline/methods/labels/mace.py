@@ -47,7 +47,7 @@ def m_step(
         of_judge = log_knows.sum(axis=1) + log_picks.sum(axis=1)
         task = np.repeat(np.arange(n_tasks), np.diff(judge_starts))
         log_prior += smoothing * np.bincount(task, weights=of_judge, minlength=n_tasks)
-    return Estimates(log_pi, log_theta, log_prior)
+    return Estimates(log_pi, log_theta, log_prior, previous.dependence)
 
 
 def _share_known(previous: Estimates) -> Floats:

@@ -29,7 +29,7 @@ def m_step(
     judge_starts: Codes,
     prior: Floats | None,
     smoothing: float,
-    _: Estimates,
+    previous: Estimates,
 ) -> Estimates:
     """Return the accuracies, as confusion matrices, that maximize the expected log posterior.
 
@@ -45,4 +45,4 @@ def m_step(
         log_pi = np.log(prevalence(counts, smoothing))
     log_theta = np.where(np.eye(k, dtype=bool), log_right[:, None, None], log_wrong[:, None, None])
     log_prior = log_dirichlet(log_pi, log_theta, judge_starts, prior, smoothing)
-    return Estimates(log_pi, log_theta, log_prior)
+    return Estimates(log_pi, log_theta, log_prior, previous.dependence)

@@ -20,6 +20,8 @@ from annot_pipeline.methods.labels.models import LABEL_MODELS
 
 CLASSES = 4
 MODELS = [*LABEL_MODELS]
+FIXED_PRIOR = [name for name in MODELS if name != "hierarchical"]
+"""Models whose prior does not follow the estimates (tests of `hierarchical` are apart)."""
 
 
 def crowd(seed: int, n_items: int = 60, n_judges: int = 9, classes: int = CLASSES) -> LabelCodes:
@@ -80,7 +82,7 @@ def test_one_coin_by_hand():
     np.testing.assert_allclose(found.prevalence, q.mean(axis=0), atol=1e-14)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", FIXED_PRIOR)
 @pytest.mark.parametrize("smoothing", [0.01, 0.5])
 def test_the_objective_never_falls(model, smoothing):
     for seed in range(3):

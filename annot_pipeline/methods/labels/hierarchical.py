@@ -1,0 +1,138 @@
+"""Hierarchical Dawid-Skene: confusion matrices that borrow from the confusion common to a task.
+
+Each judge's matrix is estimated from the judge's own labels and from `BORROWED` labels of each
+class that follow the common confusion. That is the confusion of all judges together, drawn towards
+judges who copy the class with probability a or else guess labels as b says. A class keeps a row of
+its own only as far as its own label leads there: rare classes cannot be taken over.
+
+Extends Dawid & Skene 1979 (eqs. 2.3, 2.4) by an empirical Dirichlet prior, as hierarchical models
+of annotation do (Paun et al. 2018, "Comparing Bayesian models of annotation", section 3). The
+copy-or-guess confusion is that of MACE (Hovy et al. 2013) for all judges of a task.
+
+Assumes that judges err together with the dependence `DEPENDENCE` (Kish 1965). With one class
+nothing is estimated; a judge without labels has the common confusion. The prior follows the
+estimates: the log posterior that is reported may fall from one iteration to the next.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from annot_pipeline.methods.labels.estimates import Counts, Estimates
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+BORROWED = 6.0
+"""Labels of each class that a judge borrows from the common confusion."""
+BORROWED_ITEMS = 4.0
+"""Items, distributed as all labels are, that the prevalence borrows."""
+COMMON_LABELS = 50.0
+"""Labels by which a class's row of the common confusion is drawn to copy-or-guess."""
+FULL_TRUST = 2.0
+"""A class's row counts fully where its diagonal is this much above 1 times the next cell."""
+DEPENDENCE = 0.15
+"""Dependence of judges in the E-step: mistakes that judges share make a posterior less sure than
+their number says, and confusions that follow from it less extreme."""
+COPY_START = 0.7
+COPY_ROUNDS = 200
+COPY_TOLERANCE = 1e-12
+
+
+def m_step(
+    counts: Counts,
+    judge_starts: Codes,
+    prior: Floats | None,
+    smoothing: float,
+    previous: Estimates,
+) -> Estimates:
+    """Return the confusion matrices and prevalence under the empirical prior of each task.
+
+    ``smoothing`` is added to each cell of a confusion matrix, and to each class of the shares of
+    labels that the prevalence is drawn to.
+    """
+    k = counts.pi.shape[1]
+    cells = counts.theta.reshape(-1, k, k)
+    judges = np.diff(judge_starts)
+    by_task = np.zeros((judges.size, k, k))
+    np.add.at(by_task, np.repeat(np.arange(judges.size), judges), cells)
+    added = np.stack([borrowed_counts(task, smoothing) for task in by_task])
+    if prior is not None:
+        added += prior
+    theta = cells + np.repeat(added, judges, axis=0)
+    row = theta.sum(axis=1, keepdims=True)
+    shares = label_shares(by_task.sum(axis=2), smoothing)
+    pi = counts.pi + BORROWED_ITEMS * shares
+    with np.errstate(divide="ignore"):  # log 0 = -inf is meant, where nothing is smoothed
+        log_theta = np.log(np.where(row > 0, theta / np.where(row > 0, row, 1), 1 / k))
+        log_pi = np.log(pi / pi.sum(axis=1, keepdims=True))
+    log_prior = _log_prior(log_pi, log_theta, judges, added, shares)
+    return Estimates(log_pi, log_theta, log_prior, previous.dependence)
+
+
+def borrowed_counts(cells: Floats, smoothing: float) -> Floats:
+    """Return the labels that each judge of a task borrows, as [observed, true].
+
+    ``cells``: ``(K, K)`` expected labels of all judges as [observed, true].
+    """
+    return BORROWED * common_confusion(cells.T, smoothing).T + smoothing
+
+
+def common_confusion(counts: Floats, smoothing: float = 0.01) -> Floats:
+    """Return the confusion of all judges of a task, ``(K, K)`` as [true, observed].
+
+    Parameters
+    ----------
+    counts
+        ``(K, K)`` expected labels of all judges as [true, observed].
+    smoothing
+        Count added to each label where shares of labels are taken.
+    """
+    k = len(counts)
+    copy, guess = _copy_or_guess(counts, smoothing)
+    guessing = copy * np.eye(k) + (1 - copy) * guess
+    row = counts + COMMON_LABELS * guessing
+    row /= row.sum(axis=1, keepdims=True)
+    own = np.diag(row)
+    other = np.where(np.eye(k, dtype=bool), 0.0, row).max(axis=1)
+    trust = np.clip(FULL_TRUST * (1 - other / own), 0, 1)[:, None]
+    return np.asarray(trust * row + (1 - trust) * guessing)
+
+
+def _copy_or_guess(counts: Floats, smoothing: float) -> tuple[float, Floats]:
+    """Return a, the probability that a label is copied, and b ``(K,)``, how labels are guessed.
+
+    EM with a Beta(2, 2) prior on a and a Dirichlet(1.1) prior on b.
+    """
+    right, observed = np.diag(counts), counts.sum(axis=0)
+    copy, guess = COPY_START, label_shares(observed[None], smoothing)[0]
+    total = counts.sum()
+    for _ in range(COPY_ROUNDS):
+        copied = right * copy / (copy + (1 - copy) * guess)
+        before = copy
+        copy = float((copied.sum() + 1) / (total + 2))
+        guess = observed - copied + 0.1
+        guess /= guess.sum()
+        if abs(copy - before) < COPY_TOLERANCE:
+            break
+    return copy, guess
+
+
+def label_shares(observed: Floats, smoothing: float) -> Floats:
+    """Return ``(n_tasks, K)`` shares of labels, smoothed; equal where none is given."""
+    shares = observed + smoothing
+    total = shares.sum(axis=1, keepdims=True)
+    return np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / shares.shape[1])
+
+
+def _log_prior(
+    log_pi: Floats, log_theta: Floats, judges: Codes, added: Floats, shares: Floats
+) -> Floats:
+    """Return the log density of the empirical Dirichlet priors by task, but a constant."""
+    of_judge = np.where(
+        np.repeat(added, judges, axis=0) > 0, np.repeat(added, judges, axis=0) * log_theta, 0
+    ).sum(axis=(1, 2))
+    task = np.repeat(np.arange(judges.size), judges)
+    log_prior = np.bincount(task, weights=of_judge, minlength=judges.size)
+    return np.asarray(log_prior + BORROWED_ITEMS * (shares * log_pi).sum(axis=1))

@@ -1,0 +1,230 @@
+"""Stacked probabilities: leave-one-out predictions, weights, the cap, blocks, sets with truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from annot_pipeline.methods.labels.dawid_skene import (
+    DawidSkeneParams,
+    Shape,
+    dawid_skene_batch,
+    label_groups,
+)
+from annot_pipeline.methods.labels.estimates import Estimates
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.stacking import (
+    DEPENDENCE,
+    PRIOR,
+    UNSEEN,
+    ItemLabels,
+    Predictions,
+    StackedFit,
+    cap_unsupported,
+    fit_stacking,
+    held_out_predictions,
+    smoothed_votes,
+    stacked_posterior,
+    stacking_weights,
+    tempered,
+)
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from tests.gold_labels import task_and_truth
+from tests.methods.labels.test_label_models import crowd
+
+HIERARCHICAL = DawidSkeneParams(model="hierarchical")
+
+
+def in_blocks(task: LabelCodes, n_blocks: int) -> list[LabelCodes]:
+    blocks = []
+    for items in np.array_split(np.arange(task.n_items), n_blocks):
+        rows = np.isin(task.items, items)
+        codes = (task.items[rows] - items[0], task.judges[rows], task.labels[rows])
+        blocks.append(LabelCodes(*codes, items.size, task.n_judges, task.n_labels))
+    return blocks
+
+
+def fit(task: LabelCodes, n_blocks: int = 1) -> tuple[np.ndarray, Estimates, StackedFit]:
+    blocks = in_blocks(task, n_blocks)
+    shape = Shape(task.n_items, task.n_judges, task.n_labels)
+    [group] = label_groups(InMemoryBlocks([[b] for b in blocks]), [shape], HIERARCHICAL)
+    estimates = group.fit(HIERARCHICAL).estimates(0)
+    stacked = fit_stacking(InMemoryBlocks(blocks), estimates)
+    parts = [stacked_posterior(block, estimates, stacked) for block in blocks]
+    return np.concatenate(parts), estimates, stacked
+
+
+def test_predictions_without_a_label_by_a_loop():
+    """Each label's probability, its own judge's labels of the item taken out everywhere."""
+    task = crowd(2, n_items=12, n_judges=5, classes=3)
+    repeated = replace(
+        task,
+        items=np.append(task.items, [0, 0]),
+        judges=np.append(task.judges, task.judges[[0, 0]]),
+        labels=np.append(task.labels, [2, task.labels[0]]),
+    )
+    labels = ItemLabels.from_codes(repeated)
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(3), 12)
+    counts = 0.5 + np.zeros((5, 3, 3))
+    np.add.at(counts, (repeated.judges, repeated.labels), q[repeated.items])
+    log_pi, shares = np.log([0.5, 0.3, 0.2]), np.array([0.4, 0.4, 0.2])
+    found = held_out_predictions(labels, q, counts, log_pi, shares)
+    rows = list(zip(repeated.items, repeated.judges, repeated.labels, strict=True))
+
+    def theta(judge: int, label: int, item: int, own: list[int]) -> np.ndarray:
+        left = counts[judge, label] - own.count(label) * q[item]
+        return left / (counts[judge].sum(axis=0) - len(own) * q[item])
+
+    n = 0
+    for i, j, label in sorted(set(rows)):
+        others = {b for a, b, _ in rows if a == i and b != j}
+        if not others:
+            continue
+        logs = log_pi.copy()
+        votes = np.zeros(3)
+        for b in others:
+            theirs = [c for a, d, c in rows if (a, d) == (i, b)]
+            for given in theirs:
+                logs += np.log(theta(b, given, i, theirs))
+                votes[given] += 1
+        own = [c for a, b, c in rows if (a, b) == (i, j)]
+        members = []
+        for dependence in DEPENDENCE:
+            p = np.exp(logs / (1 + (len(others) - 1) * dependence))
+            p = cap_unsupported((p / p.sum())[None], votes[None], np.array([len(others)]))[0]
+            members.append(p @ theta(j, label, i, own))
+        members.append((votes[label] + shares[label]) / (votes.sum() + 1))
+        np.testing.assert_allclose(found.members[n], members, rtol=1e-9)
+        assert found.times[n] == own.count(label)
+        n += 1
+    assert n == found.times.size > 30
+
+
+def test_weights_are_those_of_a_general_optimizer():
+    rng = np.random.default_rng(4)
+    members, times = rng.uniform(0.05, 1, (400, PRIOR.size)), rng.integers(1, 4, 400) * 1.0
+    found = stacking_weights(InMemoryBlocks([Predictions(members, times)]))
+
+    def loss(w: np.ndarray) -> float:
+        return -float(times @ np.log(members @ w) + 30 * PRIOR @ np.log(w))
+
+    best = minimize(
+        loss, PRIOR, method="SLSQP", bounds=[(1e-6, 1)] * PRIOR.size, tol=1e-12,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1}, options={"maxiter": 1000},
+    )  # fmt: skip
+    assert found.sum() == pytest.approx(1)
+    assert loss(found) <= loss(best.x) + 1e-7
+    np.testing.assert_allclose(found, best.x, atol=2e-3)
+
+
+def test_weights_of_few_labels_are_the_prior():
+    nothing = Predictions(np.empty((0, PRIOR.size)), np.empty(0))
+    np.testing.assert_allclose(stacking_weights(InMemoryBlocks([nothing])), PRIOR)
+    alike = Predictions(np.full((500, PRIOR.size), 0.3), np.ones(500))
+    np.testing.assert_allclose(stacking_weights(InMemoryBlocks([alike])), PRIOR, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_class_without_a_vote_is_ever_the_label(seed):
+    rng = np.random.default_rng(seed)
+    votes = rng.integers(0, 3, (200, 5)) * rng.integers(0, 2, (200, 5))
+    n = np.maximum((votes > 0).sum(axis=1), rng.integers(0, 6, 200)) * (votes.sum(axis=1) > 0)
+    p = rng.dirichlet(np.full(5, 0.1), 200)
+    p[:5] = np.eye(5)
+    found = cap_unsupported(p, votes, n)
+    np.testing.assert_allclose(found.sum(axis=1), 1)
+    judged = n > 0
+    without = np.where(votes == 0, found, 0).sum(axis=1)
+    most = 1 / (np.maximum(n, (votes > 0).sum(axis=1)) + 2)
+    assert (without[judged] <= most[judged] + 1e-12).all()
+    label = found.argmax(axis=1)
+    assert (votes[np.arange(200), label][judged] > 0).all()
+    np.testing.assert_array_equal(found[~judged], p[~judged])
+
+
+def test_the_average_by_hand():
+    """Two judges say 0, one says 1; each member at its dependence and what labels cannot show."""
+    task = crowd(5, n_items=40, classes=2)
+    posterior, estimates, stacked = fit(task)
+    theta = np.exp(estimates.log_theta)
+    i = int(np.bincount(task.items).argmax())
+    mine = task.items == i
+    logs = estimates.log_pi[0].copy()
+    for judge, label in zip(task.judges[mine], task.labels[mine], strict=True):
+        logs += np.log(theta[judge, label])
+    votes = np.bincount(task.labels[mine], minlength=2) * 1.0
+    n = np.unique(task.judges[mine]).size
+    average = stacked.weights[-1] * smoothed_votes(votes[None], stacked.shares)[0]
+    for weight, dependence in zip(stacked.weights, DEPENDENCE, strict=False):
+        r = dependence + UNSEEN * (1 - dependence)
+        p = np.exp(logs / (1 + (n - 1) * r))
+        average += weight * p / p.sum()
+    expected = cap_unsupported(average[None], votes[None], np.array([n]))[0]
+    np.testing.assert_allclose(posterior[i], expected, rtol=1e-9)
+
+
+def test_blocks_are_the_whole_and_no_order_counts():
+    task = crowd(6, n_items=90)
+    whole, _, stacked = fit(task)
+    in_parts, _, other = fit(task, n_blocks=4)
+    np.testing.assert_allclose(in_parts, whole, atol=1e-10)
+    np.testing.assert_allclose(other.weights, stacked.weights, atol=1e-10)
+    rng = np.random.default_rng(0)
+    rows, judges = rng.permutation(task.items.size), rng.permutation(task.n_judges)
+    classes = rng.permutation(task.n_labels)
+    renamed = replace(
+        task,
+        items=task.items[rows],
+        judges=judges[task.judges[rows]],
+        labels=classes[task.labels[rows]],
+    )
+    found, _, _ = fit(renamed)
+    np.testing.assert_allclose(found[:, classes], whole, atol=1e-8)
+
+
+def test_items_without_labels_have_the_prevalence():
+    task = replace(crowd(7), n_items=62)
+    posterior, estimates, stacked = fit(task)
+    model = np.exp(estimates.log_pi[0])
+    expected = stacked.weights[-1] * stacked.shares + (1 - stacked.weights[-1]) * model
+    np.testing.assert_allclose(posterior[-2:], np.stack([expected] * 2), atol=1e-12)
+
+
+def test_tempered_is_kish():
+    p = np.array([[0.9, 0.1]])
+    np.testing.assert_allclose(tempered(np.log(p), np.array([1]), 0.6), p)
+    odds = 9 ** (1 / (1 + 3 * 0.6))
+    expected = [[odds / (1 + odds), 1 / (1 + odds)]]
+    np.testing.assert_allclose(tempered(np.log(p), np.array([4]), 0.6), expected)
+
+
+def share_right(p: np.ndarray, truth: np.ndarray) -> float:
+    best = np.isclose(p, p.max(axis=1, keepdims=True), atol=1e-12)
+    return float((best[np.arange(truth.size), truth] / best.sum(axis=1)).mean())
+
+
+def log_loss(p: np.ndarray, truth: np.ndarray) -> float:
+    return float(-np.log(np.maximum(p[np.arange(truth.size), truth], 1e-9)).mean())
+
+
+@pytest.mark.parametrize("name", ["rte", "temp", "wsd", "dog", "face"])
+def test_sets_with_truth(shared_data: Path, name: str):
+    """At most .005 less right than the better of majority and Dawid-Skene; log loss at most
+    .02 above the best of smoothed votes and Dawid-Skene."""
+    task, truth = task_and_truth(shared_data, name)
+    known = truth < task.n_labels
+    posterior, _, stacked = fit(task)
+    votes = ItemLabels.from_codes(task).votes
+    [raw] = dawid_skene_batch([task])
+    smoothed = smoothed_votes(votes, stacked.shares)
+    accuracy = [share_right(p[known], truth[known]) for p in (votes, raw.posterior, posterior)]
+    losses = [log_loss(p[known], truth[known]) for p in (smoothed, raw.posterior, posterior)]
+    assert accuracy[2] >= max(accuracy[:2]) - 0.005
+    assert losses[2] <= min(losses[:2]) + 0.02
+    label = posterior.argmax(axis=1)
+    assert (votes[np.arange(task.n_items), label] > 0).all()
