@@ -173,6 +173,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
     if parent and not _is_new(build, parent, made, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
+        _note_gold(build)
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
         checks += check_names(build, None)
@@ -182,13 +183,17 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)
-        note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
+        _note_gold(build)
     except OSError as error:
         raise cannot_write(build.store.root, error, "store") from error
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
     return Publication(release, published=True, checks=tuple(checks))
+
+
+def _note_gold(build: Build) -> None:
+    note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:

@@ -53,7 +53,9 @@ class Releases:
         self.campaign = campaign
         self.typed = typed
         self.kept = kept
-        self.copies = PointerCopies(kept, campaign or "") if kept else None
+        place = self.gold.place()
+        lies = place if is_url(place) else Path(place)
+        self.copies = PointerCopies(kept, campaign or "", lies) if kept else None
         self.copied = True  # unless the last copy of the pointer could not be written
 
     @classmethod
