@@ -210,18 +210,19 @@ def _is_new(
     settings: str,
     exports: Sequence[Mapping[str, Any]],
 ) -> bool:
-    before = {source_digest(source) for source in parent.manifest["sources"]}
-    if (
-        before != {source_digest(source) for source in exports}
-        or settings != parent.manifest["settings_hash"]
-    ):
+    """Return whether exports, by name and content, settings or any table differ from the parent's.
+
+    A copy or another name of an export moves lineage alone, which is published as well.
+    """
+    before, now = _names_and_digests(parent.manifest["sources"]), _names_and_digests(exports)
+    if before != now or settings != parent.manifest["settings_hash"]:
         return True
     files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
     outputs = {n: sha256 for run in parent.manifest["runs"] for n, sha256 in run["outputs"].items()}
     others = {
         name: table
         for name, table in made.items()
-        if name in GOLD and name != "lineage"
+        if name in GOLD
         if table.sha256 not in (files.get(name), outputs.get(name))
     }
     if not others or any(len(table.files) == 1 for table in others.values()):
@@ -230,6 +231,11 @@ def _is_new(
         planned = {name: as_published(table, Path(folder, name)) for name, table in others.items()}
         written = build.written(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
+
+
+def _names_and_digests(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return names and published digests of exports, each as often as it was read."""
+    return sorted((source["name"], source_digest(source)) for source in sources)
 
 
 def _place(build: Build, made: Mapping[str, StoredTable], folder: Path) -> dict[str, StoredTable]:
