@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import itertools
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pytest
 
 from annot_pipeline.errors import ConfigError, GateError
 from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch, masked_reasons
+from annot_pipeline.stages.gold.published_words import prose_words
 from tests.conftest import Campaigns
 
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")
@@ -85,6 +87,58 @@ def test_a_release_that_names_a_judge_is_stopped(
     assert not (tmp_path / "campaign" / "gold" / "v0001").exists()
     built = build_campaign(exports, "privacy.pseudonymize=false", **settings)
     assert built.publication.published
+
+
+AUTHORS = ("graham", "davidson", "bradley", "carpenter", "wilson", "hunter", "cooper", "whitney")
+"""Surnames that our code cites; some name a method in a report or a setting too."""
+COMMON = (
+    "expert", "duplicate", "superseded", "median", "source", "number", "decision", "columns",
+    "function", "padding", "bootstrap", "smoothing",
+)  # fmt: skip
+"""Words of reasons, pages, their style, settings and values."""
+
+
+def judged_by(judges: Sequence[str], *items: str) -> str:
+    rows = [f"i{n},{judge},{'ab'[n % 2]}\n" for n in range(6) for judge in judges]
+    rows += [f"{item},{judge},a\n" for item in items for judge in judges[:2]]
+    return "item,judge,label\n" + "".join([*rows, rows[0]])
+
+
+@pytest.mark.parametrize("author", AUTHORS)
+def test_a_surname_that_code_cites_is_found_in_an_item(build_campaign, author):
+    with pytest.raises(GateError) as raised:
+        build_campaign({"a.csv": judged_by(AUTHORS, f"item-{author}-3")})
+    assert "labels.item (1 name)" in str(raised.value)
+
+
+@pytest.mark.reports
+def test_our_own_words_are_no_names(build_campaign):
+    """Judges called as words of the report, reasons, settings and methods; no item names them."""
+    first = build_campaign({"a.csv": judged_by([*AUTHORS, *COMMON])})
+    assert first.publication.published
+    scores = "item,judge,score\n" + "".join(
+        f"s{n},{judge},{n}\n" for n in range(4) for judge in (*AUTHORS, *COMMON)
+    )
+    fields = {name: name for name in ("item", "judge", "score")}
+    scored = {"path": "exports/s.csv", "format": "csv", "fields": fields | {"task": {"value": "s"}}}
+    labelled = source("judge") | {"path": "exports/a.csv"}
+    exports = {"a.csv": judged_by([*AUTHORS, *COMMON]), "s.csv": scores}
+    tasks = [{"name": "s", "kind": "scalar", "scale": [0, 3]}]
+    again = build_campaign(exports, sources=[labelled, scored], tasks=tasks)
+    assert again.publication.published
+
+
+@pytest.mark.parametrize("text", ["checked by graham", "after Davidson, 1970"])
+def test_a_surname_in_what_the_campaign_writes_is_found(build_campaign, text):
+    with pytest.raises(GateError, match="published_names") as raised:
+        build_campaign({"a.csv": judged_by(AUTHORS)}, about={"description": text})
+    assert "manifest.json (1 name)" in str(raised.value)
+
+
+def test_words_that_are_not_searched_are_those_of_published_sentences():
+    assert not {*AUTHORS} & prose_words()
+    assert {"expert", "duplicate", "median"} <= prose_words()
+    assert len(prose_words()) < 1_500
 
 
 MAPPINGS: dict[str, Any] = {

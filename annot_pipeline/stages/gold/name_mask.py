@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.stages.gold.name_search import NameSearch
-from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
+from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS
+from annot_pipeline.stages.gold.published_words import own_words
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.files import regular
 from annot_pipeline.storage.store import Store
