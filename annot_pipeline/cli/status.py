@@ -57,6 +57,12 @@ def _status_text(campaign: str, document: Document) -> str:
     for what, names in document["arrived"].items():
         if names:
             lines.append(f"since then {what}: {counted(len(names), 'export')} ({_few(names)})")
+    if uncompared := document["exports_not_compared"]:
+        n = counted(len(uncompared), "export")
+        lines.append(
+            f"{n} cannot be compared ({_few(uncompared)}): their digests in the release are keyed, "
+            "and need the store's key"
+        )
     if document["unread"]:
         lines.append(f"not read, no source matches: {_few(document['unread'])}")
     if document["settings_changed"]:
