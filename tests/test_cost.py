@@ -61,7 +61,7 @@ def test_amounts(written, amount, currency):
 def test_what_is_no_amount(written):
     table, unread = read_rewards([written])
     assert table.num_rows == 0
-    assert unread == [repr(written)]
+    assert unread == [written]
 
 
 def test_a_campaign_worked_by_hand(costs):
@@ -189,7 +189,7 @@ def test_a_bad_reward_rejects_no_judgment(build_campaign):
     )
     assert built.metrics("control_judges")["fates"]["used"] == 2
     (gate,) = (g for g in built.runs["add_up_costs"].gates if g.name == "unread_rewards")
-    assert (gate.level, gate.value, gate.detail) == ("warn", 1, "'much'")
+    assert (gate.level, gate.value, gate.detail) == ("warn", 1, "exports/a.csv row 2: 'much'")
     (found,) = built.metrics("add_up_costs")["cost"]
     assert (found["n_assignments"], found["n_paid_assignments"], found["paid"]) == (2, 1, 0.1)
     assert built.publication.release.manifest["facts"]["cost"] == built.rows("costs") == [found]

@@ -6,14 +6,23 @@ import hashlib
 import hmac
 import itertools
 import json
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from annot_pipeline.errors import ConfigError, GateError
-from annot_pipeline.stages.gold.name_search import NOT_SHOWN, NameSearch, masked_reasons
+from annot_pipeline.errors import ConfigError, GateError, shorten
+from annot_pipeline.stages.gold.name_search import (
+    NOT_SHOWN,
+    CellNames,
+    NameSearch,
+    masked_reason,
+    masked_reasons,
+)
+from annot_pipeline.stages.gold.published_words import prose_words
 from tests.conftest import Campaigns
 
 JUDGES = ("erin.wide@example.org", "A2XYZQ8KJ3LM0P", "Bob_Smith.1987")
@@ -42,6 +51,130 @@ def test_reasons_quote_no_cell_that_may_name_a_judge():
         "score is not a number: 'soon'", f"score is not a number: {NOT_SHOWN}",
         f"label is not a declared class: {NOT_SHOWN}", f"score is not a number: {NOT_SHOWN}", None,
     ]  # fmt: skip
+
+
+def test_a_cell_that_is_a_name_is_not_quoted_however_short_it_is():
+    names = ["erin", "O'Neil", "a", "42", "Zo\u00eb", "x" * 70]
+    search, cells = NameSearch.of_names(names), CellNames.of_names(names)
+    for text in (
+        "label is not a declared class: 'erin'", "label is not a declared class: ' ERIN\t'",
+        "label is not a declared class: 'O'Neil'", 'seconds is not a number: "O\'Neil"',
+        "control is not one of none, known_answer: 'a'", "score is outside the scale: 42.0",
+        "seconds is not a number: '42'", "submitted_at is not a time: 'zoe\u0308'",
+        "a file that takes precedence holds another answer; this one: 'erin', 3.0",
+        f"label is not a declared class: '{'x' * 60}'",
+        f"seconds is not a number: {shorten('x' * 70)}", "seconds is not a number: 'erin\\n'",
+    ):  # fmt: skip
+        shown = masked_reason(text, search, cells)
+        assert shown.endswith(NOT_SHOWN), text
+        assert shown.startswith(text.partition(":")[0])
+    for text in (
+        "label is not a declared class: 'erins'", "score is outside the scale: 420.0",
+        "label is blank", "control item: known_answer", "label is not a declared class: ''",
+    ):  # fmt: skip
+        assert masked_reason(text, search, cells) == text
+
+
+SHORT = ("erin", "bo_b2", "zz.9q", "1", "yes")
+"""Judges; two of them are labels or numbers, too."""
+
+
+@pytest.mark.reports
+def test_short_names_in_shifted_rows_are_not_published(build_campaign, tmp_path):
+    """A name in each column that a reason, a gate or a list quotes, also of another export."""
+    columns = {
+        "task": "t", "item": "i0", "judge": "bo_b2", "label": "yes", "control": "none",
+        "seconds": "3", "submitted_at": "2026-01-01T00:00:00Z", "reward": "0.05", "truth": "",
+        "score": "",
+    }  # fmt: skip
+
+    def export(*rows: dict[str, str]) -> str:
+        lines = [",".join({**columns, **row}.values()) for row in rows]
+        return "\n".join([",".join(columns), *lines, ""])
+
+    whole = [{"item": f"i{n}", "judge": judge} for n in range(4) for judge in SHORT]
+    whole += [{"item": "i0", "judge": j, "task": "u", "label": "yes"} for j in SHORT[2:]]
+    shifted = [
+        {"label": "erin"}, {"label": " Zz.9Q "}, {"control": "zz.9q"}, {"seconds": "bo_b2"},
+        {"submitted_at": "erin"}, {"reward": "erin", "item": "i8"}, {"seconds": "1x"},
+        {"control": "known_answer", "truth": "bo_b2", "item": "i9"},
+        {"control": "known_answer", "truth": "far", "item": "i9", "judge": "yes"},
+        {"task": "u", "label": "erin", "judge": "zz.9q"}, {"label": "maybe"},
+    ]  # fmt: skip
+    fields = {name: name for name in columns if name not in ("item", "score")}
+    items = "item,source\ni1,a\ni2,erin\n"
+    matched = {"column": "source", "match": "^[a-d]$"}
+    exports = {"a.csv": export(*whole), "b.csv": export(*shifted)}
+    (tmp_path / "campaign").mkdir()
+    (tmp_path / "campaign" / "items.csv").write_text(items)
+    built = build_campaign(
+        exports,
+        sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields | {"item": "item"}}],
+        items=[
+            {"path": "items.csv", "format": "csv", "fields": {"item": "item", "source": matched}}
+        ],
+        tasks=[{"name": "*", "kind": "categorical", "labels": ["yes", "1", "no"]}],
+        gates={"rejected_share": {"error": 1}},
+    )
+    folder = built.publication.release.folder
+    short = re.compile(r"(?<![\w.])(erin|bo_b2|zz\.9q)(?![\w.])", re.IGNORECASE)
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".parquet":
+            table = pq.read_table(path)
+            texts = [str(v) for name in table.column_names for v in table[name].to_pylist()]
+        else:
+            texts = path.read_text(encoding="utf-8").splitlines()
+        assert [text for text in texts if short.search(text)] == [], path.name
+    reasons = {row["reason"] for row in built.rows("lineage") if row["fate"] == "rejected"}
+    assert f"label is not a declared class: {NOT_SHOWN}" in reasons
+    assert f"submitted_at is not a time: {NOT_SHOWN}" in reasons
+    assert "label is not a declared class: 'maybe'" in reasons
+    assert "seconds is not a number: '1x'" in reasons
+    aside = {row["reason"] for row in built.rows("set_aside")}
+    assert f"the truth is not a declared class: {NOT_SHOWN}" in aside
+    assert "the truth is not a declared class: 'far'" in aside
+    checks = {c["name"]: c for c in built.publication.release.manifest["checks"]}
+    assert checks["unread_rewards"]["detail"].startswith("exports/b.csv row ")
+    assert checks["unread_rewards"]["detail"].endswith(NOT_SHOWN)
+    assert checks["unread_items"]["detail"].endswith(NOT_SHOWN)
+    assert checks["published_names"]["level"] == "pass"
+
+
+def test_a_truth_that_is_a_name_stops_no_build(build_campaign):
+    rows = ROWS.replace("label", "label,control,truth").replace(",a\n", ",a,none,\n")
+    rows += "i1,Bob_Smith.1987,a,known_answer,see A2XYZQ8KJ3LM0P\n"
+    fields = {name: name for name in ("item", "judge", "label", "control", "truth")}
+    built = build_campaign(
+        {"a.csv": rows},
+        sources=[{"path": "exports/*.csv", "format": "csv", "fields": fields}],
+        tasks=[{"name": "*", "kind": "categorical", "labels": ["a", "b"]}],
+    )
+    [reason] = {row["reason"] for row in built.rows("set_aside")}
+    assert reason == f"the truth is not a declared class: {NOT_SHOWN}"
+
+
+def test_a_new_judge_masks_a_cell_of_an_export_that_was_settled_before(build_campaign, tmp_path):
+    """As a build from scratch does; while no cell is a name, parts are not made again."""
+    tasks = [{"name": "*", "kind": "categorical", "labels": ["a", "b"]}]
+    fields = {"task": "task", "item": "item", "judge": "judge", "label": "label"}
+    sources = [{"path": "exports/*.csv", "format": "csv", "fields": fields}]
+    settings: dict[str, Any] = {
+        "tasks": tasks, "sources": sources, "gates": {"rejected_share": {"error": 1}},
+    }  # fmt: skip
+    head = "task,item,judge,label\n"
+    first = (
+        head + "".join(f"t,i{n},w{j},a\n" for n in range(3) for j in range(3)) + "t,i1,w1,erin\n"
+    )
+    second = head + "".join(f"u,i{n},{j},a\n" for n in range(3) for j in ("erin", "w1"))
+    before = build_campaign({"a.csv": first}, **settings)
+    assert "label is not a declared class: 'erin'" in {r["reason"] for r in before.rows("lineage")}
+    exports = {"a.csv": first, "b.csv": second}
+    after = build_campaign(exports, **settings)
+    assert f"label is not a declared class: {NOT_SHOWN}" in {
+        row["reason"] for row in after.rows("lineage")
+    }
+    places = (f"store={tmp_path}/fresh", f"gold={tmp_path}/fresh-gold")
+    assert after.hashes() == build_campaign(exports, *places, **settings).hashes()
 
 
 def test_a_name_in_a_reason_is_not_published(build_campaign: Campaigns):
@@ -85,6 +218,58 @@ def test_a_release_that_names_a_judge_is_stopped(
     assert not (tmp_path / "campaign" / "gold" / "v0001").exists()
     built = build_campaign(exports, "privacy.pseudonymize=false", **settings)
     assert built.publication.published
+
+
+AUTHORS = ("graham", "davidson", "bradley", "carpenter", "wilson", "hunter", "cooper", "whitney")
+"""Surnames that our code cites; some name a method in a report or a setting too."""
+COMMON = (
+    "expert", "duplicate", "superseded", "median", "source", "number", "decision", "columns",
+    "function", "padding", "bootstrap", "smoothing",
+)  # fmt: skip
+"""Words of reasons, pages, their style, settings and values."""
+
+
+def judged_by(judges: Sequence[str], *items: str) -> str:
+    rows = [f"i{n},{judge},{'ab'[n % 2]}\n" for n in range(6) for judge in judges]
+    rows += [f"{item},{judge},a\n" for item in items for judge in judges[:2]]
+    return "item,judge,label\n" + "".join([*rows, rows[0]])
+
+
+@pytest.mark.parametrize("author", AUTHORS)
+def test_a_surname_that_code_cites_is_found_in_an_item(build_campaign, author):
+    with pytest.raises(GateError) as raised:
+        build_campaign({"a.csv": judged_by(AUTHORS, f"item-{author}-3")})
+    assert "labels.item (1 name)" in str(raised.value)
+
+
+@pytest.mark.reports
+def test_our_own_words_are_no_names(build_campaign):
+    """Judges called as words of the report, reasons, settings and methods; no item names them."""
+    first = build_campaign({"a.csv": judged_by([*AUTHORS, *COMMON])})
+    assert first.publication.published
+    scores = "item,judge,score\n" + "".join(
+        f"s{n},{judge},{n}\n" for n in range(4) for judge in (*AUTHORS, *COMMON)
+    )
+    fields = {name: name for name in ("item", "judge", "score")}
+    scored = {"path": "exports/s.csv", "format": "csv", "fields": fields | {"task": {"value": "s"}}}
+    labelled = source("judge") | {"path": "exports/a.csv"}
+    exports = {"a.csv": judged_by([*AUTHORS, *COMMON]), "s.csv": scores}
+    tasks = [{"name": "s", "kind": "scalar", "scale": [0, 3]}]
+    again = build_campaign(exports, sources=[labelled, scored], tasks=tasks)
+    assert again.publication.published
+
+
+@pytest.mark.parametrize("text", ["checked by graham", "after Davidson, 1970"])
+def test_a_surname_in_what_the_campaign_writes_is_found(build_campaign, text):
+    with pytest.raises(GateError, match="published_names") as raised:
+        build_campaign({"a.csv": judged_by(AUTHORS)}, about={"description": text})
+    assert "manifest.json (1 name)" in str(raised.value)
+
+
+def test_words_that_are_not_searched_are_those_of_published_sentences():
+    assert not {*AUTHORS} & prose_words()
+    assert {"expert", "duplicate", "median"} <= prose_words()
+    assert len(prose_words()) < 1_500
 
 
 MAPPINGS: dict[str, Any] = {

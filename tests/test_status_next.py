@@ -27,7 +27,8 @@ def document(*levels: str, **more: Any) -> dict[str, Any]:
     release = {"version": "v0001", "created_at": "2024", "path": "gold/v0001", "checks": checks}
     release |= {"damaged": [], "decisions": {"decided": 0, "overridden": 0}}
     return {
-        "campaign": "c", "release": release, "unpointed": [], "arrived": {}, "unread": [],
+        "campaign": "c", "release": release, "unpointed": [], "arrived": {},
+        "exports_not_compared": [], "unread": [],
         "settings_changed": False, "changed_settings": [], "not_compared": None, "last_build": None,
         "unended_build": None, "build_due": False, "failing": [], "rolled_back": None,
         "failed_build": None, "refused_folders": None, "exposed_secrets": [],
@@ -170,3 +171,38 @@ def test_an_exposed_key_is_warned_of_though_nothing_is_new(capsys, campaign):
     assert out.splitlines()[-1] == "next: 1 warning to resolve (see above)"
     key.chmod(0o600)
     assert next_step(capsys, "status", campaign) == "nothing to do"
+
+
+def test_without_store_and_key_exports_are_not_said_to_be_changed(campaign, monkeypatch, capsys):
+    """Digests in a release are keyed: nothing tells what export they are of."""
+    monkeypatch.setenv("ANNOT_KEY", STRONG)
+    assert main(["build", str(campaign)]) == 0
+    capsys.readouterr()
+    (campaign / "store").rename(campaign / "elsewhere")
+    for name in ("b.csv", "c.csv"):
+        (campaign / "exports" / name).write_text(VOTES.replace("i0", name))
+    assert arrived(campaign, capsys)["arrived"] == {
+        "new": ["exports/b.csv", "exports/c.csv"], "changed": [], "gone": [],
+    }  # fmt: skip
+    for name in ("b.csv", "c.csv"):
+        (campaign / "exports" / name).unlink()
+    told = arrived(campaign, capsys)
+    assert not any(told["arrived"].values())
+    assert (told["exports_not_compared"], told["build_due"]) == ([], False)
+    (campaign / "exports" / "a.csv").write_text(VOTES.replace("yes", "no"))
+    assert arrived(campaign, capsys)["arrived"]["changed"] == ["exports/a.csv"]
+    monkeypatch.delenv("ANNOT_KEY")
+    for text in (VOTES, VOTES.replace("yes", "no")):
+        (campaign / "exports" / "a.csv").write_text(text)
+        told = arrived(campaign, capsys)
+        assert not any(told["arrived"].values())
+        assert (told["exports_not_compared"], told["build_due"]) == (["exports/a.csv"], None)
+    assert main(["status", str(campaign)]) == 0
+    out = capsys.readouterr().out
+    assert "not compared: 1 export (exports/a.csv)" in out
+    assert "since then" not in out
+
+
+def arrived(campaign: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main(["status", str(campaign), "--json"]) == 0
+    return dict(json.loads(capsys.readouterr().out))

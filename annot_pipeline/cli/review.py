@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from annot_pipeline.cli.common import Document, add_campaign, add_output, load, say, show
-from annot_pipeline.errors import first_of, printable, row_and_line
+from annot_pipeline.errors import counted, first_of, printable, row_and_line
 
 
 def add(review: argparse.ArgumentParser) -> None:
@@ -45,11 +45,19 @@ def _review_text(document: Document) -> str:
             rows = first_of([row_and_line(*number) for number in numbers])
             lines.append(f"  rows that do not fit the header, to mend or delete first: {rows}")
             lines.append("  (rows are counted without the header: row 1 is the one below it)")
+        if left_out := upload["left_out"]:
+            places = [f"{row_and_line(r['row'], r['line'])} of {r['worker']}" for r in left_out]
+            n, named = counted(len(left_out), "row"), first_of(places)
+            lines.append(f"  {n} left out, whose worker ids start as formulas do: {named}")
+            lines.append("  (MTurk gives no such ids: find out who changed the batch, and download")
+            lines.append("  it again)")
     lines.append("nothing was sent to MTurk")
     if any(document[kind] for kind in ("approve", "reject", "decide")):
         lines += [
             f"next: look at {document['review']}, change Approve and Reject in upload-*.csv,",
             "      then upload it on the batch's Review Results page",
+            "      (edit upload-*.csv as text, or import all columns as text: a spreadsheet may",
+            "      take answers of workers for formulas; only review.csv is safe to open)",
         ]
     else:
         lines.append("next: nothing to do, no assignment waits for a decision")

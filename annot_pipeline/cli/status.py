@@ -59,6 +59,11 @@ def _status_text(campaign: str, document: Document) -> str:
             lines.append(
                 f"since then {what}: {counted(len(names), 'export')} ({_shorten_list(names)})"
             )
+    if uncompared := document["exports_not_compared"]:
+        exports = f"{counted(len(uncompared), 'export')} ({_shorten_list(uncompared)})"
+        lines.append(
+            f"not compared: {exports}: their digests in the release are keyed, and need the store's key"
+        )
     if document["unread"]:
         lines.append(f"not read, no source matches: {_shorten_list(document['unread'])}")
     if document["settings_changed"]:

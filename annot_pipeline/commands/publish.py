@@ -176,6 +176,7 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
         refuse_other_key(build.campaign.settings, build.campaign.store, parent.manifest)
     if parent and not _is_new(build, parent, outputs, settings, exports):
         build.progress(f"nothing new: {parent.version} stands")
+        _note_gold(build)
         if not is_catalog_of(build.campaign.store, parent):
             _write_catalog(build, releases)
         checks += check_names(build, None)
@@ -186,13 +187,17 @@ def _publish_if_new(build: Build, runs: Mapping[str, StageRun], releases: Releas
     try:
         build.store.keep_settings(settings, kept_text(build.campaign.settings))
         SourceDigests(build.store, build.campaign.settings).record(digests)
-        note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
+        _note_gold(build)
     except OSError as error:
         raise cannot_write(build.store.root, error, "store") from error
     release = releases.publish(version_, fill)
     build.progress(f"published {release.version}")
     _write_catalog(build, releases)
     return Publication(release, published=True, checks=tuple(checks))
+
+
+def _note_gold(build: Build) -> None:
+    note_gold(build.campaign.store, build.campaign.gold_url or build.campaign.gold)
 
 
 def _write_catalog(build: Build, releases: Releases) -> None:
@@ -209,11 +214,12 @@ def _is_new(
     settings: str,
     exports: Sequence[Mapping[str, Any]],
 ) -> bool:
-    before = {source_digest(source) for source in parent.manifest["sources"]}
-    if (
-        before != {source_digest(source) for source in exports}
-        or settings != parent.manifest["settings_hash"]
-    ):
+    """Return whether exports, by name and content, settings or any table differ from the parent's.
+
+    A copy or another name of an export moves lineage alone, which is published as well.
+    """
+    before, now = _names_and_digests(parent.manifest["sources"]), _names_and_digests(exports)
+    if before != now or settings != parent.manifest["settings_hash"]:
         return True
     files = {table["name"]: table["sha256"] for table in parent.manifest["tables"]}
     published_outputs = {
@@ -222,7 +228,7 @@ def _is_new(
     others = {
         name: table
         for name, table in outputs.items()
-        if name in GOLD and name != "lineage"
+        if name in GOLD
         if table.sha256 not in (files.get(name), published_outputs.get(name))
     }
     if not others or any(len(table.files) == 1 for table in others.values()):
@@ -231,6 +237,11 @@ def _is_new(
         planned = {name: as_published(table, Path(folder, name)) for name, table in others.items()}
         written = build.written(planned)
         return any(table.sha256 != files.get(name) for name, table in written.items())
+
+
+def _names_and_digests(sources: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """Return names and published digests of exports, each as often as it was read."""
+    return sorted((source["name"], source_digest(source)) for source in sources)
 
 
 def _place(

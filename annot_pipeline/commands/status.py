@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from annot_pipeline.storage.keys import (
     key_derivation,
     no_key,
     present_key,
+    published_digest,
     refuse_other_key,
 )
 from annot_pipeline.storage.manifest_changes import setting_changes, source_digest
@@ -47,16 +49,19 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     release = releases.latest()
     rolled_back = releases.rolled_back()
     lying = [] if release else releases.gold.versions()
-    before = _released_exports(campaign, release) if release else set()
     now = {(name, sha256) for _, name, sha256 in present_exports(campaign, missing_ok=True)}
+    missing = _weak_key(campaign) or other_key(campaign, release)
+    before, uncompared = set[tuple[str, str]](), set[str]()
+    if release:
+        before, uncompared = _released_exports(campaign, release, now, has_key=not missing)
     names_before, names_now = {n for n, _ in before}, {n for n, _ in now}
+    uncompared &= names_now
     arrived = {
         "new": sorted(names_now - names_before),
-        "changed": sorted({n for n, _ in now - before} & names_before),
+        "changed": sorted(({n for n, _ in now - before} & names_before) - uncompared),
         "gone": sorted(names_before - names_now),
     }
     build = Build(campaign)
-    missing = _weak_key(campaign) or other_key(campaign, release)
     settings = None if missing else _changed_settings(campaign, release)
     changed = None if settings is None else bool(settings)
     return {
@@ -74,6 +79,7 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
         "unpointed": lying,
         "rolled_back": rolled_back and {"what": rolled_back.what, "do": rolled_back.do},
         "arrived": arrived,
+        "exports_not_compared": sorted(uncompared),
         "unread": [build.masked(text) for text in unread_exports(campaign)],
         "settings_changed": changed,
         "changed_settings": settings,
@@ -87,11 +93,38 @@ def status(campaign: LoadedCampaign) -> dict[str, Any]:
     }
 
 
-def _released_exports(campaign: LoadedCampaign, release: Release) -> set[tuple[str, str]]:
-    """Return names of the exports of a release with their SHA-256, as far as the store tells it."""
-    digests = SourceDigests(Store(campaign.store), campaign.settings)
-    sources = [(s["name"], source_digest(s)) for s in release.manifest["sources"]]
-    return {(name, digests.sha256(digest) or digest) for name, digest in sources}
+def _released_exports(
+    campaign: LoadedCampaign,
+    release: Release,
+    present: Collection[tuple[str, str]],
+    *,
+    has_key: bool,
+) -> tuple[set[tuple[str, str]], set[str]]:
+    """Return names of the exports of a release with their SHA-256, and those that nothing tells.
+
+    A keyed digest is that of the present export of this name, if the key says so.
+
+    Parameters
+    ----------
+    present
+        Names and SHA-256 of the exports that are there.
+    has_key
+        Whether the key of the release's digests is at hand.
+    """
+    settings, manifest = campaign.settings, release.manifest
+    digests = SourceDigests(Store(campaign.store), settings)
+    is_keyed = manifest["settings"].get("privacy", {}).get("pseudonymize", False)
+    derivation = derivation_of(manifest) or key_derivation(campaign.store)
+    key = present_key(settings, campaign.store, derivation) if has_key and is_keyed else None
+    keyed = {(n, published_digest(settings, key, s)): s for n, s in present} if key else {}
+    exports, uncompared = set(), set()
+    for source in manifest["sources"]:
+        name, digest = source["name"], source_digest(source)
+        sha256 = digests.sha256(digest) or keyed.get((name, digest))
+        if sha256 is None and is_keyed and "source_digest" in source and key is None:
+            uncompared.add(name)
+        exports.add((name, sha256 or digest))
+    return exports, uncompared
 
 
 def _decisions(release: Release) -> dict[str, int]:

@@ -124,6 +124,7 @@ class _InvalidRows:
         self.first_row = first_row
         self.reasons: dict[int, str] = {}
         self.pending: list[tuple[int, str]] = []
+        self.longest = 0, 0  # bytes of the longest row, its number
         self.n_rows: int | None = None  # known when the end was met
 
     def __call__(self, row: Any) -> str:
@@ -131,6 +132,7 @@ class _InvalidRows:
             self.n_rows = row.number - self.first_row
             return "skip"
         number = row.number - self.first_row + 1
+        self.longest = max(self.longest, (len(row.text), number))
         fields = "field" if row.actual_columns == 1 else "fields"
         self.reasons[number] = (
             f"ragged row: {row.actual_columns} {fields}, the header has {row.expected_columns}"
@@ -194,7 +196,11 @@ class _NotUtf8Error(Exception):
 
 
 def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> Iterator[RawRows]:
-    """The rows; starts again with a larger block when a row does not fit into one."""
+    """The rows; starts again with a larger block when a row does not fit into one.
+
+    Arrow takes rows that two blocks hold together, so rows are measured where two blocks are longer
+    than the limit. Bytes that are read as Latin-1 may take twice the room.
+    """
     block, done, bytewise = min(FIRST_BLOCK, opening.limits.row_bytes), {True: 0, False: 0}, False
     while True:
         try:
@@ -209,9 +215,9 @@ def _chunks(opening: Opening, export: Export, delimiter: str, n_blank: int) -> I
         except pa.ArrowInvalid as error:
             if "straddling" not in str(error):
                 raise opening.broken(str(error), "check that the file is the export") from None
-            longest = opening.limits.row_bytes
+            longest = opening.limits.row_bytes * (1 + bytewise)
             if block >= longest:
-                raise _too_long(opening, longest) from None
+                raise _too_long(opening, "a row") from None
             block = min(4 * block, longest)
         except UnicodeError:
             raise opening.broken(
@@ -267,6 +273,8 @@ def _parsed(
     names = options.column_names
     invalid = _InvalidRows(1 + options.skip_rows + options.skip_rows_after_names)
     wanted = [name for name in names if opening.wanted is None or name in opening.wanted]
+    longest = opening.limits.row_bytes
+    may_be_too_long = 2 * options.block_size > longest
     places = {name: n for n, name in enumerate(names, start=1) if name in wanted}
     reader = pa_csv.open_csv(
         text,
@@ -280,7 +288,7 @@ def _parsed(
         convert_options=pa_csv.ConvertOptions(
             check_utf8=False,
             strings_can_be_null=False,
-            include_columns=wanted,
+            include_columns=names if may_be_too_long else wanted,
             column_types=dict.fromkeys(names, pa.binary()),
         ),
     )
@@ -288,13 +296,32 @@ def _parsed(
     with reader:  # its threads end with it, also when nobody reads on
         for batch in reader:
             numbers, row = _number(batch.num_rows, row, invalid.reasons)
+            if may_be_too_long:
+                lengths = _lengths(batch, bytewise)
+                if (too_long := [*numbers[lengths > longest]]) or invalid.longest[0] > longest:
+                    first = too_long[0] if too_long else invalid.longest[1]
+                    raise _too_long(opening, f"row {first}")
+                batch = batch.select(wanted)
             if batch.num_rows:
                 yield True, _as_text(batch, places, numbers, bytewise)
             yield from invalid.take_new_rows(wanted)
     yield from invalid.take_new_rows(wanted)  # a block without a good row makes no batch
+    if may_be_too_long and invalid.longest[0] > longest:
+        raise _too_long(opening, f"row {invalid.longest[1]}")
     if invalid.n_rows is None:
         raise _unclosed(opening, f"row {max(row, 1, *invalid.reasons)}")
     export.n_rows = invalid.n_rows
+
+
+def _lengths(batch: pa.RecordBatch, bytewise: bool) -> np.ndarray:
+    """Return the bytes of each row: of its cells, without quotes, and the delimiters."""
+    lengths = np.full(batch.num_rows, batch.num_columns - 1)
+    for cells in batch.columns:
+        if bytewise:  # a byte is a character
+            lengths += pc.utf8_length(cells.cast(pa.string())).to_numpy()
+        else:
+            lengths += pc.binary_length(cells).to_numpy()
+    return lengths
 
 
 def _number(count: int, last: int, invalid: dict[int, str]) -> tuple[np.ndarray, int]:
@@ -345,9 +372,10 @@ def _unclosed(opening: Opening, where: str) -> InputError:
     )
 
 
-def _too_long(opening: Opening, longest: int) -> InputError:
+def _too_long(opening: Opening, row: str) -> InputError:
     return opening.broken(
-        f"a row is longer than {longest:,} bytes, or opens a quote that is never closed",
+        f"{row} is longer than {opening.limits.row_bytes:,} bytes, or opens a quote that is never "
+        "closed",
         'close the quote, or set options.quote: "" where quotes are ordinary characters; if such '
         "rows are right, raise limits.row_bytes (campaign.yaml)",
     )

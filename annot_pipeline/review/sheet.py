@@ -40,3 +40,8 @@ def write_sheet(path: Path, assignments: list[Assignment]) -> None:
 def _safe(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula; numbers as they are."""
     return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
+
+
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet may take a cell, or a part of it, for a formula."""
+    return FORMULA.search(text) is not None

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from annot_pipeline.config import Quality
-from annot_pipeline.errors import StoreError, row_and_line
+from annot_pipeline.errors import StoreError, row_and_line, shorten
 from annot_pipeline.exports.mturk import REQUESTERS_COLUMNS
 from annot_pipeline.review.assignments import DOUBT, SEVERITY, Assignment, recommend
 from annot_pipeline.review.batch_file import BatchFile
 from annot_pipeline.review.batches import Batch
 from annot_pipeline.review.found_rows import NextRow
+from annot_pipeline.review.sheet import is_formula
 
 Judges = Mapping[tuple[str, str], Mapping[str, Any]]
 """Verdict and figures by task and judge."""
@@ -21,6 +22,9 @@ Judges = Mapping[tuple[str, str], Mapping[str, Any]]
 
 class Upload:
     """Copies a batch, row by row as it was written, with both columns filled where it may.
+
+    MTurk needs raw worker ids. One that a spreadsheet takes for a formula is of no worker of MTurk:
+    its row is left out.
 
     Parameters
     ----------
@@ -42,6 +46,8 @@ class Upload:
         """Where the row starts, and how many lines were read."""
         self.ragged: list[int] = []
         self.ragged_lines: list[int] = []
+        self.left_out: list[dict[str, Any]] = []
+        """Rows that are not in the file, as their worker ids would be formulas."""
         self.tally: Counter[str] = Counter()
 
     def counts(self) -> dict[str, Any]:
@@ -53,6 +59,7 @@ class Upload:
             **{kind: self.tally[kind] for kind in kinds},
             "ragged": self.ragged,
             "ragged_lines": self.ragged_lines,
+            "left_out": self.left_out,
         }
 
     def write(self, target: IO[str]) -> Iterator[Assignment]:
@@ -89,10 +96,14 @@ class Upload:
             if self.file.is_ragged(cells):
                 self.ragged.append(self.n_rows)
                 self.ragged_lines.append(self.line)
-            decision = self._decision(assignment)
-            target.write(self.file.filled(text, cells, decision))
             if not assignment.elsewhere:
                 yield assignment
+            if is_formula(self.file.cell(cells, "WorkerId")):
+                place = {"row": self.n_rows, "line": self.line}
+                self.left_out.append(place | {"worker": shorten(assignment.worker)})
+                continue
+            decision = self._decision(assignment)
+            target.write(self.file.filled(text, cells, decision))
 
     def _count(self, text: str) -> None:
         """Count the lines of a row, as editors do."""

@@ -15,14 +15,25 @@ from pathlib import Path
 from annot_pipeline.config import LoadedCampaign
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.errors import AnnotError, ConfigError, Problem, StoreError, first_of
-from annot_pipeline.storage.fed_gold import fed_gold
+from annot_pipeline.storage.fed_gold import (
+    COPIES,
+    FED,
+    fed_gold,
+    gold_name,
+    gold_stem,
+    unlisted_stems,
+)
 from annot_pipeline.storage.pointer import POINTER, VERSION
+from annot_pipeline.storage.pointer_copies import PointerCopies
 from annot_pipeline.storage.releases import Releases
 
 
 @dataclass(frozen=True)
 class GivenUp:
-    """What the user says will not come back: versions of this gold, and places of other gold."""
+    """What the user says will not come back: versions of this gold, and places of other gold.
+
+    Gold of which nothing tells the place has the stem of its files in the store instead.
+    """
 
     versions: tuple[str, ...] = ()
     places: tuple[str, ...] = ()
@@ -42,9 +53,9 @@ def given_up_gold(
     if isinstance(names, bool):
         names = [""] if names else []
     versions = [name for name in names if VERSION.fullmatch(name)]
-    others = other_gold(campaign, GivenUp())
+    others, unlisted = other_gold(campaign, GivenUp()), unlisted_gold(campaign, GivenUp())
     places = {
-        name: _known_place(campaign, name, others)
+        name: _known_place(campaign, name, [*others, *unlisted])
         for name in names
         if name and name not in versions
     }
@@ -56,10 +67,10 @@ def given_up_gold(
     for name, place in places.items():
         if place is None:
             what = f"{name}: the store feeds no such gold"
-            problems.append(Problem("--gone", what, allowed=first_of(others)))
-        elif _absence(place, campaign.store) is None:
-            what = f"{place}: is there, with its releases"
-            do = f"prune it by its own campaign, with --set gold={place}"
+            problems.append(Problem("--gone", what, allowed=first_of([*others, *unlisted])))
+        elif (folder := _location(campaign, name, place)) and not _absence(folder, campaign.store):
+            what = f"{folder}: is there, with its releases"
+            do = f"prune it by its own campaign, with --set gold={folder}"
             problems.append(Problem("--gone", what, do=do))
     if problems:
         raise ConfigError("only what is away can be given up", problems)
@@ -85,6 +96,8 @@ def refuse_absent(campaign: LoadedCampaign, releases: Releases, given_up: GivenU
         if why := _absence(place, campaign.store):
             do = f"mount or restore it; if it will not come back, --gone {place}"
             problems.append(Problem(place, why, do=do))
+    for stem in unlisted_gold(campaign, given_up):
+        problems.append(_unlisted(campaign, stem))
     if problems:
         title = f"{campaign.store}: nothing is pruned while releases made from it are away"
         raise StoreError(title, problems, may_pass=True)
@@ -95,6 +108,43 @@ def other_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
     own = campaign.gold_url or str(campaign.gold.resolve())
     fed = fed_gold(campaign.store)
     return [place for place in fed if place != own and place not in given_up.places]
+
+
+def unlisted_gold(campaign: LoadedCampaign, given_up: GivenUp) -> list[str]:
+    """Return the stems of gold that the store fed, of which nothing tells where it lies.
+
+    Not the campaign's own gold, what is given up, nor gold all of whose releases were pruned.
+    """
+    own = gold_stem(gold_name(campaign.store, campaign.gold_url or campaign.gold))
+    return [
+        stem
+        for stem in unlisted_stems(campaign.store)
+        if stem != own and stem not in given_up.places and _needs_bytes(campaign.store, stem)
+    ]
+
+
+def _needs_bytes(store: Path, stem: str) -> bool:
+    copy = _copies(store, stem).own()
+    return copy is None or bool(copy.manifests.keys() - set(copy.pruned))
+
+
+def _copies(store: Path, stem: str) -> PointerCopies:
+    return PointerCopies(store / COPIES / f"{stem}.json")
+
+
+def _unlisted(campaign: LoadedCampaign, stem: str) -> Problem:
+    """Return that nothing tells where some gold lies, and what to do."""
+    copies = _copies(campaign.store, stem)
+    copy = copies.own()
+    path = next(p for p in (copies.path, copies.numbers_path) if p.exists())
+    versions = sorted(copy.manifests.keys() - set(copy.pruned)) if copy else []
+    releases = first_of(versions) if versions else "nobody knows which releases"
+    what = f"it belongs to other gold, with {releases}, that {FED} does not list"
+    do = (
+        f"restore {campaign.store / FED}; or let a build list that gold again: annot build "
+        f"{campaign.typed} --set gold=FOLDER; if it will not come back, --gone {stem}"
+    )
+    return Problem(str(path), what, do=do)
 
 
 def _absence(place: str, store: Path) -> str | None:
@@ -120,9 +170,30 @@ def _absence(place: str, store: Path) -> str | None:
 
 
 def _known_place(campaign: LoadedCampaign, name: str, others: Sequence[str]) -> str | None:
-    """Return the place that a name means: a URL, or a path from here or from the campaign."""
+    """Return the place, or the stem of gold that is not listed, that a name means."""
+    places = _meant_places(campaign, name)
+    stems = [_stem(campaign.store, place) for place in places]
+    return next((place for place in [*places, name, *stems] if place in others), None)
+
+
+def _location(campaign: LoadedCampaign, name: str, place: str) -> str | None:
+    """Return where gold lies that a name means; None where the name is a stem, and tells nothing.
+
+    Parameters
+    ----------
+    place
+        As `_known_place` returns it.
+    """
+    meant = _meant_places(campaign, name)
+    return next((m for m in meant if place in (m, _stem(campaign.store, m))), None)
+
+
+def _meant_places(campaign: LoadedCampaign, name: str) -> list[str]:
+    """Return what a name may mean: a URL, or a path from here or from the campaign."""
     if is_url(name):
-        names = [name.rstrip("/")]
-    else:
-        names = [os.path.realpath(name), os.path.realpath(campaign.folder / name)]
-    return next((place for place in names if place in others), None)
+        return [name.rstrip("/")]
+    return [os.path.realpath(name), os.path.realpath(campaign.folder / name)]
+
+
+def _stem(store: Path, place: str) -> str:
+    return gold_stem(gold_name(store, place if is_url(place) else Path(place)))

@@ -18,7 +18,14 @@ from pathlib import Path
 
 from annot_pipeline.config.gold_url import is_url
 from annot_pipeline.errors import Problem, StoreError
-from annot_pipeline.storage.fed_gold import fed_places
+from annot_pipeline.storage.fed_gold import (
+    COPIES,
+    NUMBERS,
+    damaged_note,
+    fed_places,
+    gold_name,
+    gold_stem,
+)
 from annot_pipeline.storage.files import (
     canonical_json,
     read_json,
@@ -50,14 +57,18 @@ class GivenNumbers:
         Whose releases; empty where that is not known.
     numbers
         The highest number by origin: the digest of the first release that the gold knew.
+    gold
+        The name of the gold in this store; empty where that is not known.
     """
 
     campaign: str
     numbers: Mapping[str, int]
+    gold: str = ""
 
     def document(self) -> dict[str, object]:
         """Return the JSON document, with its digest."""
         content: dict[str, object] = {"campaign": self.campaign, "numbers": dict(self.numbers)}
+        content |= {"gold": self.gold} if self.gold else {}
         return content | {"sha256": hashlib.sha256(canonical_json(content)).hexdigest()}
 
 
@@ -70,18 +81,22 @@ class PointerCopies:
         The copy for the gold at hand; others lie beside it.
     campaign
         Whose releases they are; empty where that is not known.
+    gold
+        Where the gold lies, which the version numbers note, so that ``gold.json`` can be lost.
     """
 
-    def __init__(self, path: Path, campaign: str = "") -> None:
+    def __init__(self, path: Path, campaign: str = "", gold: Path | str | None = None) -> None:
         self.path, self.campaign = path, campaign
         self.store = path.parent.parent
-        self.numbers_path = self.store / "version_numbers" / path.name
+        self.numbers_path = self.store / NUMBERS / path.name
+        name = gold_name(self.store, gold) if gold is not None else ""
+        self.gold = name if gold_stem(name) == path.stem else ""
 
     @classmethod
     def of_gold(cls, store: Path, gold: Path | str, campaign: str = "") -> PointerCopies:
         """Return the copies in a store as they concern a gold folder, or URL."""
-        name = gold if isinstance(gold, str) else os.path.relpath(gold.resolve(), store.resolve())
-        return cls(store / "pointers" / f"{_stem(name)}.json", campaign)
+        stem = gold_stem(gold_name(store, gold))
+        return cls(store / COPIES / f"{stem}.json", campaign, gold)
 
     def newest(
         self, pointer: Pointer | None, manifests: Mapping[str, str]
@@ -119,14 +134,14 @@ class PointerCopies:
         return self._intact().get(self.path)
 
     def damaged(self) -> list[Problem]:
-        """Return what is wrong with copies and numbers; ``where`` is the file."""
+        """Return what is wrong with copies, numbers and the list of gold; ``where`` is the file."""
         intact = {*self._intact(), *self._numbers()}
-        problems = []
+        problems = [note] if (note := damaged_note(self.store)) else []
         for path in self._paths():
             if path in intact:
                 continue
             kind = f"copy of {POINTER}" if path.parent == self.path.parent else "version numbers"
-            do = "restore it from a backup, or delete it"
+            do = "a build that publishes to its gold writes it again; or restore it from a backup"
             if path in (self.path, self.numbers_path):
                 do = "annot build writes it again, and gives a number above every known one"
             what = f"this {kind} in the store is damaged: {POINTER} is not compared with it"
@@ -186,7 +201,7 @@ class PointerCopies:
         numbers = dict(before.numbers)
         for origin, highest in highest_numbers.items():
             numbers[origin] = max(highest, numbers.get(origin, 0))
-        after = GivenNumbers(self.campaign or before.campaign, numbers)
+        after = GivenNumbers(self.campaign or before.campaign, numbers, self.gold or before.gold)
         if after != before:
             write_json(self.numbers_path, after.document())
         if self._intact().get(self.path) != pointer:
@@ -215,7 +230,9 @@ class PointerCopies:
         for path in sorted(self.numbers_path.parent.glob("*.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
                 document = read_json(path)
-                record = GivenNumbers(document["campaign"], document["numbers"])
+                record = GivenNumbers(
+                    document["campaign"], document["numbers"], document.get("gold", "")
+                )
                 if record.document() == document and all(map(_is_given, record.numbers.items())):
                     numbers[path] = record
         return numbers
@@ -227,7 +244,7 @@ class PointerCopies:
         """
         if path.stem == self.path.stem:
             return False
-        places = [place for name, place in self._fed().items() if _stem(name) == path.stem]
+        places = [place for name, place in self._fed().items() if gold_stem(name) == path.stem]
         for place in places:
             if is_url(place):
                 return True
@@ -280,10 +297,6 @@ def _is_given(entry: tuple[object, object]) -> bool:
     origin, highest = entry
     is_origin = isinstance(origin, str) and (origin == UNKNOWN or SHA256.fullmatch(origin))
     return bool(is_origin) and isinstance(highest, int) and not isinstance(highest, bool)
-
-
-def _stem(gold_name: str) -> str:
-    return hashlib.sha256(gold_name.encode()).hexdigest()[:16]
 
 
 def _extent(pointer: Pointer) -> tuple[int, int]:

@@ -53,7 +53,9 @@ class Releases:
         self.campaign = campaign
         self.typed = typed
         self.copy_path = copy_path
-        self.copies = PointerCopies(copy_path, campaign or "") if copy_path else None
+        place = self.gold.place()
+        lies = place if is_url(place) else Path(place)
+        self.copies = PointerCopies(copy_path, campaign or "", lies) if copy_path else None
         self.copied = True  # unless the last copy of the pointer could not be written
 
     @classmethod

@@ -24,6 +24,7 @@ FILES = frozenset(
         "catalog.duckdb",
         "export_digests.json",
         "gold.json",
+        "gone_gold.json",
         "judge.key",
         "key.json",
         "last_build.json",

@@ -1,6 +1,10 @@
--- One row is a reward that records name.
+-- One row is a reward that records name, with the first place of it.
 -- Inputs: controlled.
-SELECT DISTINCT reward
+SELECT
+    reward,
+    first(source_file || ' row ' || source_row ORDER BY source_order, source_file, source_row)
+        AS place
 FROM controlled
 WHERE reward IS NOT NULL
+GROUP BY reward
 ORDER BY reward

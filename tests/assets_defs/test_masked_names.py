@@ -102,6 +102,18 @@ def test_errors_and_documents_are_masked_where_they_stand(build_campaign, tmp_pa
     assert NameMask(Store(tmp_path / "none"), "run")("Bob_Smith.1987") == "Bob_Smith.1987"
 
 
+def test_cells_that_are_short_names_are_masked(build_campaign, tmp_path):
+    built = build_campaign({"a.csv": ROWS + "i1,erin,a\ni2,a,a\ni3,report,a\n"})
+    assert built.publication.published
+    mask = NameMask(Store(tmp_path / "campaign" / "store"), "another run")
+    assert mask("no time: 'Erin', and \"erin\"") == f"no time: {NOT_SHOWN}, and {NOT_SHOWN}"
+    for text in ("erin in a text", "'erins'", "judge 'a' is a label", "'report' is our word"):
+        assert mask(text) == text
+    error = InputError("unknown", [Problem("a.csv", "unknown", values=("erin", "a", "other"))])
+    mask.error(error)
+    assert error.problems[0].values == (NOT_SHOWN, "a", "other")
+
+
 def test_longer_names_are_masked_first():
     search = NameSearch.of_names(["smith.john", "smith.john.jr"])
     text = "smith.john.jr and smith.john"

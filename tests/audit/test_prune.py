@@ -17,11 +17,20 @@ from annot_pipeline.commands.prune import list_pins, prune, set_pin
 from annot_pipeline.commands.release_list import list_releases
 from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
-from annot_pipeline.errors import ConfigError, StoreError
+from annot_pipeline.errors import ConfigError, Problem, StoreError
 from annot_pipeline.storage.fed_gold import fed_gold, note_gold
 from annot_pipeline.storage.pointer import read_pointer
 from annot_pipeline.storage.releases import Releases
-from tests.audit.two_releases import EXPORT, KEY, MORE, build, flip, manifest_of, released_exports
+from tests.audit.two_releases import (
+    EXPORT,
+    KEY,
+    MORE,
+    SETTINGS,
+    build,
+    flip,
+    manifest_of,
+    released_exports,
+)
 
 LAST = "item,judge,label\ni3,w9,a\n"
 
@@ -132,8 +141,109 @@ def test_what_another_gold_folder_needs_stays(campaign):
     assert pruned(campaign, 1, gone=[str(other)])["archive"]["removed"] == 1
     assert fed_gold(campaign / "store") == [str(campaign / "gold")]
     (campaign / "store" / "gold.json").write_text("?")
-    with pytest.raises(StoreError, match=r"gold\.json: damaged"):
+    with pytest.raises(StoreError, match=r"gold\.json: damaged") as error:
         pruned(campaign, 1)
+    assert "delete" not in str(error.value)
+
+
+@pytest.fixture(scope="module")
+def built_two_golds(tmp_path_factory) -> Path:
+    """Two releases in ``gold``, one of corrected exports in ``gold2``; ``gold`` is away."""
+    folder = tmp_path_factory.mktemp("two golds") / "campaign"
+    build(folder, {"a.csv": EXPORT})
+    build(folder, {"a.csv": EXPORT + "i9,w1,a\n"})
+    build(folder, {"a.csv": EXPORT + "i9,w1,b\n"}, "gold=gold2")
+    (folder / "gold").rename(folder.parent / "disk")
+    return folder
+
+
+@pytest.fixture
+def two_golds(built_two_golds, tmp_path) -> Path:
+    campaign = shutil.copytree(built_two_golds, tmp_path / "campaign")
+    (campaign / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
+    return campaign
+
+
+LOSSES: dict[str, Any] = {
+    "missing": lambda store: (store / "gold.json").unlink(),
+    "empty": lambda store: (store / "gold.json").write_text(""),
+    "an empty list": lambda store: (store / "gold.json").write_text("[]"),
+    "lacks an entry": lambda store: (store / "gold.json").write_text('["../gold2"]'),
+    "other text": lambda store: (store / "gold.json").write_text('["../g0ld","../gold2"]'),
+    "no copies": lambda store: [
+        shutil.rmtree(store / "pointers"), (store / "gold.json").unlink(),
+    ],
+    "copies alone": lambda store: [
+        shutil.rmtree(store / "version_numbers"), (store / "gold.json").unlink(),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_absent_gold_is_missed_whatever_became_of_gold_json(two_golds, loss, capsys):
+    before = archived_exports(two_golds)
+    LOSSES[loss](two_golds / "store")
+    for command in (["--keep", "1"], ["--keep", "1", "--gone"], ["--keep", "1", "--dry-run"]):
+        assert main(["prune", str(two_golds), *command]) == 1
+        assert "delete it" not in capsys.readouterr().err
+    assert archived_exports(two_golds) == before
+    if loss == "empty":
+        return
+    build(two_golds, {"a.csv": EXPORT + "i9,w1,b\n"}, "gold=gold2")  # writes the list again
+    (two_golds / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
+    assert main(["prune", str(two_golds), "--keep", "1"]) == 1
+    assert archived_exports(two_golds) == before
+
+
+@pytest.mark.parametrize("loss", ["missing", "copies alone"])
+def test_gold_that_is_not_listed_can_be_given_up(two_golds, loss):
+    before = archived_exports(two_golds)
+    LOSSES[loss](two_golds / "store")
+    with pytest.raises(ConfigError, match="only what is away can be given up"):
+        pruned(two_golds, 1, gone=["gold3"])
+    assert main(["prune", str(two_golds), "--keep", "1", "--gone", "gold"]) == 0
+    assert len(archived_exports(two_golds)) < len(before)
+    assert main(["prune", str(two_golds), "--keep", "1"]) == 0  # it is forgotten
+
+
+def test_gold_that_is_back_is_listed_by_a_build(two_golds, built_two_golds):
+    LOSSES["copies alone"](two_golds / "store")
+    [problem] = refused(two_golds)
+    stem = problem.do.split()[-1]
+    shutil.copytree(built_two_golds.parent / "disk", two_golds / "gold")
+    assert main(["prune", str(two_golds), "--keep", "1"]) == 1
+    with pytest.raises(ConfigError, match="is there, with its releases"):
+        pruned(two_golds, 1, gone=["gold"])
+    build(two_golds, {"a.csv": EXPORT + "i9,w1,a\n"}, "gold=gold")
+    assert manifest_of(two_golds, "v0002")
+    assert Releases(two_golds / "gold").versions() == ["v0001", "v0002"]  # nothing new
+    assert f"{two_golds / 'gold'}" in fed_gold(two_golds / "store")
+    before = archived_exports(two_golds)
+    (two_golds / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
+    assert main(["prune", str(two_golds), "--keep", "1"]) == 0
+    assert archived_exports(two_golds) == before
+    with pytest.raises(ConfigError, match="no such gold"):
+        pruned(two_golds, 1, gone=[stem])
+
+
+def refused(campaign: Path) -> tuple[Problem, ...]:
+    with pytest.raises(StoreError, match="nothing is pruned") as error:
+        pruned(campaign, 1)
+    return error.value.problems
+
+
+def test_a_damaged_list_of_gold_is_named_with_what_is_known_of_it(two_golds):
+    (two_golds / "store" / "gold.json").write_text("{")
+    [finding] = verify(load_campaign(two_golds))["findings"]
+    assert finding["file"].endswith("gold.json")
+    assert '["../gold", "../gold2"]' in finding["do"]
+    assert "gold.json" in status(load_campaign(two_golds))["rolled_back"]["what"]
+    with pytest.raises(StoreError, match=r"gold\.json: damaged"):
+        build(two_golds, {"a.csv": EXPORT + "i9,w1,c\n"}, "gold=gold2")
+    (two_golds / "store" / "gold.json").write_text('["../gold", "../gold2"]')
+    (two_golds / "campaign.yaml").write_text(json.dumps({**SETTINGS, "gold": "gold2"}))
+    [problem] = refused(two_golds)
+    assert problem.where == str(two_golds / "gold")
 
 
 def away(gold: Path, how: str) -> None:

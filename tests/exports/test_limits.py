@@ -83,6 +83,39 @@ def test_a_long_row_is_refused(tmp_path, format_, ending):
     assert sum(map(len, READERS[format_](opening).chunks)) == 1
 
 
+@pytest.mark.parametrize("before", [0, 1, 700])
+@pytest.mark.parametrize("format_", ["csv", "jsonl"])
+@pytest.mark.parametrize(
+    "kind", ["plain", "column that is not read", "ragged", "latin-1", "utf-16", "invalid UTF-8"]
+)
+def test_a_row_is_refused_at_a_byte_beyond_the_limit(tmp_path, format_, kind, before):
+    """Wherever blocks end, and whatever a row is made of."""
+    limit = 4 * 1024
+    if format_ == "jsonl" and kind != "plain":
+        pytest.skip("lines are read as such")
+    for n_bytes in (limit, limit + 1, 2 * limit - 10):
+        if format_ == "jsonl":
+            text = '{"a": "x"}\n' * before + json.dumps({"a": "y" * (n_bytes - 10)}) + "\n"
+        else:
+            row = {"ragged": "x,x,x,", "column that is not read": "x,"}.get(kind, "x,")
+            letter = {"latin-1": "\u00e9", "invalid UTF-8": "\u00e9"}.get(kind, "y")
+            text = "a,b\n" + "x,y\n" * before + row + letter * (n_bytes - len(row)) + "\nx,y\n"
+        encoding = {"latin-1": "latin-1", "invalid UTF-8": "latin-1", "utf-16": "utf-16"}
+        path = tmp_path / f"a.{format_}"
+        path.write_bytes(text.encode(encoding.get(kind, "utf-8")))
+        opening = Opening(
+            path, path.name, limits=Limits(row_bytes=limit),
+            encoding={"utf-16": "utf-16"}.get(kind, "utf-8"),
+            wanted={"a"} if kind == "column that is not read" else None,
+        )  # fmt: skip
+        if n_bytes <= limit:
+            n = sum(map(len, READERS[format_](opening).chunks))
+            assert n == before + 1 + (format_ == "csv")
+        else:
+            with pytest.raises(InputError, match=r"limits\.row_bytes"):
+                [*READERS[format_](opening).chunks]
+
+
 def test_a_line_of_a_piece_or_in_utf_16_is_bounded_too(tmp_path):
     path = tmp_path / "long.jsonl"
     path.write_bytes(b'{"a": "' + b"y" * 3 * MB + b'"}\n')

@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from annot_pipeline.commands.publish import publish
+from annot_pipeline.commands.status import status
 from annot_pipeline.config.campaign_file import load_campaign
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import StoreError
@@ -120,9 +121,27 @@ def test_the_order_of_patterns_counts_also_when_nothing_else_changed(build_campa
     assert second.publication.published
 
 
-def test_a_renamed_export_alone_does_not_publish(build_campaign):
-    build_campaign({"a.csv": export(ROWS)})
-    assert not build_campaign({"b.csv": export(ROWS)}).publication.published
+@pytest.mark.parametrize(
+    "exports", [{"b.csv": 0}, {"a.csv": 0, "b.csv": 0}, {"a.csv": 1, "b.csv": 0}],
+    ids=["another name", "a copy", "names exchanged"],
+)  # fmt: skip
+def test_another_name_or_a_copy_of_an_export_is_published(build_campaign, tmp_path, exports):
+    """Lineage names files: what it says is that of a build from scratch, and status agrees."""
+    texts = export(ROWS[:60]), export(ROWS[40:])
+    both = {"a.csv": 0, "b.csv": 1} if 1 in exports.values() else {"a.csv": 0}
+    first = build_campaign({name: texts[n] for name, n in both.items()})
+    written = {name: texts[n] for name, n in exports.items()}
+    again = build_campaign(written)
+    assert again.publication.published
+    document = status(load_campaign(tmp_path / "campaign"))
+    assert not any(document["arrived"].values())
+    assert not document["build_due"]
+    scratch = build_campaign(written, f"store={tmp_path}/fresh", f"gold={tmp_path}/fresh-gold")
+    assert again.hashes() == scratch.hashes()
+    assert again.hashes()["lineage"] != first.hashes()["lineage"]
+    if len(both) == 1:
+        assert but_lineage(again) == but_lineage(first)
+    assert not build_campaign(written).publication.published
 
 
 @pytest.mark.parametrize("change", ["exports", "settings"])

@@ -29,6 +29,8 @@ def test_the_command(plain, capsys, tmp_path):
         "nothing was sent to MTurk",
         f"next: look at {folder}/review.csv, change Approve and Reject in upload-*.csv,",
         "      then upload it on the batch's Review Results page",
+        "      (edit upload-*.csv as text, or import all columns as text: a spreadsheet may",
+        "      take answers of workers for formulas; only review.csv is safe to open)",
     ]
     assert "upload-b.csv: 2 rows" in out.err
     assert main(["review", str(plain), "-o", str(tmp_path / "new"), "--json"]) == 0

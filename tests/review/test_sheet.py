@@ -76,7 +76,10 @@ def test_no_cell_is_a_formula(make):
     reviewed(folder)
     workers = {row["worker"] for row in sheet(folder)}
     assert workers == {"'=1+1", "'@sum", "'-2", "'+3", "a=b", "'q"}
-    assert upload(folder, "upload-=b.csv").count('"@sum"') == 1
+    left = upload(folder, "upload-=b.csv")
+    assert [name for name in ("=1+1", "@sum", "-2", "+3", "a=b", "'q") if f'"{name}"' in left] == [
+        "a=b", "'q",
+    ]  # fmt: skip
     assert [_safe(v) for v in ("\tx", "\rx", -1.5, 3, None, "")] == [
         "'\tx", "'\rx", -1.5, 3, None, "",
     ]  # fmt: skip

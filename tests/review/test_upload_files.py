@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from annot_pipeline.cli import main
 from annot_pipeline.config import Quality
 from annot_pipeline.errors import AnnotError
 from annot_pipeline.exports import READERS, Opening
@@ -58,7 +59,7 @@ def test_the_batch_as_it_was_with_both_columns_filled(make):
     assert counts == {
         "path": str(folder / "review" / "upload-b.csv"), "export": "exports/b.csv", "rows": 8,
         "approve": 2, "reject": 1, "decide": 2, "decided": 3, "elsewhere": 0, "ragged": [],
-        "ragged_lines": [],
+        "ragged_lines": [], "left_out": [],
     }  # fmt: skip
     assert {k: document[k] for k in ("approve", "reject", "decide", "assignments")} == {
         "approve": 2, "reject": 1, "decide": 2, "assignments": 8,
@@ -264,3 +265,25 @@ def read_all(opening: Opening) -> tuple[dict[int, Any], int]:
             problem = chunk.problem[place].as_py()
             rows[number] = problem or [c[place].as_py() for c in chunk.columns.values()]
     return rows, export.n_rows
+
+
+FORMULAS = ("=HYPERLINK(1)", "+1", "-1", "@SUM(1)", "\t=1", " =1", "A;=1")
+
+
+def test_workers_whose_ids_are_formulas_are_left_out_and_named(make, capsys):
+    rows = [work("careful", CAREFUL), *(work(w, CAREFUL) for w in FORMULAS), work("last", CAREFUL)]
+    folder = make({"b.csv": batch(*rows)})
+    before = [line for line in batch(*rows).splitlines() if "careful" in line or "last" in line]
+    assert main(["review", str(folder)]) == 0
+    out = capsys.readouterr().out
+    text = (folder / "review" / "upload-b.csv").read_text()
+    assert len(text.splitlines()) == 1 + len(before)
+    assert not any(worker.strip() in text for worker in FORMULAS)
+    rows_left = list(csv.DictReader(io.StringIO(upload(folder))))
+    assert [row["WorkerId"] for row in rows_left] == ["careful", "last"]
+    assert "7 rows left out, whose worker ids start as formulas do: row 2 (line 3) of" in out
+    assert "as text" in out
+    assert {row["worker"] for row in sheet(folder)} >= {"careful", "last", "'+1"}
+    [counts] = reviewed(folder)["uploads"]
+    assert [row["row"] for row in counts["left_out"]] == [*range(2, 9)]
+    assert (counts["rows"], counts["approve"]) == (9, 2)

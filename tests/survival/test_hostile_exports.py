@@ -53,8 +53,8 @@ def is_built(export: Export, folder: Path, *, whole: bool) -> bool:
         check_words(error)
         return False
     lineage = read_table(runs["trace_lineage"].tables["lineage"]).to_pylist()
-    (file,) = runs["control_judges"].facts["files"]
-    assert sum(runs["control_judges"].facts["fates"].values()) == len(lineage)
+    (file,) = runs["control_judges"].document["files"]
+    assert sum(runs["control_judges"].document["fates"].values()) == len(lineage)
     assert file["records_read"] == len(lineage)
     assert {row["source_row"] for row in lineage} == set(range(1, file["rows_read"] + 1))
     if whole:

@@ -7,6 +7,7 @@ Texts leave the machine before a release is searched: Dagster keeps logs, metada
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -16,14 +17,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.stages.gold.name_search import NameSearch
-from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS, own_words
+from annot_pipeline.stages.gold.name_search import NOT_SHOWN, CellNames, NameSearch, cell_key
+from annot_pipeline.stages.gold.published_names import LABELS, SYSTEMS
+from annot_pipeline.stages.gold.published_words import own_words
 from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.files import regular
 from annot_pipeline.storage.store import Store
 
 Records = tuple[tuple[Path, int, int], ...]
 """Files of parsed exports, with time and size."""
+QUOTED_CELL = re.compile(r"(?<!\w)['\"]([^'\"\n]{1,60})['\"](?!\w)")
 
 
 class NameMask:
@@ -45,12 +48,21 @@ class NameMask:
         if not text:
             return text
         records = self._records()
-        search = _judges(records)
+        search, keys = _judges(records)
         names = search.in_text(text)
-        if names:
-            shown = own_words() | _mapped(records)
-            names = {name for name in names if name.lower() not in shown}
-        return search.masked(text, names) if names else text
+        short = {cell for cell in QUOTED_CELL.findall(text) if cell_key(cell) in keys}
+        if not names and not short:
+            return text
+        shown = own_words() | _mapped(records)
+        masked = search.masked(text, {name for name in names if name.lower() not in shown})
+        for cell in short:
+            if cell_key(cell) not in shown:
+                masked = re.sub(rf"(['\"]){re.escape(cell)}\1", NOT_SHOWN, masked)
+        return masked
+
+    def cell(self, text: str) -> str:
+        """Return a cell of an export, as an error names it, without names, however short."""
+        return NOT_SHOWN if self(f"'{text}'") == NOT_SHOWN else self(text)
 
     def everywhere(self, value: Any) -> Any:
         """Return a document of JSON with all of its texts masked."""
@@ -72,7 +84,7 @@ class NameMask:
                     what=self(problem.what),
                     allowed=self(problem.allowed),
                     do=self(problem.do),
-                    values=tuple(map(self, problem.values)),
+                    values=tuple(map(self.cell, problem.values)),
                 )
                 for problem in error.problems
             )
@@ -111,8 +123,10 @@ def _files(folder: Path, paths: tuple[Path, ...]) -> tuple[Path, ...]:
 
 
 @lru_cache(maxsize=4)
-def _judges(records: Records) -> NameSearch:
-    return NameSearch.of_names({name for path, *_ in records for name in _names(path)})
+def _judges(records: Records) -> tuple[NameSearch, frozenset[str]]:
+    """Return the search for names in texts, and `cell_key` of all names."""
+    names = {name for path, *_ in records for name in _names(path)}
+    return NameSearch.of_names(names), CellNames.of_names(names).keys
 
 
 def _names(path: Path) -> set[str]:

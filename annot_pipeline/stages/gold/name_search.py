@@ -5,10 +5,13 @@ Case does not count, nor whether a letter and its accent are one character or tw
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from unicodedata import normalize
 
 import pyarrow as pa
@@ -103,18 +106,125 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 NOT_SHOWN = "(not shown: it may name a judge)"
 QUOTED = re.compile(r"(?<=: )['\"].*", re.DOTALL)
+SCORE = re.compile(r"(?<=score is outside the scale: ).*")
+"""The only cell that a reason holds without quotes: a number."""
+CUT_AT = 57
+"""Characters of a cell that a reason holds at least, where it does not hold all of them."""
 
 
-def masked_reasons(reasons: pa.ChunkedArray | pa.Array, search: NameSearch) -> pa.Array:
+def cell_key(cell: str) -> str:
+    """Return what cells share that name the same judge: without blanks around, in lower case."""
+    return _composed(cell).strip().lower()
+
+
+@dataclass(frozen=True)
+class CellNames:
+    """Tells whether a cell that a reason quotes, as a whole, is the name of a judge, however short.
+
+    Parameters
+    ----------
+    keys
+        `cell_key` of the names.
+    numbers
+        Names that are numbers.
+    long
+        Names that a reason may cut.
+    """
+
+    keys: frozenset[str]
+    numbers: frozenset[float]
+    long: tuple[str, ...]
+
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> CellNames:
+        """Return what tells the cells that are one of some names."""
+        keys = frozenset(filter(None, map(cell_key, names)))
+        numbers = frozenset(n for key in keys if (n := _number(key)) is not None)
+        return cls(keys, numbers, tuple(key for key in keys if len(key) >= CUT_AT))
+
+    def in_reason(self, reason: str) -> set[str]:
+        """Return keys of the names that a reason quotes."""
+        if score := SCORE.search(reason):
+            return {score[0]} if _number(score[0]) in self.numbers else set()
+        cells = {cell_key(cell) for cell in quoted_cells(reason)}
+        cut = {c for c in cells if len(c) >= CUT_AT and any(n.startswith(c) for n in self.long)}
+        return (cells & self.keys) | cut
+
+
+def quoted_cells(reason: str) -> list[str]:
+    """Return what the cell may be that a reason quotes at its end; empty if it quotes none.
+
+    SQL quotes a cell as it is, and other answers may follow it; Python escapes it, and may cut it.
+    """
+    match = QUOTED.search(reason)
+    if match is None:
+        return []
+    text, quote = match[0], match[0][0]
+    cells = [text[1 : max(text.rfind(quote), 1)]]
+    if (cut := text.rfind("\u2026 (")) > 0:
+        cells.append(text[1:cut])
+    with suppress(ValueError, SyntaxError):
+        cells.append(str(ast.literal_eval(text)))
+    return cells
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def masked_reasons(
+    reasons: pa.ChunkedArray | pa.Array, search: NameSearch, cells: CellNames | None = None
+) -> pa.Array:
     """Return reasons without the cells that they quote where these may name a judge.
 
-    A cell may that holds the name of a judge, or an address; source row and cell of the record say
-    where it stands.
+    A cell may that holds the name of a judge, or an address, or is a name of any length; source row
+    and cell of the record say where it stands.
     """
     encoded = reasons.dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    shown = [
-        QUOTED.sub(NOT_SHOWN, text) if "@" in text or search.in_text(text) else text
-        for text in encoded.dictionary.to_pylist()
-    ]
+    shown = [masked_reason(text, search, cells) for text in encoded.dictionary.to_pylist()]
     return pa.array(shown, pa.string()).take(encoded.indices)
+
+
+def reader_without_names(
+    rows: pa.RecordBatchReader, names: Callable[[], Iterable[str]]
+) -> pa.RecordBatchReader:
+    """Return rows whose column ``reason`` quotes no cell that may name a judge.
+
+    Parameters
+    ----------
+    names
+        Returns the names; called once, if there is any reason.
+    """
+    place = rows.schema.get_field_index("reason")
+
+    @cache
+    def searches() -> tuple[NameSearch, CellNames]:
+        raw = set(names())
+        return NameSearch.of_names(raw), CellNames.of_names(raw)
+
+    def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
+        reasons = batch.column(place)
+        if reasons.null_count == len(reasons):
+            return batch
+        shown = masked_reasons(reasons, *searches())
+        return batch.set_column(place, rows.schema.field(place), shown)
+
+    return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
+
+
+def without_names(texts: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return texts that end with a cell in quotes, without it where it may name a judge."""
+    raw = set(names)
+    search, cells = NameSearch.of_names(raw), CellNames.of_names(raw)
+    return [masked_reason(text, search, cells) for text in texts]
+
+
+def masked_reason(reason: str, search: NameSearch, cells: CellNames | None = None) -> str:
+    """Return a reason without the cell that it quotes where this may name a judge."""
+    if "@" in reason or search.in_text(reason) or (cells and cells.in_reason(reason)):
+        return SCORE.sub(NOT_SHOWN, QUOTED.sub(NOT_SHOWN, reason))
+    return reason

@@ -10,9 +10,6 @@ import html
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +18,9 @@ import pyarrow as pa
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.errors import counted
 from annot_pipeline.stages.gold.metrics import ReleaseMetrics
-from annot_pipeline.stages.gold.name_search import WORD, NameSearch, can_be_checked
+from annot_pipeline.stages.gold.name_search import NameSearch, can_be_checked
+from annot_pipeline.stages.gold.published_words import own_words, prose_words
 from annot_pipeline.storage.files import canonical_json
-from annot_pipeline.storage.queries import sql_text
 from annot_pipeline.storage.tables import StoredTable, read_groups
 
 CONTENT = frozenset({"text", "source", "reference", "truth"})
@@ -31,6 +28,11 @@ CONTENT = frozenset({"text", "source", "reference", "truth"})
 LABELS = re.compile(r"(?:\w+_)?label")
 SYSTEMS = re.compile(r"(?:\w+_)?system(?:_[ab])?")
 """Columns of labels and of names of systems, which the campaign maps: they are no secret."""
+EXPORTED = frozenset({
+    "adjudication_reason", "cell", "criterion", "hit", "item", "item_a", "item_b", "position",
+    "ranking", "segment", "source_file", "task",
+})  # fmt: skip
+"""Columns of which exports give the words; others hold our own words too, as reasons do."""
 HASHED = frozenset({"judgment_id", "source_digest"})
 """Columns of digests, one a row."""
 
@@ -40,7 +42,8 @@ class PublishedNames:
 
     Tables are searched first, then the pages that are made of them. Item texts, labels and names of
     systems are published as the campaign maps them. A system's name may stand in any column, for
-    names of items are often made of it; a label may stand in columns of labels alone.
+    names of items are often made of it; a label may stand in columns of labels alone. Our own words
+    are no names where we write them; common words are none anywhere.
 
     Parameters
     ----------
@@ -58,8 +61,8 @@ class PublishedNames:
         tables: Mapping[str, StoredTable],
         manifest: Mapping[str, Any],
     ) -> None:
-        words = own_words()
-        checked = [n for n in judges if can_be_checked(n) and n.lower() not in words]
+        common = prose_words()
+        checked = [n for n in judges if can_be_checked(n) and n.lower() not in common]
         self.unchecked = len(judges) - len(checked)
         self.search = NameSearch.of_names(checked)
         self.exempt: set[str] = set()
@@ -73,18 +76,25 @@ class PublishedNames:
             elif SYSTEMS.fullmatch(column):
                 systems |= names
             else:
-                in_columns[f"{table}.{column}"] |= names
+                in_columns[f"{table}.{column}"] |= (
+                    names if column in EXPORTED else _without_our_words(names)
+                )
         self.exempt |= systems
         self.by_place = {place: names - systems for place, names in in_columns.items()}
         text = canonical_json(manifest).decode()
-        self.by_place["manifest.json"] = self.search.in_text(text) - self.exempt
+        names = _without_our_words(self.search.in_text(text))
+        for part in ("sources", "settings"):  # what the campaign writes
+            texts = _texts_in(manifest.get(part))
+            names |= {name for text in texts for name in self.search.in_text(text)}
+        self.by_place["manifest.json"] = names - self.exempt
 
     def add_pages(self, pages: Sequence[Path]) -> None:
         """Search other files of the release, which show what the tables hold."""
         shown = self.search.without(self.exempt)
         for page in pages:
             text = page.read_text(encoding="utf-8")
-            self.by_place[page.name] = shown.in_text(text) | shown.in_text(html.unescape(text))
+            names = shown.in_text(text) | shown.in_text(html.unescape(text))
+            self.by_place[page.name] = _without_our_words(names)
 
     def metrics(self) -> ReleaseMetrics:
         """Return what the gate ``published_names`` looks at.
@@ -118,14 +128,18 @@ def _text_columns(
                 yield name, column, rows[column]
 
 
-SQL_REASONS = ("ingest/key_records", "ingest/settle_judgments")
-"""Queries that write reasons."""
+def _without_our_words(names: set[str]) -> set[str]:
+    return {name for name in names if name.lower() not in own_words()} if names else names
 
 
-@cache
-def own_words() -> frozenset[str]:
-    """Return words of our own texts: a judge called ``expert`` is not named by "an expert"."""
-    package = Path(str(files("annot_pipeline")))
-    pages = (path.read_text(encoding="utf-8") for path in sorted(package.rglob("*.py")))
-    texts = chain(pages, map(sql_text, SQL_REASONS))
-    return frozenset(word.lower() for text in texts for word in WORD.findall(text))
+def _texts_in(value: Any) -> Iterator[str]:
+    """Yield the sentences in a document; a value of one word, as a setting's, is none."""
+    if isinstance(value, str):
+        if " " in value:
+            yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts_in(inner)

@@ -8,6 +8,7 @@ worked out task by task, which have folders of their own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from annot_pipeline.contracts.stage_metrics import StageMetrics
+from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.indexing import is_any
@@ -34,6 +36,8 @@ from annot_pipeline.stages.gold.metrics import (
     JudgeMetrics,
     LineageMetrics,
 )
+from annot_pipeline.stages.gold.name_search import reader_without_names, without_names
+from annot_pipeline.stages.ingest.raw_names import raw_names
 from annot_pipeline.storage.queries import Queries
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -52,8 +56,15 @@ def set_judgments_aside(context: StageContext) -> StageOutput[StageMetrics]:
         "pseudonymize": settings.privacy.pseudonymize,
         "paired_controls": list(settings.quality.paired_controls),
     }
-    table = _by_query(context, "gold/set_aside", "set_aside", parameters)
+    records = _parsed_exports(context) if settings.privacy.pseudonymize else None
+    table = _by_query(context, "gold/set_aside", "set_aside", parameters, records)
     return StageOutput({"set_aside": table}, StageMetrics())
+
+
+def _parsed_exports(context: StageContext) -> list[Path]:
+    """Return the files of parsed exports, which hold the raw names of judges."""
+    names = sorted(set(context.read("record_files")["filename"].to_pylist()))
+    return [context.store.records / name for name in names]
 
 
 def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
@@ -120,7 +131,14 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
         [found] = context.run([partial(_asked, context.part_queries, query, inputs)])
         return found
 
-    rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
+    listed = asked("audit/rewards", context.inputs)
+    rewards, unread = read_rewards(listed["reward"].to_pylist())
+    if unread:
+        places = dict(zip(listed["reward"].to_pylist(), listed["place"].to_pylist(), strict=True))
+        texts = [f"{places[reward]}: {shorten(reward)}" for reward in unread]
+        pseudonymize = context.campaign.settings.privacy.pseudonymize
+        records = _parsed_exports(context) if pseudonymize else []
+        unread = without_names(texts, raw_names(records)) if pseudonymize else texts
     costs = COSTS.empty_table()
     if rewards.num_rows:
         costs = asked("audit/cost", {**context.inputs, "rewards": rewards}).cast(COSTS)
@@ -161,12 +179,23 @@ def _trace(
 
 
 def _by_query(
-    context: StageContext, query: str, table: str, parameters: Mapping[str, Any] | None = None
+    context: StageContext,
+    query: str,
+    table: str,
+    parameters: Mapping[str, Any] | None = None,
+    records: Sequence[Path] | None = None,
 ) -> StoredTable:
-    """Return the table that a query over all tasks gives."""
+    """Return the table that a query over all tasks gives.
+
+    Parameters
+    ----------
+    records
+        Parsed exports whose judges no reason may name.
+    """
     make = partial(
-        _query, context.part_queries, query, dict(context.inputs), parameters, context.folder, table
-    )
+        _query, context.part_queries, query, dict(context.inputs), parameters, context.folder,
+        table, records,
+    )  # fmt: skip
     [file] = context.run([make])
     return StoredTable((file,))
 
@@ -178,14 +207,17 @@ def _query(
     parameters: Mapping[str, Any] | None,
     folder: Path,
     table: str,
+    records: Sequence[Path] | None,
 ) -> TableFile:
     inputs = {name: unharmed(read) for name, read in inputs.items()}
-    return placed_part(
-        folder,
-        table,
-        "all",
-        lambda path: write_declared(path, table, lambda: queries.run(query, inputs, parameters)),
-    )
+
+    @contextmanager
+    def rows() -> Iterator[pa.RecordBatchReader]:
+        with queries.run(query, inputs, parameters) as reader:
+            names = partial(raw_names, records or ())
+            yield reader if records is None else reader_without_names(reader, names)
+
+    return placed_part(folder, table, "all", lambda path: write_declared(path, table, rows))
 
 
 DESCRIBE_JUDGES = Stage(
@@ -238,11 +270,11 @@ SET_JUDGMENTS_ASIDE = Stage(
     "Lists judgments that count, but that a calculation could not take, with the reason.",
     inputs={
         "controlled": (), "tasks": (), "item_rows": (), "control_pairs": (),
-        "known_answers": (), "judge_scores": (), "not_compared": (),
+        "known_answers": (), "judge_scores": (), "not_compared": (), "record_files": ("filename",),
     },
     outputs=("set_aside",),
     settings=("privacy", "quality"),
-    code_version="2",
+    code_version="3",  # reasons quote no truth that names a judge
     work=set_judgments_aside,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip
@@ -255,8 +287,8 @@ ADD_UP_COSTS = Stage(
         "scores": ("task", "item"), "segment_ranks": ("task", "item"),
     },
     outputs=("costs",),
-    settings=(),
-    code_version="3",
+    settings=("privacy",),
+    code_version="4",  # rewards that name a judge are not shown
     work=add_up_costs,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -24,6 +24,7 @@ from annot_pipeline.exports import Opening
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.parent import check_parent
 from annot_pipeline.runtime.stage import Stage
+from annot_pipeline.stages.gold.name_search import without_names
 from annot_pipeline.stages.ingest.metrics import ExportMetrics, RecordMetrics
 from annot_pipeline.stages.ingest.opened_exports import check_columns
 from annot_pipeline.stages.ingest.parsed_exports import CODE_VERSION, parse_all
@@ -160,10 +161,20 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
         rows=n_rows,
         records=n_records,
         parsed=n_new,
-        unread_items=unread,
+        unread_items=_masked(context, files, unread),
         judges_in_paths=_judges_in_paths(context, files),
     )
     return StageOutput(tables, metrics)
+
+
+def _masked(
+    context: StageContext, files: Sequence[Mapping[str, Any]], unread: list[str]
+) -> list[str]:
+    """Return places and reasons, without a cell that may name a judge of these parsed exports."""
+    if not unread or not context.campaign.settings.privacy.pseudonymize:
+        return unread
+    records = {context.store.records / file["filename"] for file in files}
+    return without_names(unread, raw_names(records))
 
 
 def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:

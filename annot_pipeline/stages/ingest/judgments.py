@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, partial
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ from annot_pipeline.runtime.partitions import (
     write_part,
 )
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.stages.gold.name_search import NameSearch, masked_reasons
+from annot_pipeline.stages.gold.name_search import CellNames, reader_without_names
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
 from annot_pipeline.stages.ingest.account_records import account, whole_account
 from annot_pipeline.stages.ingest.archived_lines import MOST_BYTES, export_lines
@@ -76,13 +76,15 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         "pseudonymize": settings.privacy.pseudonymize,
         "salt": context.salt,
     }
+    quoted = _quoted_names(context, inputs)
     slices: Slices = {}
     parts = [
         Part(
-            [asdict(some), of.files.to_pylist(), of.tasks.to_pylist()],
+            [asdict(some), of.files.to_pylist(), of.tasks.to_pylist(), *quoted],
             partial(
                 _settle, context.part_queries, of.records,
                 {"record_files": of.files, "tasks": of.tasks, "judges": judges}, parameters, some,
+                quoted,
             ),
             goes_on=n > 0,
         )
@@ -128,6 +130,23 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         slices=slices,
     )
     return StageOutput({**tables, "tasks": tasks}, metrics, by_part)
+
+
+def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]:
+    """Return names of judges of any export that are a cell, as a whole, that a reason may quote.
+
+    Mostly there are none; so that parts need not be made again whenever a judge is new, they follow
+    from these names alone, and not from all.
+    """
+    if not context.campaign.settings.privacy.pseudonymize:
+        return []
+    cells = CellNames.of_names(raw_names(inputs["records"]))
+    names = pa.table({"key": pa.array(sorted(cells.keys), TEXT)})
+    table = context.queries.table("ingest/cells_of_names", {**inputs, "names": names})
+    quoted = set(table["key"].to_pylist())
+    for reason in context.queries.table("ingest/reasons", inputs)["reason"].to_pylist():
+        quoted |= cells.in_reason(reason)
+    return sorted(quoted)
 
 
 def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTable:
@@ -240,6 +259,7 @@ def _settle(
     inputs: Mapping[str, Any],
     parameters: Mapping[str, Any],
     tasks: Tasks,
+    quoted: Sequence[str],
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
@@ -255,7 +275,7 @@ def _settle(
         tasks=tasks,
         filtered=("records",),
     ) as rows:
-        shown = _reasons_masked(rows, records) if parameters["pseudonymize"] else rows
+        shown = _reasons_masked(rows, records, quoted) if parameters["pseudonymize"] else rows
         settled = placed_part(folder, "settled", key, lambda path: write_table(path, shown))
     named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
@@ -264,22 +284,15 @@ def _settle(
     return {"settled": settled, "names": names}, {AUDIT: audit}
 
 
-def _reasons_masked(rows: pa.RecordBatchReader, records: Sequence[Path]) -> pa.RecordBatchReader:
+def _reasons_masked(
+    rows: pa.RecordBatchReader, records: Sequence[Path], quoted: Sequence[str]
+) -> pa.RecordBatchReader:
     """Return records whose reasons, which are published, quote no cell that may name a judge.
 
-    The names are those of these exports alone: what other exports hold must not change the bytes.
+    Names within a cell are those of these exports alone: what other exports hold must not change
+    the bytes. Names that are a cell as a whole may be of any export: ``quoted``.
     """
-    place = rows.schema.get_field_index("reason")
-    search = cache(lambda: NameSearch.of_names(raw_names(records)))  # few exports need it
-
-    def masked(batch: pa.RecordBatch) -> pa.RecordBatch:
-        reasons = batch.column(place)
-        if reasons.null_count == len(reasons):
-            return batch
-        shown = masked_reasons(reasons, search())
-        return batch.set_column(place, rows.schema.field(place), shown)
-
-    return pa.RecordBatchReader.from_batches(rows.schema, map(masked, rows))
+    return reader_without_names(rows, lambda: [*raw_names(records), *quoted])
 
 
 def _n_classes(named: pa.Table) -> dict[str, int]:
@@ -430,7 +443,7 @@ SETTLE_JUDGMENTS = Stage(
     inputs={"record_files": ()},
     outputs=("settled", "tasks", "names"),
     settings=("campaign", "tasks", "privacy", "quality.rejected_assignments"),
-    code_version="13",  # reasons quote no cell that names a judge before the mapping
+    code_version="14",  # reasons quote no cell that is the name of a judge, however short
     work=settle_judgments,
     kinds=frozenset({"parquet", "duckdb"}),
 )  # fmt: skip

@@ -12,7 +12,6 @@ from decimal import Decimal
 import pyarrow as pa
 
 from annot_pipeline.contracts import INT, REAL, TEXT
-from annot_pipeline.errors import shorten
 
 AMOUNT = re.compile(
     r"\s*+(?:(?P<before>[$€£¥₹]|[A-Z]{3}|[A-Z]{2}\$)\s*+)?"
@@ -55,7 +54,7 @@ def read_rewards(rewards: Iterable[str]) -> tuple[pa.Table, list[str]]:
     for reward in sorted(rewards):
         match = AMOUNT.fullmatch(reward)
         if match is None or (match["before"] and match["after"]):
-            unread.append(shorten(reward))
+            unread.append(reward)
             continue
         amount = Decimal(match["number"].replace(",", "."))
         currency = match["before"] or match["after"]

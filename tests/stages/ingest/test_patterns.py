@@ -12,6 +12,8 @@ from annot_pipeline.errors import ConfigError
 from annot_pipeline.stages.ingest import patterns
 from annot_pipeline.stages.ingest.patterns import compile_pattern
 
+LETTERS = 30
+"""Without a limit, the search that takes longest ends after some seconds."""
 OURS = (r"^(\d+)-", r"(?i)yes|no", r"([^/]+)\.csv$", r"[a-c]+(?P<x>\d)?", r"\bgood\b", r"(.*?)x")
 
 
@@ -23,8 +25,9 @@ def test_matches_are_those_of_python(pattern, text):
 
 
 def test_a_search_that_would_take_for_ever_is_an_error(monkeypatch, build_campaign):
-    monkeypatch.setattr(patterns, "LONGEST_SEARCH_S", 0.2)
-    rows = f"item,judge,label\n{'a' * 60}b,w1,x\n"
+    """On a value on which a search without a limit takes seconds, so that this test ends."""
+    monkeypatch.setattr(patterns, "LONGEST_SEARCH_S", 0.02)
+    rows = f"item,judge,label\n{'a' * LETTERS}b,w1,x\n"
     source = {
         "path": "exports/*.csv",
         "format": "csv",
