@@ -62,7 +62,8 @@ def _status_text(campaign: str, document: Document) -> str:
     if uncompared := document["exports_not_compared"]:
         exports = f"{counted(len(uncompared), 'export')} ({_shorten_list(uncompared)})"
         lines.append(
-            f"not compared: {exports}: their digests in the release are keyed, and need the store's key"
+            f"not compared: {exports}: their digests in the release are keyed; the store's key is "
+            "needed"
         )
     if document["unread"]:
         lines.append(f"not read, no source matches: {_shorten_list(document['unread'])}")

@@ -67,6 +67,9 @@ class DawidSkeneParams:
         >= 1. Ten million take about 2 GB of memory.
     model
         Which confusion matrices judges may have: a name of `models.LABEL_MODELS`.
+    dependence
+        Share of a judge's evidence on an item that another judge's repeats, in [0, 1]; the paper
+        assumes 0.
     """
 
     start: Literal["diagonal", "votes"] = "diagonal"
@@ -76,6 +79,7 @@ class DawidSkeneParams:
     max_iterations: int = 5000
     max_parameters: int = 10_000_000
     model: str = "dawid_skene"
+    dependence: float = 0.0
 
     def __post_init__(self) -> None:
         if self.start not in ("diagonal", "votes"):
@@ -90,6 +94,8 @@ class DawidSkeneParams:
             raise ValueError(f"max_iterations must be >= 1, not {self.max_iterations}")
         if self.model not in LABEL_MODELS:
             raise ValueError(f"model must be one of {', '.join(LABEL_MODELS)}, not {self.model!r}")
+        if not 0 <= self.dependence <= 1:
+            raise ValueError(f"dependence must be in [0, 1], not {self.dependence}")
         if self.max_parameters < 1:
             raise ValueError(f"max_parameters must be >= 1, not {self.max_parameters}")
 

@@ -9,9 +9,10 @@ Extends Dawid & Skene 1979 (eqs. 2.3, 2.4) by an empirical Dirichlet prior, as h
 of annotation do (Paun et al. 2018, "Comparing Bayesian models of annotation", section 3). The
 copy-or-guess confusion is that of MACE (Hovy et al. 2013) for all judges of a task.
 
-Assumes that judges err together with the dependence `DEPENDENCE` (Kish 1965). With one class
-nothing is estimated; a judge without labels has the common confusion. The prior follows the
-estimates: the log posterior that is reported may fall from one iteration to the next.
+Assumes that judges err independently given the class, or alike with the dependence of the
+estimates (Kish 1965). With one class nothing is estimated; a judge without labels has the common
+confusion. The prior follows the estimates: the log posterior that is reported may fall from one
+iteration to the next.
 """
 
 from __future__ import annotations
@@ -32,9 +33,6 @@ COMMON_LABELS = 50.0
 """Labels by which a class's row of the common confusion is drawn to copy-or-guess."""
 FULL_TRUST = 2.0
 """A class's row counts fully where its diagonal is this much above 1 times the next cell."""
-DEPENDENCE = 0.15
-"""Dependence of judges in the E-step: mistakes that judges share make a posterior less sure than
-their number says, and confusions that follow from it less extreme."""
 COPY_START = 0.7
 COPY_ROUNDS = 200
 COPY_TOLERANCE = 1e-12

@@ -181,7 +181,7 @@ def run_em(
     state
         Where an earlier run stood.
     """
-    m_step = LABEL_MODELS[params.model].m_step
+    m_step = LABEL_MODELS[params.model]
     state = state or _start(labels, prior, params)
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
@@ -225,11 +225,10 @@ def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) 
     log_pi = np.full((n_tasks, k), -np.log(k))
     log_theta = np.log(np.broadcast_to(theta, (n_judges, k, k)))
     log_prior = log_dirichlet(log_pi, log_theta, labels.judge_starts, prior, params.smoothing)
-    model = LABEL_MODELS[params.model]
-    dependence = np.full(n_tasks, model.dependence)
+    dependence = np.full(n_tasks, params.dependence)
     estimates = Estimates(log_pi, log_theta, log_prior, dependence)
     if params.start == "votes":
-        estimates = model.m_step(
+        estimates = LABEL_MODELS[params.model](
             labels.voted(), labels.judge_starts, prior, params.smoothing, estimates
         )
     return EMState.after_e_step(estimates, labels.expected(estimates))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from annot_pipeline.methods.labels.estimates import Counts, Estimates
 
 
 class MStep(Protocol):
-    """Estimates from expected counts; with the dependence, all that differs between models.
+    """Estimates from expected counts; all that differs between models.
 
     The E-step, the prevalence of classes and the stopping rule are shared (label_em).
     """
@@ -44,17 +44,10 @@ class MStep(Protocol):
         """
 
 
-class LabelModel(NamedTuple):
-    """A label model: its M-step, and the dependence of judges that its E-step assumes."""
-
-    m_step: MStep
-    dependence: float = 0.0
-
-
-LABEL_MODELS: Mapping[str, LabelModel] = {
-    "dawid_skene": LabelModel(estimates.m_step),
-    "one_coin": LabelModel(one_coin.m_step),
-    "mace": LabelModel(mace.m_step),
-    "hierarchical": LabelModel(hierarchical.m_step, hierarchical.DEPENDENCE),
+LABEL_MODELS: Mapping[str, MStep] = {
+    "dawid_skene": estimates.m_step,
+    "one_coin": one_coin.m_step,
+    "mace": mace.m_step,
+    "hierarchical": hierarchical.m_step,
 }
 """By name, as ``label_model`` in campaign.yaml gives it."""

@@ -2,8 +2,8 @@
 
 Judges who label the same items err together more than a label model assumes, so that its
 probabilities are too sure. With dependence r, n judges tell as much as n / (1 + (n - 1) r)
-independent ones (Kish 1965): the log posterior is divided by 1 + (n - 1) r. Members of the average
-are the model at the dependences `DEPENDENCE`, and smoothed votes.
+independent ones (Kish 1965). Members of the average are the label model, fitted with each of the
+dependences `DEPENDENCE`, and smoothed votes.
 
 Weights maximize the log probability of each label given the other judges' labels of the item
 (stacking of predictive distributions, Yao et al. 2018, eq. 4, with leave-one-out predictions of
@@ -18,6 +18,7 @@ probabilities are published. All classes without a vote on an item have together
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
-DEPENDENCE = np.array([0.0, 0.05, 0.1, 0.2, 0.35, 0.6])
-"""Dependences of members, as shares of a judge's evidence that another judge's repeats."""
+DEPENDENCE = (0.0, 0.15, 0.4)
+"""Dependences that the label model is fitted with, in the order of members."""
 UNSEEN = 0.15
 """Dependence that labels cannot show, added where probabilities are published."""
-PRIOR = np.append(0.9 * np.array([0.05, 0.1, 0.2, 0.35, 0.2, 0.1]), 0.1)
+PRIOR = np.array([0.2, 0.4, 0.3, 0.1])
 """Weights before any label is seen: of the dependences, and of votes."""
 PRIOR_LABELS = 30.0
 """Labels that the prior is worth."""
@@ -160,7 +161,7 @@ class StackedFit:
 
 
 def fit_stacking(
-    tasks: Blocks[LabelCodes], estimates: Estimates, smoothing: float = 0.01
+    tasks: Blocks[LabelCodes], estimates: Sequence[Estimates], smoothing: float = 0.01
 ) -> StackedFit:
     """Return the weights of members that predict the labels of a task best.
 
@@ -169,21 +170,23 @@ def fit_stacking(
     tasks
         Labels of one task, in blocks of items.
     estimates
-        Of the label model ``hierarchical``, fitted to them.
+        Of the label model ``hierarchical``, fitted with each of `DEPENDENCE`.
     smoothing
         As the model was fitted with.
     """
     blocks = tasks.keep(_ModelLabels.from_codes, estimates)
-    sums = blocks.sum(_sum_labels)
-    k = estimates.log_pi.shape[1]
-    cells = sums.theta.reshape(-1, k, k)
-    counts = cells + borrowed_counts(cells.sum(axis=0), smoothing)
+    k = estimates[0].log_pi.shape[1]
+    counts = []
+    for member in range(len(estimates)):
+        cells = blocks.sum(_cell_counts, member).reshape(-1, k, k)
+        counts.append(cells + borrowed_counts(cells.sum(axis=0), smoothing))
     shares = label_shares(cells.sum(axis=(0, 2))[None], smoothing)[0]
-    predictions = blocks.keep(_predict, counts, estimates.log_pi[0], shares)
+    log_pi = [fitted.log_pi[0] for fitted in estimates]
+    predictions = blocks.keep(_predict, counts, log_pi, shares)
     return StackedFit(stacking_weights(predictions), shares)
 
 
-def stacked_posterior(codes: LabelCodes, estimates: Estimates, fit: StackedFit) -> Floats:
+def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: StackedFit) -> Floats:
     """Return the probabilities ``(n_items, K)`` of the items of a block, as they are published.
 
     Parameters
@@ -196,33 +199,43 @@ def stacked_posterior(codes: LabelCodes, estimates: Estimates, fit: StackedFit) 
     block = _ModelLabels.from_codes(codes, estimates)
     votes, n = block.labels.votes, block.labels.n_judges
     average = fit.weights[-1] * smoothed_votes(votes, fit.shares)
-    with np.errstate(divide="ignore"):  # a class of probability 0 stays one
-        logs = np.log(block.posterior) * repeated_evidence(n, estimates.dependence)[:, None]
-    for weight, dependence in zip(fit.weights[:-1], DEPENDENCE, strict=True):
+    for weight, posterior, dependence in zip(
+        fit.weights, block.posteriors, DEPENDENCE, strict=False
+    ):
+        with np.errstate(divide="ignore"):  # a class of probability 0 stays one
+            logs = np.log(posterior) * repeated_evidence(n, dependence)[:, None]
         average += weight * tempered(logs, n, dependence + UNSEEN * (1 - dependence))
     return cap_unsupported(average, votes, n)
 
 
 @dataclass(frozen=True)
 class _ModelLabels:
-    """Labels of a block, with the posterior of the label model."""
+    """Labels of a block, with the posterior and the expected counts of each fit."""
 
     labels: ItemLabels
-    posterior: Floats
-    counts: Counts
+    posteriors: Sequence[Floats]
+    counts: Sequence[Counts]
 
     @classmethod
-    def from_codes(cls, codes: LabelCodes, estimates: Estimates) -> _ModelLabels:
-        posterior, counts = e_step(LabelMatrix.from_tasks([0], [codes]), estimates)
-        return cls(ItemLabels.from_codes(codes), posterior, counts)
+    def from_codes(cls, codes: LabelCodes, estimates: Sequence[Estimates]) -> _ModelLabels:
+        matrix = LabelMatrix.from_tasks([0], [codes])
+        expected = [e_step(matrix, fitted) for fitted in estimates]
+        return cls(ItemLabels.from_codes(codes), *zip(*expected, strict=True))
 
 
-def _sum_labels(block: _ModelLabels) -> Counts:
-    return block.counts
+def _cell_counts(block: _ModelLabels, member: int) -> Floats:
+    return block.counts[member].theta
 
 
-def _predict(block: _ModelLabels, counts: Floats, log_pi: Floats, shares: Floats) -> Predictions:
-    return held_out_predictions(block.labels, block.posterior, counts, log_pi, shares)
+def _predict(
+    block: _ModelLabels, counts: Sequence[Floats], log_pi: Sequence[Floats], shares: Floats
+) -> Predictions:
+    fits = zip(block.posteriors, counts, log_pi, DEPENDENCE, strict=True)
+    members = [held_out_predictions(block.labels, *fit) for fit in fits]
+    members.append(held_out_votes(block.labels, shares))
+    labels = block.labels
+    some = labels.n_judges[labels.item] > 1
+    return Predictions(np.maximum(np.stack(members, axis=1)[some], LEAST), labels.times[some])
 
 
 def stacking_weights(
@@ -281,43 +294,45 @@ def _objective(block: Predictions, weights: Floats) -> _Objective:
 
 
 def held_out_predictions(
-    labels: ItemLabels, posterior: Floats, counts: Floats, log_pi: Floats, shares: Floats
-) -> Predictions:
-    """Return the probability of each label without itself, by each member.
+    labels: ItemLabels, posterior: Floats, counts: Floats, log_pi: Floats, dependence: float
+) -> Floats:
+    """Return the probability of each label without itself, ``(n_cells,)``, by one fit.
 
     Parameters
     ----------
     labels
         Of a block of items.
     posterior
-        ``(n_items, K)`` of the label model.
+        ``(n_items, K)`` of the fit.
     counts
         ``(n_judges, K, K)`` expected counts of the task as [judge, observed, true], with those of
         the prior.
     log_pi
         ``(K,)``.
-    shares
-        ``(K,)`` shares of all labels of the task.
+    dependence
+        That the model was fitted with.
     """
-    k = labels.n_labels
     own = posterior[labels.item]
     of_pair = labels.sum_by_pair(np.ones((labels.pair.size, 1)))[labels.pair]
     left = np.maximum(counts[labels.judge, labels.label] - labels.times[:, None] * own, LEAST)
     chance = left / np.maximum(counts.sum(axis=1)[labels.judge] - of_pair * own, LEAST)
     evidence = labels.sum_by_pair(np.log(chance))  # of a judge on an item
     others = labels.sum_by_item(evidence)[labels.pair_item] - evidence
-    others = (others + log_pi)[labels.pair]
-    all_votes = labels.votes
-    pair_votes = labels.sum_by_pair(np.eye(k)[labels.label])
-    votes = (all_votes[labels.pair_item] - pair_votes)[labels.pair]
-    n = labels.n_judges[labels.item] - 1
-    members = [
-        (cap_unsupported(tempered(others, n, dependence), votes, n) * chance).sum(axis=1)
-        for dependence in DEPENDENCE
-    ]
-    members.append(smoothed_votes(votes, shares)[np.arange(n.size), labels.label])
-    some = n > 0
-    return Predictions(np.maximum(np.stack(members, axis=1)[some], LEAST), labels.times[some])
+    n = labels.n_judges[labels.pair_item] - 1
+    p = cap_unsupported(tempered(others + log_pi, n, dependence), _votes_of_others(labels), n)
+    return np.asarray((p[labels.pair] * chance).sum(axis=1))
+
+
+def held_out_votes(labels: ItemLabels, shares: Floats) -> Floats:
+    """Return the probability of each label by the smoothed votes of others, ``(n_cells,)``."""
+    votes = smoothed_votes(_votes_of_others(labels), shares)
+    return np.asarray(votes[labels.pair, labels.label])
+
+
+def _votes_of_others(labels: ItemLabels) -> Floats:
+    """Return the votes on an item by other judges, ``(n_pairs, K)``."""
+    own = labels.sum_by_pair(np.eye(labels.n_labels)[labels.label])
+    return np.asarray(labels.votes[labels.pair_item] - own)
 
 
 def smoothed_votes(votes: Floats, shares: Floats) -> Floats:
