@@ -138,7 +138,7 @@ class WholeTasks:
 
     Parameters
     ----------
-    of
+    inputs
         Files of the inputs that lie in parts.
     small
         Rows that are handed over of other inputs.
@@ -148,7 +148,7 @@ class WholeTasks:
         All that comes of them follows from, but code and settings.
     """
 
-    of: InputPart
+    inputs: InputPart
     small: Mapping[str, pa.Table]
     given: Given
     made_of: Sequence[Any]

@@ -51,35 +51,35 @@ def ratings_of_labels(
     rows: pa.Table, classes: Sequence[str], judges: Mapping[str, int] | None = None
 ) -> Ratings:
     """Labels as codes; of judges the place among those named, or among those there are."""
-    given, who = index(rows["label"]), index(rows["judge"])
-    place = np.array([classes.index(name) for name in given.names], np.int64)
+    labels, who = index(rows["label"]), index(rows["judge"])
+    place = np.array([classes.index(name) for name in labels.names], np.int64)
     codes = who.codes
     if judges is not None:
         codes = np.array([judges[name] for name in who.names], np.int64)[codes]
-    return Ratings(index(rows["item"]).codes, codes, place[given.codes], tuple(classes))
+    return Ratings(index(rows["item"]).codes, codes, place[labels.codes], tuple(classes))
 
 
 def _label_rows(
     ratings: Ratings, task: Row, suffix: str, bootstrap: BootstrapRounds
 ) -> Iterator[Row]:
-    found = nominal_agreement(
+    agreement = nominal_agreement(
         ratings.items,
         ratings.judges,
         ratings.values,
         n_labels=max(len(ratings.names), 1),
         ordinal=bool(task["ordinal"]),
         **ratings.sizes,
-        **bootstrap.of(f"labels{suffix}"),
+        **bootstrap.arguments(f"labels{suffix}"),
     )
-    yield from rows_of(found, task, suffix)
+    yield from agreement_rows(agreement, task, suffix)
 
 
-def rows_of(found: NominalAgreement, task: Row, suffix: str) -> Iterator[Row]:
+def agreement_rows(agreement: NominalAgreement, task: Row, suffix: str) -> Iterator[Row]:
     """Rows of the table `agreement`."""
     statistics = ["percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa",
                   "alpha_nominal"]  # fmt: skip
     if task["ordinal"]:
         statistics.append("alpha_ordinal")
     for name in statistics:
-        statistic = getattr(found, name)
+        statistic = getattr(agreement, name)
         yield agreement_row(task, name + suffix, statistic, statistic.n_items, statistic.n_judges)

@@ -49,14 +49,14 @@ def of_task(table: pa.Table, task: str) -> pa.Table:
     return table.filter(pa.array(is_of))
 
 
-def agreement_row(task: Row, statistic: str, found: Any, n_items: int, n_judges: int) -> Row:
-    """A row of the table; ``found`` has value, ci_low, ci_high."""
+def agreement_row(task: Row, statistic: str, estimate: Any, n_items: int, n_judges: int) -> Row:
+    """A row of the table; ``estimate`` has value, ci_low, ci_high."""
     return {
         "task": task["task"],
         "statistic": statistic,
-        "value": found.value,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
+        "value": estimate.value,
+        "ci_low": estimate.ci_low,
+        "ci_high": estimate.ci_high,
         "n_items": n_items,
         "n_judges": n_judges,
     }

@@ -40,7 +40,7 @@ class ScaleCuts:
     edges: Mapping[int, Floats]
 
     @classmethod
-    def of(cls, task: Row, points: int | None, all_z: Floats) -> ScaleCuts:
+    def from_z_scores(cls, task: Row, points: int | None, all_z: Floats) -> ScaleCuts:
         """Cuts by all z-scores in order."""
         edges = {k: all_z[percentile_places(all_z.size, k)] for k in CUTS if all_z.size}
         return cls(task["scale_low"], task["scale_high"], points, edges)
@@ -55,16 +55,16 @@ class ScaleCuts:
         """Bins ``(n_scores,)``; -1 for a judgment without z."""
         if kind == "raw" and self.low is not None and self.high is not None:
             return equal_bins(scores, self.low, self.high, k)
-        found, known = np.full(z.size, -1, np.int64), ~np.isnan(z)
+        codes, has_z = np.full(z.size, -1, np.int64), ~np.isnan(z)
         if k in self.edges:
-            found[known] = bins_of_edges(z[known], self.edges[k])
-        return found
+            codes[has_z] = bins_of_edges(z[has_z], self.edges[k])
+        return codes
 
-    def rated(self, kind: str, k: int, of: Ratings, z: Floats) -> tuple[Ratings, Flags]:
+    def rated(self, kind: str, k: int, ratings: Ratings, z: Floats) -> tuple[Ratings, Flags]:
         """Ratings in bins, without those that have none; and which these are."""
-        bins = self.bins(kind, k, of.values, z)
-        known = bins >= 0
-        return of.only(known, bins), known
+        bins = self.bins(kind, k, ratings.values, z)
+        has_bin = bins >= 0
+        return ratings.only(has_bin, bins), has_bin
 
 
 def n_points(task: Row, *, is_whole: bool) -> int | None:

@@ -39,19 +39,21 @@ AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kap
 
 def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMetrics]:
     """Agreement of the judges of all tasks."""
-    made = of_tasks(
+    output = of_tasks(
         context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
         "comparisons", kinds={"controlled": ("categorical",)}, large=partial(_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return made.output(AgreementMetrics)
+    return output.output(AgreementMetrics)
 
 
 def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """The part of a task that is too large to be done whole."""
-    of, tasks = whole.of, whole.small["tasks"]
-    is_scored = len(of.files["standardized"].files) > 1
-    if not is_scored and not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
+    inputs, tasks = whole.inputs, whole.small["tasks"]
+    is_scored = len(inputs.files["standardized"].files) > 1
+    if not is_scored and not has_blocks(
+        context, inputs, "controlled", "categorical", tasks, ("used",)
+    ):
         return []
     makes = partial(_measured_in_blocks, context, whole, is_scored=is_scored)
     return parts_of_blocks(context, 1, whole.made_of, makes)
@@ -59,17 +61,17 @@ def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
 
 def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
     """Measure agreement on scores, or on labels; what makes the part."""
-    of, folder = whole.of, whole.folder(context)
+    inputs, folder = whole.inputs, whole.folder(context)
     if is_scored:
         from annot_pipeline.stages.agreement.score_agreement_blocks import score_agreement_in_blocks
 
-        rows, left_out = score_agreement_in_blocks(context, folder, of, whole.small)
+        rows, left_out = score_agreement_in_blocks(context, folder, inputs, whole.small)
     else:
         from annot_pipeline.stages.agreement.agreement_blocks import label_agreement_in_blocks
 
-        rows, left_out = label_agreement_in_blocks(context, folder, of, whole.small["tasks"])
-    metrics = {"judge_pairs_left_out": {of.tasks[0]: left_out} if left_out else {}}
-    make = partial(_with_preferences, rows, metrics, of.files["comparisons"])
+        rows, left_out = label_agreement_in_blocks(context, folder, inputs, whole.small["tasks"])
+    metrics = {"judge_pairs_left_out": {inputs.tasks[0]: left_out} if left_out else {}}
+    make = partial(_with_preferences, rows, metrics, inputs.files["comparisons"])
     return [partial(make, context.campaign.settings)]
 
 
@@ -82,31 +84,33 @@ def _with_preferences(
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Beside the agreement of a task on labels or scores that on comparisons, if it has any."""
-    whole, preferences = _beside(rows, read_unharmed(comparisons), settings)
+    whole, preferences = _with_preferences_of(rows, read_unharmed(comparisons), settings)
     files = {AGREEMENT.name: write_part(folder, AGREEMENT.name, key, partial(iter, [whole]))}
     return files, {MADE_OF: {}, OF_TASKS: metrics | preferences}
 
 
-def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _measure_agreement(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.agreement.measure_agreement import measure_agreement
 
-    settings = of.settings
+    settings = inputs.settings
     names = (
         "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
     )  # fmt: skip
     table, metrics = measure_agreement(
-        *map(of.__getitem__, names),
+        *map(inputs.__getitem__, names),
         arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
-        workers=of.workers,
-        progress=now_and_then(of.progress),
+        workers=inputs.workers,
+        progress=now_and_then(inputs.progress),
     )
-    whole, preferences = _beside(table, of["comparisons"], settings, now_and_then(of.progress))
+    whole, preferences = _with_preferences_of(
+        table, inputs["comparisons"], settings, now_and_then(inputs.progress)
+    )
     return {"agreement": whole}, metrics | preferences
 
 
-def _beside(
+def _with_preferences_of(
     rows: pa.Table,
     comparisons: pa.Table,
     settings: Campaign,
@@ -117,14 +121,14 @@ def _beside(
         measure_preference_agreement,
     )
 
-    found, metrics = measure_preference_agreement(
+    preference_rows, metrics = measure_preference_agreement(
         comparisons,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
         progress=progress,
     )
     of_preferences = AGREEMENT.from_columns(
-        {n: [row[n] for row in found] for n in AGREEMENT.schema.names}
+        {n: [row[n] for row in preference_rows] for n in AGREEMENT.schema.names}
     )
     whole = pa.concat_tables([rows, of_preferences])
     metrics |= {"agreement_by_chance": _by_chance(whole)}

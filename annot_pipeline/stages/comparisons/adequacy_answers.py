@@ -43,10 +43,10 @@ def adequacy_answers(
     rows = votes.filter(is_any(votes["task"], (task,)))
     named = index(items.cast(TEXT))  # one name may stand in several segments
     place = pc.index_in(rows["item"].cast(TEXT), pa.array(named.names, TEXT))
-    known = place.is_valid()
-    at = place.filter(known).to_numpy()
-    weight = rows["votes"].filter(known).to_numpy()
-    good = is_any(rows["label"], list(adequate)).filter(known)
+    is_named = place.is_valid()
+    at = place.filter(is_named).to_numpy()
+    weight = rows["votes"].filter(is_named).to_numpy()
+    good = is_any(rows["label"], list(adequate)).filter(is_named)
     sign = np.where(good.to_numpy(), weight, -weight)
     balance = np.bincount(at, weights=sign, minlength=len(named.names))[named.codes]
     return np.where(balance > 0, 1, np.where(balance < 0, 0, NOT_KNOWN))

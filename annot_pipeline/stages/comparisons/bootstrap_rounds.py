@@ -17,7 +17,7 @@ class BootstrapRounds:
     rounds: int
     seed: int
 
-    def of(self, statistic: str) -> dict[str, Any]:
+    def arguments(self, statistic: str) -> dict[str, Any]:
         """``rounds`` and ``rng``, as the methods take them."""
         name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
         rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])

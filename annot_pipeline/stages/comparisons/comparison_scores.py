@@ -58,7 +58,7 @@ def count_scores(
             drawn.append(_shares(task, counts, method))
         if fit is not None:
             strengths.append(_refit(task, fit, counts))
-    found = [
+    win_shares = [
         scored(
             task,
             method,
@@ -74,9 +74,9 @@ def count_scores(
             task, "bradley_terry", np.full(task.n, np.nan), np.empty((0, task.n)),
             why_no_rounds=None, why_no_score=f"more than {MOST_SYSTEMS} systems: no Bradley-Terry",
         )  # fmt: skip
-        return [unfitted, *found], None
+        return [unfitted, *win_shares], None
     strength, metrics = _bradley_terry(task, ranking, fit, strengths)
-    return [strength, *found], metrics
+    return [strength, *win_shares], metrics
 
 
 def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
@@ -163,17 +163,17 @@ def _bradley_terry(
     )
     sized &= base.sized & base.drawn
     reasons = [list(reason) for reason in base.reasons]
-    left = base.sized & base.drawn & ~sized
+    has_no_interval = base.sized & base.drawn & ~sized
     for code in range(task.n):
         missing = _why_no_score(task, fit, group, code, sized=bool(sized[code]))
         if missing:
             reasons[code].append(missing)
-        elif left[code]:
+        elif has_no_interval[code]:
             reasons[code].append(
                 f"no finite interval: {n_outside[code]:,} of {len(rounds):,} rounds have no finite "
                 "estimate of it"
             )
-    found = Scored(
+    strength = Scored(
         method="bradley_terry",
         score=fit.score,
         order=order,
@@ -185,7 +185,7 @@ def _bradley_terry(
         n_judgments=base.n_judgments,
         reasons=reasons,
     )
-    return found, metrics
+    return strength, metrics
 
 
 def _centred(

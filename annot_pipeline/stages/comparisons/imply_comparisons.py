@@ -118,9 +118,9 @@ def imply_comparisons(
     first, second = _pairs(n_in_group, order)
     ranking = np.repeat(np.arange(order.size), n_in_group[order] * (n_in_group[order] - 1) // 2)
     score = means(cells.codes, scores, n_groups=cells.first.size)
-    apart = score[first] - score[second]
+    gap = score[first] - score[second]
     noise = ROUNDING * np.maximum(np.abs(score[first]), np.abs(score[second]))
-    outcome = np.where(np.abs(apart) <= margin + noise, 0, np.sign(apart)).astype(np.int64)
+    outcome = np.where(np.abs(gap) <= margin + noise, 0, np.sign(gap)).astype(np.int64)
     of_cell = some[_row_of_each(cells.codes, rows["judgment_id"])]
     return Comparisons(
         cells.second[first], cells.second[second], outcome,
@@ -155,10 +155,10 @@ def _groups(rows: pa.Table, tasks: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]
     codes = tasks
     ranked = rows["ranking"].is_valid().to_numpy()
     for name in ("judge", "ranking", "hit", "segment"):
-        found = index(rows[name], null="").codes
+        key = index(rows[name], null="").codes
         if name == "hit":
-            found = np.where(ranked, 0, found + 1)  # a ranking says more than its HIT
-        codes = index_pairs(codes, found).codes
+            key = np.where(ranked, 0, key + 1)  # a ranking says more than its HIT
+        codes = index_pairs(codes, key).codes
     return index_pairs(codes, has_segment.astype(np.int64)).codes, has_segment
 
 

@@ -54,7 +54,7 @@ class OutputComparisons:
         Whether the two are one output, and nobody was asked.
     second_shown_first
         1, 0, or -1 where nothing tells.
-    kept
+    is_kept
         Whether the judge counts.
     seconds
         Of the whole ranking; NaN: unknown.
@@ -70,7 +70,7 @@ class OutputComparisons:
     outcome: Codes
     same_output: Flags
     second_shown_first: Codes
-    kept: Flags
+    is_kept: Flags
     seconds: Floats
     names: Names
 
@@ -106,7 +106,7 @@ class OutputComparisons:
             outcome=rows["outcome"].cast(pa.int64()).to_numpy(),
             same_output=rows["same_output"].to_numpy(),
             second_shown_first=shown.to_numpy(),
-            kept=rows["kept"].to_numpy(),
+            is_kept=rows["kept"].to_numpy(),
             seconds=rows["seconds"].to_numpy(),  # null is NaN
             names=Names(task, judges.names, segments.names, items),
         )
@@ -118,15 +118,15 @@ class OutputComparisons:
 
     def asked(self) -> Self:
         """One row for each comparison that was asked: what systems share is one output."""
-        found = asked_comparisons(
+        questions = asked_comparisons(
             self.rankings, self.first, self.second, self.same_output, n_items=len(self.names.items)
         )
-        rows, flip = self.only(found.rows), found.reversed_
+        rows, flip = self.only(questions.rows), questions.reversed_
         shown = rows.second_shown_first
         return replace(
             rows,
-            first=found.first,
-            second=found.second,
+            first=questions.first,
+            second=questions.second,
             outcome=np.where(flip, -rows.outcome, rows.outcome),
             second_shown_first=np.where(flip & (shown != UNKNOWN), 1 - shown, shown),
         )

@@ -33,32 +33,34 @@ from annot_pipeline.stages.comparisons.metrics import (
 
 def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
     """Comparisons of all tasks that hold any."""
-    made = of_tasks(
+    output = of_tasks(
         context, _compare_outputs, "controlled", "standardized",
         kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
         large=partial(_comparisons_in_blocks, context),
     )  # fmt: skip
-    n, ties = (sum(made.metrics[name].values()) for name in ("comparisons", "ties"))
+    n, ties = (sum(output.metrics[name].values()) for name in ("comparisons", "ties"))
     if n:
         context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return made.output(ComparisonMetrics)
+    return output.output(ComparisonMetrics)
 
 
 def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """The part of a task that is standardised in blocks."""
-    if len(whole.of.files["standardized"].files) == 1:
+    if len(whole.inputs.files["standardized"].files) == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import compared_in_blocks
 
-    makes = partial(compared_in_blocks, context, whole.of, whole.small["tasks"])
+    makes = partial(compared_in_blocks, context, whole.inputs, whole.small["tasks"])
     return parts_of_blocks(context, 1, whole.made_of, makes)
 
 
-def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _compare_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 
     names = ("controlled", "standardized", "tasks", "item_rows")
-    return break_into_comparisons(*map(of.__getitem__, names), margin=of.settings.easl.margin)
+    return break_into_comparisons(
+        *map(inputs.__getitem__, names), margin=inputs.settings.easl.margin
+    )
 
 
 @dataclass(frozen=True)
@@ -78,83 +80,90 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
         if row["adequacy_task"] is not None
     }
     votes = ByTask(context.read("label_distributions", tasks={*asked.values()}))
-    given = {task: _Votes(of, hash_values([votes[of]]), votes[of]) for task, of in asked.items()}
-    made = of_tasks(
+    task_votes = {
+        task: _Votes(labelling, hash_values([votes[labelling]]), votes[labelling])
+        for task, labelling in asked.items()
+    }
+    output = of_tasks(
         context, _rank_outputs, "comparisons", whole=("item_rows",),
-        apart=("label_distributions",), given=given,
+        apart=("label_distributions",), given=task_votes,
     )  # fmt: skip
-    if made.metrics["segment_graphs"]:
-        graphs = made.metrics["segment_graphs"].values()
-        n, n_outputs = (sum(found[name] for found in graphs) for name in ("segments", "outputs"))
+    if output.metrics["segment_graphs"]:
+        graphs = output.metrics["segment_graphs"].values()
+        n, n_outputs = (sum(counts[name] for counts in graphs) for name in ("segments", "outputs"))
         context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
-    return made.output(SegmentRankMetrics)
+    return output.output(SegmentRankMetrics)
 
 
-def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _rank_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_segments import VOTES, rank_segments
 
-    votes = {given.task: given.rows.cast(VOTES) for given in of.given.values()}
+    votes = {task_votes.task: task_votes.rows.cast(VOTES) for task_votes in inputs.given.values()}
     table, metrics = rank_segments(
-        of["comparisons"],
-        of["tasks"],
-        of["item_rows"],
+        inputs["comparisons"],
+        inputs["tasks"],
+        inputs["item_rows"],
         pa.concat_tables([VOTES.empty_table(), *votes.values()]),
-        segment_graphs=of.settings.ranking.segment_graphs,
-        progress=now_and_then(of.progress),
+        segment_graphs=inputs.settings.ranking.segment_graphs,
+        progress=now_and_then(inputs.progress),
     )
     return {"segment_ranks": table}, metrics
 
 
 def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
-    made = of_tasks(
+    output = of_tasks(
         context, _rank_systems, "standardized", "comparisons",
         large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return made.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
+    return output.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """The part of a task that is standardised in blocks; judges are drawn from all at once."""
     resample = context.campaign.settings.ranking.resample
-    if len(whole.of.files["standardized"].files) == 1 or resample != "segments":
+    if len(whole.inputs.files["standardized"].files) == 1 or resample != "segments":
         return []
     from annot_pipeline.stages.scores.score_blocks import ranked_in_blocks
 
-    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.of, whole.small)
+    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.inputs, whole.small)
     return parts_of_blocks(context, 1, whole.made_of, makes)
 
 
-def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_systems import rank_systems
     from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 
     tables, metrics = rank_systems(
-        of["standardized"],
-        of["tasks"],
-        ranking=of.settings.ranking,
-        standardize=of.settings.standardize,
-        seed=of.settings.seed,
-        workers=of.workers,
-        progress=now_and_then(of.progress),
+        inputs["standardized"],
+        inputs["tasks"],
+        ranking=inputs.settings.ranking,
+        standardize=inputs.settings.standardize,
+        seed=inputs.settings.seed,
+        workers=inputs.workers,
+        progress=now_and_then(inputs.progress),
     )
     compared, compared_metrics = with_comparisons(
-        tables, of["comparisons"], of["segment_ranks"], of.settings, now_and_then(of.progress)
+        tables,
+        inputs["comparisons"],
+        inputs["segment_ranks"],
+        inputs.settings,
+        now_and_then(inputs.progress),
     )
     return compared, metrics | compared_metrics
 
 
 def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
     """Contradictions and times of all tasks that have comparisons."""
-    made = of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
-    return made.output(ContradictionMetrics)
+    output = of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+    return output.output(ContradictionMetrics)
 
 
-def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _describe_comparisons(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.describe_comparisons import describe_comparisons
 
-    return describe_comparisons(of["comparisons"], of["item_rows"])
+    return describe_comparisons(inputs["comparisons"], inputs["item_rows"])
 
 
 BREAK_INTO_COMPARISONS = Stage(

@@ -70,11 +70,14 @@ class TaskComparisons:
         """Systems."""
         return len(self.names)
 
-    def distinct(self, of: Codes) -> Codes:
+    def distinct(self, codes: Codes) -> Codes:
         """``(n_systems,)`` how many different codes >= 0 a system's comparisons have."""
-        width = int(of.max(initial=-1)) + 1
-        known = of >= 0
-        keys = [np.unique(side[known] * width + of[known]) for side in (self.first, self.second)]
+        width = int(codes.max(initial=-1)) + 1
+        is_coded = codes >= 0
+        keys = [
+            np.unique(side[is_coded] * width + codes[is_coded])
+            for side in (self.first, self.second)
+        ]
         return np.bincount(np.union1d(*keys) // max(width, 1), minlength=self.n)
 
     @property
@@ -91,9 +94,9 @@ class TaskComparisons:
 
     def few(self, members: Flags) -> str:
         """Some names for people."""
-        found = [self.names[code] for code in np.flatnonzero(members)]
-        more = f" and {len(found) - FEW} more" if len(found) > FEW else ""
-        return ", ".join(found[:FEW]) + more
+        names = [self.names[code] for code in np.flatnonzero(members)]
+        more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+        return ", ".join(names[:FEW]) + more
 
 
 def scored(

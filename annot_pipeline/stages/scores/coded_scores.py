@@ -70,7 +70,7 @@ def coded_scores(
     )
 
 
-def _among(found: Index, names: Sequence[str]) -> Codes:
+def _among(indexed: Index, names: Sequence[str]) -> Codes:
     """Codes among other names, which hold all that were found."""
     place = {name: n for n, name in enumerate(names)}
-    return np.array([place[name] for name in found.names], np.int64)[found.codes]
+    return np.array([place[name] for name in indexed.names], np.int64)[indexed.codes]

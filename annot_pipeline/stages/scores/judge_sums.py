@@ -59,7 +59,7 @@ class Judges:
     public: Sequence[str]
 
     @classmethod
-    def of(cls, rows: pa.Table) -> Judges:
+    def from_rows(cls, rows: pa.Table) -> Judges:
         """Those of some judgments: ``task``, ``judge``, ``judge_id``."""
         task, judge = index(rows["task"]), index(rows["judge"])
         pairs = index_pairs(task.codes, judge.codes)
@@ -73,16 +73,16 @@ class Judges:
     @classmethod
     def joined(cls, parts: Sequence[Judges]) -> Judges:
         """All of several, each once."""
-        found = {
+        public_names = {
             (task, judge): public
-            for of in parts
-            for task, judge, public in zip(of.tasks, of.judges, of.public, strict=True)
+            for part in parts
+            for task, judge, public in zip(part.tasks, part.judges, part.public, strict=True)
         }
-        in_order = sorted(found)
+        in_order = sorted(public_names)
         return cls(
             [task for task, _ in in_order],
             [judge for _, judge in in_order],
-            [found[name] for name in in_order],
+            [public_names[name] for name in in_order],
         )
 
     def codes(self, rows: pa.Table) -> Codes:
@@ -119,7 +119,7 @@ class ScoreBlock:
     oriented: OrientedScores
 
     @classmethod
-    def of(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
+    def from_rows(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
         """Of judgments that take part (`takes_part`)."""
         return cls(rows, judges.codes(rows), len(judges.judges), orient_scores(rows, tasks))
 
@@ -127,20 +127,20 @@ class ScoreBlock:
         """Judges and values of what is averaged by judge."""
         score = self.oriented.score
         at_end = (score == self.oriented.low) | (score == self.oriented.high)
-        found = {name: _is(self.rows, *of) for name, of in MEANS.items()}
+        selected = {name: _is(self.rows, *controls) for name, controls in MEANS.items()}
         if settings.controls == "include":
-            found[COUNTS] = np.ones(score.size, np.bool_)
+            selected[COUNTS] = np.ones(score.size, np.bool_)
         else:
-            found[COUNTS] = found["mean_ordinary"]
-        return {name: (self.judges[some], score[some]) for name, some in found.items()} | {
+            selected[COUNTS] = selected["mean_ordinary"]
+        return {name: (self.judges[some], score[some]) for name, some in selected.items()} | {
             "share_at_ends": (self.judges, at_end.astype(np.float64))
         }
 
     def extents(self, settings: Standardize) -> SumsByName[Extent]:
         """What is to be known of all items before sums are made; by what is measured."""
         return SumsByName({
-            name: Extent.from_values(*of, n_groups=self.n_judges)
-            for name, of in self.measured(settings).items()
+            name: Extent.from_values(*values, n_groups=self.n_judges)
+            for name, values in self.measured(settings).items()
         })  # fmt: skip
 
     def first_sums(
@@ -148,8 +148,8 @@ class ScoreBlock:
     ) -> SumsByName[FirstSums]:
         """Sums by judge; extents are of all items."""
         return SumsByName({
-            name: FirstSums.from_values(*of, extents[name])
-            for name, of in self.measured(settings).items()
+            name: FirstSums.from_values(*values, extents[name])
+            for name, values in self.measured(settings).items()
         })  # fmt: skip
 
     def squares(
@@ -159,8 +159,8 @@ class ScoreBlock:
         firsts: Mapping[str, FirstSums],
     ) -> GridSums:
         """Squared distances from judges' means, where they are not known by `first_sums`."""
-        of = self.measured(settings)[COUNTS]
-        return squares_about(*of, extents[COUNTS], firsts[COUNTS])
+        values = self.measured(settings)[COUNTS]
+        return squares_about(*values, extents[COUNTS], firsts[COUNTS])
 
 
 def n_of_judges(block: ScoreBlock) -> Codes:
@@ -170,8 +170,8 @@ def n_of_judges(block: ScoreBlock) -> Codes:
 
 def kept_of_judges(block: ScoreBlock) -> Codes:
     """Return ``(n_judges,)`` judgments of each judge that judge control has left."""
-    kept = pc.invert(is_any(block.rows["fate"], ("judge_failed",))).to_numpy()
-    return np.bincount(block.judges[kept], minlength=block.n_judges)
+    is_kept = pc.invert(is_any(block.rows["fate"], ("judge_failed",))).to_numpy()
+    return np.bincount(block.judges[is_kept], minlength=block.n_judges)
 
 
 @dataclass(frozen=True)
@@ -206,5 +206,5 @@ def judge_moments(blocks: Blocks[ScoreBlock], settings: Standardize) -> JudgeMom
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
-    found = is_any(rows["control"], controls)
-    return np.asarray(found.to_numpy(), np.bool_)
+    is_control = is_any(rows["control"], controls)
+    return np.asarray(is_control.to_numpy(), np.bool_)

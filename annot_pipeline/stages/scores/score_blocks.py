@@ -41,7 +41,7 @@ MOST_TOGETHER = {"most_items": MOST_ITEMS}
 
 
 def scored_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
+    context: StageContext, folder: Path, inputs: InputPart, tasks: pa.Table
 ) -> list[Make]:
     """Compare what was scored side by side; what makes ``scores`` of each block.
 
@@ -49,42 +49,42 @@ def scored_in_blocks(
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``standardized``.
     tasks
         As `score_items` takes them, of this task.
     """
     folder.mkdir(parents=True)
     settings, online = context.campaign.settings.easl, folder / "online"
-    whole, columns = of.files["standardized"], context.columns["standardized"]
+    whole, columns = inputs.files["standardized"], context.columns["standardized"]
     context.run([partial(_score_online, context.part_queries, whole, settings, online)])
     return [
         partial(_score, block.files["standardized"], columns, tasks, settings, online)
-        for block in of.slices("standardized")
+        for block in inputs.slices("standardized")
     ]
 
 
-def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Make]:
+def compared_in_blocks(context: StageContext, inputs: InputPart, tasks: pa.Table) -> list[Make]:
     """What makes ``comparisons`` of a task, of the judgments that were given side by side.
 
     Parameters
     ----------
-    of
+    inputs
         Its judgments, ``controlled`` and ``standardized``.
     tasks
         As `break_into_comparisons` takes them, of this task.
     """
-    blocks = [block.files["standardized"] for block in of.slices("standardized")]
+    blocks = [block.files["standardized"] for block in inputs.slices("standardized")]
     n_scored = sum(context.run([partial(_n_ordinary, block) for block in blocks]))
     compare = partial(
-        _compare, context.part_queries, of.files, context.inputs["item_rows"],
+        _compare, context.part_queries, inputs.files, context.inputs["item_rows"],
         context.columns, tasks, n_scored, context.campaign.settings,
     )  # fmt: skip
     return [compare]
 
 
 def ranked_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
+    context: StageContext, folder: Path, inputs: InputPart, small: Mapping[str, pa.Table]
 ) -> list[Make]:
     """What makes rankings of the systems of a task, by sums over its blocks.
 
@@ -92,20 +92,20 @@ def ranked_in_blocks(
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``standardized``, and ``comparisons``.
     small
         ``tasks``, ``segment_ranks`` of this task.
     """
     folder.mkdir(parents=True)
     columns, settings = context.columns["standardized"], context.campaign.settings
-    blocks = of.slices("standardized")
+    blocks = inputs.slices("standardized")
     sums = [folder / f"sums-{n}" for n in range(len(blocks))]
     without = context.run([
         partial(_sum_cells, block.files["standardized"], columns, small["tasks"], path)
         for block, path in zip(blocks, sums, strict=True)
     ])  # fmt: skip
-    return [partial(_rank, sums, sum(without), of.files["comparisons"], small, settings)]
+    return [partial(_rank, sums, sum(without), inputs.files["comparisons"], small, settings)]
 
 
 def _sum_cells(
@@ -132,18 +132,18 @@ def _rank(
         [load(path) for path in sums], task["task"], settings.standardize,
         has_scale=scale_of(task) is not None,
     )  # fmt: skip
-    tables, metrics = {name: of.empty_table() for name, of in SCHEMAS.items()}, {}
+    tables, metrics = {name: schema.empty_table() for name, schema in SCHEMAS.items()}, {}
     if cells.systems:
         tables = rank_cells(cells, ranking=settings.ranking, seed=settings.seed)
         metrics = {cells.task: without_system}
     whole, compared = with_comparisons(
         tables, read_unharmed(comparisons), small["segment_ranks"], settings
     )
-    made = {
+    files = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in whole.items()
     }
-    told = {"judgments_without_system": metrics} | compared
-    return made, {MADE_OF: {}, OF_TASKS: told}
+    task_metrics = {"judgments_without_system": metrics} | compared
+    return files, {MADE_OF: {}, OF_TASKS: task_metrics}
 
 
 def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:
@@ -205,7 +205,7 @@ def _compare(
         margin=settings.easl.margin,
         n_scored={task: n_scored},
     )
-    made = {
+    written = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
     }
-    return made, {MADE_OF: {}, OF_TASKS: metrics}
+    return written, {MADE_OF: {}, OF_TASKS: metrics}

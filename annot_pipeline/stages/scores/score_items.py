@@ -87,20 +87,20 @@ def score_items(
     pairs = index_pairs(task.codes, item.codes)
     items = _Items(pairs, *(ends[pairs.first] for ends in scales(task.names, tasks)))
     criteria = index(rows["criterion"], null="").codes
-    kept = rows["kept"].to_numpy()
+    is_kept = rows["kept"].to_numpy()
     score = rows["score"].to_numpy()
     z = rows["z"].to_numpy()  # null is NaN
     values = {
-        "raw_mean": np.where(kept, score, np.nan),
-        "z_mean": np.where(kept, z, np.nan),
+        "raw_mean": np.where(is_kept, score, np.nan),
+        "z_mean": np.where(is_kept, z, np.nan),
         "unfiltered_mean": score,
     }
-    found = {
+    means = {
         name: cell_means(pairs.codes, v, n_cells=items.n, criteria=criteria)
         for name, v in values.items()
     }
-    n_kept = found["raw_mean"].n
-    ordinary = kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
+    n_kept = means["raw_mean"].n
+    ordinary = is_kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
     if online is None:
         compared = _compared(rows, items, ordinary, score, settings)
     else:
@@ -112,17 +112,18 @@ def score_items(
             "segment": _least(rows["segment"], pairs.codes, items.n),
             "system": _least(rows["system"], pairs.codes, items.n),
             "n_judgments": n_kept,
-            "n_unfiltered": found["unfiltered_mean"].n,
-            **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in found.items()},
-            **_easl(items, kept, score),
+            "n_unfiltered": means["unfiltered_mean"].n,
+            **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in means.items()},
+            **_easl(items, is_kept, score),
             **compared.columns,
             "reason": _reasons(n_kept, np.isnan(items.low), compared.reason),
         }
     )
     by_task = ByTask(table)
-    found_by_task = {name: _metrics_of_task(by_task[name]) for name in by_task.names}
+    metrics_by_task = {name: _metrics_of_task(by_task[name]) for name in by_task.names}
     return table, {
-        name: {of: found[name] for of, found in found_by_task.items()} for name in TASK_METRICS
+        name: {task_name: of_task[name] for task_name, of_task in metrics_by_task.items()}
+        for name in TASK_METRICS
     }
 
 
@@ -137,14 +138,14 @@ def _metrics_of_task(scores: pa.Table) -> dict[str, Any]:
     }
 
 
-def _easl(items: _Items, kept: npt.NDArray[np.bool_], score: Floats) -> dict[str, pa.Array]:
-    counts = kept & ~np.isnan(items.low[items.pairs.codes])
-    of = items.pairs.codes[counts]
-    low, high = items.low[of], items.high[of]
-    found = easl(of, np.clip((score[counts] - low) / (high - low), 0, 1), n_items=items.n)
-    without = found.n == 0
+def _easl(items: _Items, is_kept: npt.NDArray[np.bool_], score: Floats) -> dict[str, pa.Array]:
+    counts = is_kept & ~np.isnan(items.low[items.pairs.codes])
+    item_codes = items.pairs.codes[counts]
+    low, high = items.low[item_codes], items.high[item_codes]
+    scores = easl(item_codes, np.clip((score[counts] - low) / (high - low), 0, 1), n_items=items.n)
+    without = scores.n == 0
     return {
-        f"easl_{name}": pa.array(getattr(found, name), mask=without)
+        f"easl_{name}": pa.array(getattr(scores, name), mask=without)
         for name in ("score", "alpha", "beta", "variance", "low", "high")
     }
 
@@ -204,18 +205,18 @@ def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
     pa.Table
         `ONLINE`.
     """
-    kept = rows.filter(pc.and_(rows["kept"], is_any(rows["control"], ORDINARY[:1])))
-    item = index(kept["item"])
+    counted = rows.filter(pc.and_(rows["kept"], is_any(rows["control"], ORDINARY[:1])))
+    item = index(counted["item"])
     whole = index_pairs(np.zeros_like(item.codes), item.codes)
     nowhere = np.full(len(item.names), np.nan)
-    found = _compared(
-        kept,
+    compared = _compared(
+        counted,
         _Items(whole, nowhere, nowhere),
-        np.ones(kept.num_rows, np.bool_),
-        kept["score"].to_numpy(),
+        np.ones(counted.num_rows, np.bool_),
+        counted["score"].to_numpy(),
         settings,
     )
-    columns = {"item": pa.array(item.names, TEXT), "reason": found.reason, **found.columns}
+    columns = {"item": pa.array(item.names, TEXT), "reason": compared.reason, **compared.columns}
     return pa.table({name: columns[name] for name in ONLINE.names}, schema=ONLINE)
 
 
@@ -256,14 +257,14 @@ def _compared_before(
 ) -> _Compared:
     """What `score_online` says of items, by name; of others, why they stand alone."""
     place = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
-    found = online.scores.take(place)
+    online_rows = online.scores.take(place)
     seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
     alone = np.zeros(len(names), np.int64)
     alone[items[ordinary & seen]] = implied.ALONE
     alone[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
-    columns = {name: found[name].combine_chunks() for name in ONLINE.names[2:]}
+    columns = {name: online_rows[name].combine_chunks() for name in ONLINE.names[2:]}
     columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
-    reason = np.where(place.is_valid(), found["reason"].fill_null(-1).to_numpy(), alone)
+    reason = np.where(place.is_valid(), online_rows["reason"].fill_null(-1).to_numpy(), alone)
     return _Compared(columns, reason)
 
 
@@ -288,8 +289,8 @@ def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Code
 
 def _least(names: pa.ChunkedArray, items: Codes, n_items: int) -> pa.Array:
     """The first in code point order of the names that rows give an item; null if none does."""
-    known = names.is_valid().to_numpy()
-    found = index(names.filter(pa.array(known)))
-    least = np.full(n_items, len(found.names), np.int64)
-    np.minimum.at(least, items[known], found.codes)
-    return pc.take(pa.array(found.names, TEXT), pa.array(least, mask=least == len(found.names)))
+    is_named = names.is_valid().to_numpy()
+    named = index(names.filter(pa.array(is_named)))
+    least = np.full(n_items, len(named.names), np.int64)
+    np.minimum.at(least, items[is_named], named.codes)
+    return pc.take(pa.array(named.names, TEXT), pa.array(least, mask=least == len(named.names)))

@@ -85,10 +85,10 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
     task, system = index(rows["task"]), index(rows["system"])
     systems = index_pairs(task.codes, system.codes)
     segments = index_pairs(task.codes, segment_codes(rows))
-    kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
+    is_kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
     lowest, highest = scales(task.names, tasks)
     low, high = lowest[task.codes], highest[task.codes]
-    found = JudgedOutputs(
+    judgments = JudgedOutputs(
         task.names,
         system.names,
         systems,
@@ -97,16 +97,16 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
         index(rows["judge"]).codes,
         index(rows["criterion"], null="").codes,
         {
-            "easl": np.where(kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
+            "easl": np.where(is_kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
             "raw_mean": score,
-            "filtered_mean": np.where(kept, score, np.nan),
-            "z_mean": np.where(kept, z, np.nan),
+            "filtered_mean": np.where(is_kept, score, np.nan),
+            "z_mean": np.where(is_kept, z, np.nan),
         },
         ~np.isnan(lowest),
         _by_task(task),
     )
     without = Counter(ordinary.filter(pc.is_null(ordinary["system"]))["task"].to_pylist())
-    return found, {name: without[name] for name in task.names}
+    return judgments, {name: without[name] for name in task.names}
 
 
 def named_outputs(rows: pa.Table) -> pa.Table:
@@ -139,8 +139,8 @@ def methods_of(judgments: JudgedOutputs, task: int) -> list[str]:
 
 def system_names(judgments: JudgedOutputs, task: int) -> list[str]:
     """Names of a task's systems, by their codes in it."""
-    of = judgments.systems.second[_span(judgments.systems.first, task)]
-    return [judgments.system[code] for code in of]
+    codes = judgments.systems.second[_span(judgments.systems.first, task)]
+    return [judgments.system[code] for code in codes]
 
 
 def n_segments(judgments: JudgedOutputs, task: int) -> int:
@@ -154,20 +154,20 @@ def segment_scores(
 ) -> Cells:
     """Segment scores of one task; those without any judgment that counts are left out."""
     rows, cells, first = rows_of(judgments, task)
-    found = cell_means(
+    means = cell_means(
         judgments.cells.codes[rows] - first,
         judgments.values[method][rows],
         n_cells=cells.stop - cells.start,
         criteria=None if method == "easl" else judgments.criteria[rows],
     )
-    return cells_of(*local_codes(judgments, task, cells), found, standardize)
+    return cells_of(*local_codes(judgments, task, cells), means, standardize)
 
 
-def cells_of(systems: Codes, segments: Codes, found: CellMeans, standardize: Standardize) -> Cells:
+def cells_of(systems: Codes, segments: Codes, means: CellMeans, standardize: Standardize) -> Cells:
     """Those that have a score, rounded to where equal scores are equal."""
-    some = found.n > 0
+    some = means.n > 0
     as_equal = printed if standardize.arithmetic == "wmt" else comparable
-    return Cells(systems[some], segments[some], as_equal(found.mean[some]), found.n[some])
+    return Cells(systems[some], segments[some], as_equal(means.mean[some]), means.n[some])
 
 
 def task_cells(judgments: JudgedOutputs, task: int, standardize: Standardize) -> TaskCells:

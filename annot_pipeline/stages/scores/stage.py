@@ -22,37 +22,39 @@ from annot_pipeline.stages.scores.standardize import standardize_judgments
 
 def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
     """Scores of the items of all scalar tasks."""
-    made = of_tasks(
+    output = of_tasks(
         context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
     )
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    for task, counts in made.metrics["items_by_judgments"].items():
+    for task, counts in output.metrics["items_by_judgments"].items():
         items: Counter[int] = Counter()
         for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
             items[n_judgments] += n_items
-        made.metrics["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
-    n_scored = sum(made.metrics["items_scored"].values())
+        output.metrics["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
+    n_scored = sum(output.metrics["items_scored"].values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")
-    return made.output(ItemScoreMetrics)
+    return output.output(ItemScoreMetrics)
 
 
 def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     """Parts of a task that is standardised in blocks."""
-    n_blocks = len(whole.of.files["standardized"].files)
+    n_blocks = len(whole.inputs.files["standardized"].files)
     if n_blocks == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import scored_in_blocks
 
     folder, tasks = whole.folder(context), whole.small["tasks"]
-    makes = partial(scored_in_blocks, context, folder, whole.of, tasks)
+    makes = partial(scored_in_blocks, context, folder, whole.inputs, tasks)
     return parts_of_blocks(context, n_blocks, whole.made_of, makes)
 
 
-def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _score_items(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.scores.score_items import score_items
 
-    table, metrics = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
+    table, metrics = score_items(
+        inputs["standardized"], inputs["tasks"], settings=inputs.settings.easl
+    )
     return {"scores": table}, metrics
 
 

@@ -41,19 +41,21 @@ def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetri
     listed = hash_values([context.read("item_rows")])
     settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
     parts = []
-    for of in input_parts(context, "controlled"):
-        told = tasks.filter(is_any(tasks["task"], of.tasks))
-        made_of = [of.hashes, told.to_pylist(), listed]
-        if has_blocks(context, of, "controlled", "scalar", told, COUNTED):
+    for inputs in input_parts(context, "controlled"):
+        known_tasks = tasks.filter(is_any(tasks["task"], inputs.tasks))
+        fingerprint = [inputs.hashes, known_tasks.to_pylist(), listed]
+        if has_blocks(context, inputs, "controlled", "scalar", known_tasks, COUNTED):
             from annot_pipeline.stages.scores.standardize_blocks import standardized_in_blocks
 
-            folder = context.folder / BLOCKS / digest(made_of)[:32]
-            makes = partial(standardized_in_blocks, context, folder, of, told, items)
-            n_blocks = len(of.files["controlled"].files)
-            parts += parts_of_blocks(context, n_blocks, made_of, makes)
+            folder = context.folder / BLOCKS / digest(fingerprint)[:32]
+            makes = partial(standardized_in_blocks, context, folder, inputs, known_tasks, items)
+            n_blocks = len(inputs.files["controlled"].files)
+            parts += parts_of_blocks(context, n_blocks, fingerprint, makes)
         else:
-            make = partial(_standardize, of.files["controlled"], columns, told, items, settings)
-            parts.append(Part(made_of, make))
+            make = partial(
+                _standardize, inputs.files["controlled"], columns, known_tasks, items, settings
+            )
+            parts.append(Part(fingerprint, make))
     tables, by_part = in_parts(context, parts)
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
     partitions = [StandardizeMetrics.read(document) for document in by_part.values()]
@@ -84,7 +86,7 @@ def _standardize(
     judgments = read_unharmed(controlled, columns, scalar)
     listed = listed_of(items, [judgments])
     tables, metrics = standardize_scores(judgments, tasks, listed, settings=settings)
-    made = {
+    files = {
         name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
     }
-    return made, metrics.document()
+    return files, metrics.document()

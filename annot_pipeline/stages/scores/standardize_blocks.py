@@ -58,7 +58,7 @@ RUN = ("task", "judge", "fate", "hit", "native_id", "criterion", "score", *TELLI
 
 
 def standardized_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table, items: StoredTable
+    context: StageContext, folder: Path, inputs: InputPart, tasks: pa.Table, items: StoredTable
 ) -> list[Make]:
     """Work out what all blocks of a task share; what makes ``standardized`` of each.
 
@@ -66,7 +66,7 @@ def standardized_in_blocks(
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``controlled``.
     tasks
         As `standardize_scores` takes them, of this task.
@@ -75,15 +75,15 @@ def standardized_in_blocks(
     """
     folder.mkdir(parents=True)
     settings = context.campaign.settings.standardize
-    tables = [block.files["controlled"] for block in of.slices("controlled")]
+    tables = [block.files["controlled"] for block in inputs.slices("controlled")]
 
     def blocks(columns: Sequence[str]) -> StoredBlocks[pa.Table]:
         opened = [partial(_rows, table, columns, tasks) for table in tables]
         return StoredBlocks(context, folder, opened)
 
     scanned = blocks(SCANNED).map(_scan)
-    judges = Judges.joined([of for of, _ in scanned])
-    scores = blocks(SUMMED).keep(ScoreBlock.of, tasks, judges)
+    judges = Judges.joined([block_judges for block_judges, _ in scanned])
+    scores = blocks(SUMMED).keep(ScoreBlock.from_rows, tasks, judges)
     moments = judge_moments(scores, settings)
     n = scores.sum(n_of_judges)
     is_told = any(tells_order for _, tells_order in scanned)
@@ -108,7 +108,7 @@ def _rows(table: StoredTable, columns: Sequence[str], tasks: pa.Table) -> pa.Tab
 
 def _scan(rows: pa.Table) -> tuple[Judges, bool]:
     """Judges of a block, and whether anything tells the order in which they worked."""
-    return Judges.of(rows), bool(pc.any(order_is_told(rows)).as_py())
+    return Judges.from_rows(rows), bool(pc.any(order_is_told(rows)).as_py())
 
 
 def _runs(
@@ -129,7 +129,7 @@ def _runs(
 def _runs_of_some(tables: Sequence[StoredTable], tasks: pa.Table, judges: Sequence[str]) -> Codes:
     """Of some judges, in their order."""
     blocks = (_rows(table, RUN, tasks) for table in tables)
-    rows = pa.concat_tables([of.filter(is_any(of["judge"], judges)) for of in blocks])
+    rows = pa.concat_tables([block.filter(is_any(block["judge"], judges)) for block in blocks])
     place = pc.index_in(rows["judge"].cast(pa.string()), pa.array(judges, pa.string()))
     codes = place.to_numpy().astype(np.int64)
     return longest_runs(rows.unify_dictionaries(), codes, n_judges=len(judges))
@@ -148,10 +148,10 @@ def _standardize(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Standardise a block; with the first one comes what is told of judges."""
     judges, moments = load(sums)
-    block = ScoreBlock.of(opened(), tasks, judges)
+    block = ScoreBlock.from_rows(opened(), tasks, judges)
     standardized = standardized_rows(block, moments, listed_of(items, [block.rows]), settings)
-    made = {
+    files = {
         name: write_part(folder, name, key, partial(iter, [rows]))
         for name, rows in (("standardized", standardized), ("judge_scores", judge_scores))
     }
-    return made, standardize_metrics(standardized, without_z).document()
+    return files, standardize_metrics(standardized, without_z).document()

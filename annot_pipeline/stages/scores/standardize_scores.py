@@ -74,8 +74,8 @@ def standardize_scores(
     """
     rows = judgments.filter(takes_part(judgments, tasks))
     del judgments  # both at once are a gigabyte of ten million judgments
-    judges = Judges.of(rows)
-    block = ScoreBlock.of(rows, tasks, judges)
+    judges = Judges.from_rows(rows)
+    block = ScoreBlock.from_rows(rows, tasks, judges)
     moments = judge_moments(InMemoryBlocks([block]), settings)
     table = judge_rows(judges, moments, tasks, runs_of_work(rows, block.judges, judges), settings)
     standardized = standardized_rows(block, moments, listed, settings)
@@ -104,14 +104,16 @@ def judge_rows(
 ) -> pa.Table:
     """The table ``judge_scores``; ``runs`` are those of `runs_of_work`."""
     mean, sd, n = moments.counted.mean, moments.sd, moments.counted.n
-    found = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
+    statistics = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
     scaled = {row["task"] for row in tasks.to_pylist() if row["scale_low"] is not None}
     without = np.array([task not in scaled for task in judges.tasks], np.bool_)
     return pa.table(
         {
             "task": pa.array(judges.tasks, TEXT),
             "judge": pa.array(judges.public, TEXT),
-            **{name: pa.array(values, mask=np.isnan(values)) for name, values in found.items()},
+            **{
+                name: pa.array(values, mask=np.isnan(values)) for name, values in statistics.items()
+            },
             # null where no scale is declared
             "share_at_ends": pa.array(moments.mean("share_at_ends"), mask=without),
             "longest_constant_run": runs,
@@ -123,21 +125,23 @@ def judge_rows(
 
 def standardize_metrics(standardized: pa.Table, without_z: list[str]) -> StandardizeMetrics:
     """Return the counts of standardised judgments, beside the judges without z-scores."""
-    kept = standardized.filter(standardized["kept"])
-    return StandardizeMetrics(standardized.num_rows, kept.num_rows, kept["z"].null_count, without_z)
+    counted = standardized.filter(standardized["kept"])
+    return StandardizeMetrics(
+        standardized.num_rows, counted.num_rows, counted["z"].null_count, without_z
+    )
 
 
-def judges_without_z(judge_scores: pa.Table, kept: Codes) -> list[str]:
-    """Return the judges without z-scores who have ``kept`` judgments, with the reason.
+def judges_without_z(judge_scores: pa.Table, n_kept: Codes) -> list[str]:
+    """Return the judges without z-scores who have ``n_kept`` judgments, with the reason.
 
     Parameters
     ----------
     judge_scores
         The table of that name.
-    kept
+    n_kept
         Kept judgments of each judge, ``(n_judges,)``.
     """
-    without = pc.and_(pa.array(kept > 0), pc.is_valid(judge_scores["no_z_reason"]))
+    without = pc.and_(pa.array(n_kept > 0), pc.is_valid(judge_scores["no_z_reason"]))
     return [
         f"{row['task']} {row['judge']}: {row['no_z_reason']}"
         for row in judge_scores.filter(without).to_pylist()
