@@ -253,8 +253,8 @@ def _hits(rows: pa.Table, units: Units, output: Codes) -> Codes:
 
 
 def _place(column: pa.ChunkedArray, names: Index) -> Codes:
-    found = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
-    return np.asarray(found.to_numpy(), np.int64)
+    codes = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
+    return np.asarray(codes.to_numpy(), np.int64)
 
 
 def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:

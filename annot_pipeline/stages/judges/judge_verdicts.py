@@ -290,7 +290,7 @@ class _Reference:
         """Return how many controls undetermined judges need, infinite beyond `SEARCHED`."""
         needed = np.full(self.strata.size, np.nan)
         totals = [_stratum_sums(self.strata, n) for n in self.test.controls]
-        known: dict[tuple[float, ...], float] = {}
+        needed_by_key: dict[tuple[float, ...], float] = {}
         for unit in np.flatnonzero(undetermined).tolist():
             chance = float(self.test.chance[unit])
             key = (
@@ -298,11 +298,11 @@ class _Reference:
                 float(alpha[unit]),
                 -1.0 if chance != chance else chance,
             )
-            if key not in known:
+            if key not in needed_by_key:
                 sizes = [float(total[unit]) for total in totals]
-                known[key] = self._enough(unit, float(alpha[unit]), sizes, fewest, quality)
+                needed_by_key[key] = self._enough(unit, float(alpha[unit]), sizes, fewest, quality)
             n = int(self.test.result.n[unit])
-            needed[unit] = max(known[key], n + 1)
+            needed[unit] = max(needed_by_key[key], n + 1)
         return needed
 
     def _enough(

@@ -59,8 +59,8 @@ def adjudicate(
             "decided_not_judged": {},
             "decided_new_classes": {},
         }
-    known = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
-    overridden = _override(labels, decisions, distributions, known)
+    decision_rows = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
+    overridden = _override(labels, decisions, distributions, decision_rows)
     place = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
     alone = _decided_alone(decisions.filter(pc.is_null(place)))
     whole = pa.concat_tables([overridden, alone])
@@ -89,7 +89,9 @@ def _override(
         for name in ("probability", "calibrated_probability", "votes")
     )
     has_model = pc.is_valid(labels["model_label"])
-    probability, calibrated = (pc.if_else(has_model, of, None) for of in (probability, calibrated))
+    probability, calibrated = (
+        pc.if_else(has_model, values, None) for values in (probability, calibrated)
+    )
     is_decided = pc.is_valid(decision)
     chosen = {
         "label": decisions["label"].cast(TEXT).take(decision),
@@ -135,7 +137,7 @@ def _new_classes(
 ) -> dict[str, list[tuple[str, int, str]]]:
     """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
     by_task = ByTask(decisions)
-    found = {}
+    new_classes = {}
     for task in by_task.names:
         rows = by_task[task]
         if task in classes:
@@ -144,14 +146,17 @@ def _new_classes(
             for row in new.to_pylist():
                 items.setdefault(row["label"], []).append(row["item"])
             if items:
-                found[task] = [(label, len(of), min(of)) for label, of in sorted(items.items())]
-    return found
+                new_classes[task] = [
+                    (label, len(decided_items), min(decided_items))
+                    for label, decided_items in sorted(items.items())
+                ]
+    return new_classes
 
 
-def new_classes_in_words(found: Sequence[tuple[str, int, str]]) -> list[str]:
+def new_classes_in_words(new_classes: Sequence[tuple[str, int, str]]) -> list[str]:
     """Classes of a task that no judge gave, as ``decided_new_classes`` has them."""
     items: dict[str, tuple[int, str]] = {}
-    for label, n, item in found:
+    for label, n, item in new_classes:
         so_far, first = items.get(label, (0, item))
         items[label] = so_far + n, min(first, item)
     return [
@@ -168,11 +173,11 @@ def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]
     counted = {
         "decided": decided["task"], "overridden": other["task"], "superseded": superseded["task"],
     }  # fmt: skip
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for name, tasks in counted.items():
         for row in pc.value_counts(tasks.cast(TEXT)).to_pylist():
-            found.setdefault(row["values"], dict.fromkeys(counted, 0))[name] = row["counts"]
-    return dict(sorted(found.items()))
+            counts.setdefault(row["values"], dict.fromkeys(counted, 0))[name] = row["counts"]
+    return dict(sorted(counts.items()))
 
 
 def _with(table: pa.Table, name: str, values: Any) -> pa.Table:

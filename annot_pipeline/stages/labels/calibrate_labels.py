@@ -62,8 +62,8 @@ def calibration_row(
     """A figure of a task; what is not finite is null: nothing can be said of it."""
     low, high = interval
     numbers = {"value": value, "ci_low": low, "ci_high": high}
-    known = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
-    return {"model": model, "statistic": statistic, **known, "n": n}
+    finite = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return {"model": model, "statistic": statistic, **finite, "n": n}
 
 
 def task_seed(name: str, seed: int) -> list[int]:
@@ -79,7 +79,7 @@ def evidence_rows(fits: CalibratedFit) -> Iterator[Row]:
     yield from _rows_of_checks("pooled", fits.pooled_checks)
 
 
-def _held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
+def _held_out_rows(choice: Choice, evidence: Evidence) -> Iterator[Row]:
     """What a task chose, and how it does on labels that were held out; all but the task."""
     n_pooling = 0 if choice.is_pooling_given else choice.n_labels
     yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
@@ -87,21 +87,21 @@ def _held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
         yield calibration_row("calibrated", "dependence", choice.dependence, choice.n_labels)
     else:
         yield calibration_row("calibrated", "temper", choice.temper, 0)
-    for model, statistic, found in (
-        *((m, LIKELIHOOD, getattr(of, m)) for m in MODELS),
-        ("raw", "overconfidence", of.overconfidence),
-        ("calibrated", "overconfidence", of.residual_overconfidence),
+    for model, statistic, estimate in (
+        *((m, LIKELIHOOD, getattr(evidence, m)) for m in MODELS),
+        ("raw", "overconfidence", evidence.overconfidence),
+        ("calibrated", "overconfidence", evidence.residual_overconfidence),
     ):
-        low, high = found.mean - Z * found.error, found.mean + Z * found.error
+        low, high = estimate.mean - Z * estimate.error, estimate.mean + Z * estimate.error
         ends = (low, min(high, 0.0) if statistic == LIKELIHOOD else high)
-        yield calibration_row(model, statistic, found.mean, of.n_labels, ends)
+        yield calibration_row(model, statistic, estimate.mean, evidence.n_labels, ends)
 
 
-def _rows_of_checks(model: str, found: PredictiveChecks) -> Iterator[Row]:
+def _rows_of_checks(model: str, checks: PredictiveChecks) -> Iterator[Row]:
     """Rows of one model, and with the raw one those of the data."""
     for statistic in ("pairwise_agreement", "unanimous_share"):
-        of = getattr(found, statistic)
+        check = getattr(checks, statistic)
         if model == "raw":
-            yield calibration_row("observed", statistic, of.observed, found.n_items)
-        ends = (of.low, of.high)
-        yield calibration_row(model, statistic, of.expected, found.n_items, ends)
+            yield calibration_row("observed", statistic, check.observed, checks.n_items)
+        ends = (check.low, check.high)
+        yield calibration_row(model, statistic, check.expected, checks.n_items, ends)

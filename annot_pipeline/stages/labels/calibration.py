@@ -50,7 +50,7 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     tasks = context.read("tasks")
     tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
     parts, latest = input_parts(context, "controlled"), context.latest()
-    slices = [piece for of in parts for piece in of.slices("controlled")]
+    slices = [piece for whole in parts for piece in whole.slices("controlled")]
     by_file = _sizes_by_file(
         context, slices, tasks, latest.document.get(SIZES, {}) if latest else {}
     )
@@ -63,37 +63,37 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     asked = [others[place] for place in deciding_tasks([sizes[name] for name in others])]
     settings = context.campaign.settings
     jobs = [
-        partial(_draw, _labels(of, tasks, asked), settings.seed)
-        for of in parts
-        if {*asked}.intersection(of.tasks)
+        partial(_draw, _labels(inputs, tasks, asked), settings.seed)
+        for inputs in parts
+        if {*asked}.intersection(inputs.tasks)
     ]
-    held_out = {task: labels for of in context.run(jobs) for task, labels in of.items()}
-    known = latest.document.get(TOGETHER) if latest else None
-    choose = partial(_choose, [held_out[name] for name in asked], settings, known)
-    [(choice, told)] = context.run([choose]) if asked else [choose()]
-    return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
+    held_out = {task: labels for by_task in context.run(jobs) for task, labels in by_task.items()}
+    last_choice = latest.document.get(TOGETHER) if latest else None
+    choose = partial(_choose, [held_out[name] for name in asked], settings, last_choice)
+    [(choice, choice_document)] = context.run([choose]) if asked else [choose()]
+    return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: choice_document}
 
 
-def _labels(of: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
-    named = sorted({*of.tasks}.intersection(names))
-    return of.files["controlled"], tasks.filter(is_any(tasks["task"], named))
+def _labels(inputs: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
+    named = sorted({*inputs.tasks}.intersection(names))
+    return inputs.files["controlled"], tasks.filter(is_any(tasks["task"], named))
 
 
 def _sizes_by_file(
-    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Document
+    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known_sizes: Document
 ) -> dict[str, dict[str, int]]:
     """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
-    labels = [_labels(of, tasks, of.tasks) for of in parts]
+    labels = [_labels(inputs, tasks, inputs.tasks) for inputs in parts]
     asked = {
-        digest([file.sha256, told["task"].to_pylist()]): (file, told)
-        for file, told in labels
-        if told.num_rows
+        digest([file.sha256, file_tasks["task"].to_pylist()]): (file, file_tasks)
+        for file, file_tasks in labels
+        if file_tasks.num_rows
     }
-    new = [key for key in asked if key not in known]
+    new = [key for key in asked if key not in known_sizes]
     model = context.campaign.settings.dawid_skene_params
     jobs = [partial(_sizes, asked[key], model) for key in new]
-    found = {**known, **dict(zip(new, context.run(jobs), strict=True))}
-    return {key: found[key] for key in asked}
+    sizes = {**known_sizes, **dict(zip(new, context.run(jobs), strict=True))}
+    return {key: sizes[key] for key in asked}
 
 
 def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
@@ -117,25 +117,26 @@ def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
 
 
 def _choose(
-    held_out: Sequence[HeldOutLabels], settings: Campaign, known: Document | None
+    held_out: Sequence[HeldOutLabels], settings: Campaign, last_choice: Document | None
 ) -> tuple[Choice, Document]:
     """The choice of some tasks; as it was for the same labels."""
     from annot_pipeline.methods.labels.calibration_choice import Choice
     from annot_pipeline.stages.labels.calibrate_labels import choose_together_by
 
-    made_of = digest([[_hash(array) for array in of.arrays()] for of in held_out])
-    if known and known["made_of"] == made_of:
-        told: Document = {
-            name: np.nan if of is None else of for name, of in known["choice"].items()
+    fingerprint = digest([[_hash(array) for array in labels.arrays()] for labels in held_out])
+    if last_choice and last_choice["made_of"] == fingerprint:
+        values: Document = {
+            name: np.nan if value is None else value
+            for name, value in last_choice["choice"].items()
         }
-        return Choice(**told), known
+        return Choice(**values), last_choice
     choice = choose_together_by(
         held_out, model=settings.dawid_skene_params, params=settings.calibration_params
     )
     plain: Mapping[str, Any] = {
-        name: None if of != of else of for name, of in asdict(choice).items()
+        name: None if value != value else value for name, value in asdict(choice).items()
     }
-    return choice, {"made_of": made_of, "choice": plain}
+    return choice, {"made_of": fingerprint, "choice": plain}
 
 
 def _hash(array: npt.NDArray[np.int64]) -> str:

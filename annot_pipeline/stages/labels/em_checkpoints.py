@@ -94,8 +94,8 @@ class Checkpoint:
             np.savez(
                 file,
                 iteration=state.iteration,
-                **{f"estimates_{name}": of for name, of in vars(state.estimates).items()},
-                **{f"counts_{name}": of for name, of in vars(state.counts).items()},
+                **{f"estimates_{name}": array for name, array in vars(state.estimates).items()},
+                **{f"counts_{name}": array for name, array in vars(state.counts).items()},
                 log_posterior=np.array(state.log_posterior),
                 log_likelihood=np.array(state.log_likelihood),
             )
@@ -103,12 +103,12 @@ class Checkpoint:
     def read(self) -> EMState | None:
         """Where it stood; None if nothing tells."""
         unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
-        with suppress(*unread), open_regular(self.path) as file, np.load(file) as told:
+        with suppress(*unread), open_regular(self.path) as file, np.load(file) as checkpoint:
             return EMState(
-                int(told["iteration"]),
-                Estimates(*(told[f"estimates_{of.name}"] for of in fields(Estimates))),
-                Counts(*(told[f"counts_{of.name}"] for of in fields(Counts))),
-                tuple(told["log_posterior"]),
-                tuple(told["log_likelihood"]),
+                int(checkpoint["iteration"]),
+                Estimates(*(checkpoint[f"estimates_{field.name}"] for field in fields(Estimates))),
+                Counts(*(checkpoint[f"counts_{field.name}"] for field in fields(Counts))),
+                tuple(checkpoint["log_posterior"]),
+                tuple(checkpoint["log_likelihood"]),
             )
         return None

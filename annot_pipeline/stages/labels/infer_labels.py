@@ -105,7 +105,7 @@ def infer_labels(
         together=None if together is None else [together.get(name) for name in names],
         watch=_telling(progress, len(fitted)) if progress else watch_nothing,
     )
-    items = labelled_items(fitted, [of.item_fit for of in fits])
+    items = labelled_items(fitted, [fit.item_fit for fit in fits])
     models = [
         LabelModel(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
         for t, fit, labelled in zip(fitted, fits, items, strict=True)
@@ -121,18 +121,20 @@ def infer_labels(
     vote_rows = [vote_tables(task) for task in unfitted]
     if vote_rows:
         for name in ("labels", "label_distributions"):
-            whole = pa.concat_tables([tables[name], *(of[name] for of in vote_rows)])
+            whole = pa.concat_tables([tables[name], *(votes[name] for votes in vote_rows)])
             tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
     metrics_of = [
         model_metrics(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
     ]
     metrics = {
-        name: {task: of[name] for task, of in zip(names, metrics_of, strict=True)}
+        name: {
+            task: task_metrics[name] for task, task_metrics in zip(names, metrics_of, strict=True)
+        }
         for name in TASK_METRICS
     } | {"not_fitted": {}}
-    for task, of in zip(unfitted, vote_rows, strict=True):
+    for task, votes in zip(unfitted, vote_rows, strict=True):
         metrics["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
-        metrics |= {name: metrics[name] | {task.name: n} for name, n in vote_metrics(of).items()}
+        metrics |= {name: metrics[name] | {task.name: n} for name, n in vote_metrics(votes).items()}
     classes = {t.name: t.classes for t in all_tasks}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
