@@ -109,7 +109,7 @@ class ComparedOutputs:
 
     def text(self, output: int) -> str | None:
         """What is shown; None: the item's name."""
-        return self.items.told("text", output) if self.has_texts else None
+        return self.items.listed_value("text", output) if self.has_texts else None
 
 
 def compared_outputs(
@@ -141,10 +141,10 @@ def compared_outputs(
     nodes = _nodes(comparisons, candidates, question.task, notes)
     segments, names, systems = zip(*nodes, strict=True) if nodes else ((), (), ())
     comparisons, first, second = _placed(comparisons, segments, names)
-    kept = comparisons["kept"].to_numpy()
-    asked = kept & ~comparisons["same_output"].to_numpy()
+    is_kept = comparisons["kept"].to_numpy()
+    asked = is_kept & ~comparisons["same_output"].to_numpy()
     outcome = comparisons["outcome"].to_numpy().astype(np.int64)
-    unasked = kept & ~asked
+    unasked = is_kept & ~asked
     same, alike = np.stack([first[unasked], second[unasked]]), _ties(segments, names, equal)
     first, second, outcome = first[asked], second[asked], outcome[asked]
     segment = index(pa.array([s or "" for s in segments], TEXT)).codes
@@ -159,9 +159,9 @@ def compared_outputs(
         beta=unscored,
         n_judgments=n_judgments,
         listed=listed,
-        known=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
+        other_state=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
     )
-    texts = [bool((items.told("text", n) or "").strip()) for n in range(len(names))]
+    texts = [bool((items.listed_value("text", n) or "").strip()) for n in range(len(names))]
     has_texts = any(texts)
     is_shown = np.array(texts, np.bool_) if has_texts else np.ones(len(names), np.bool_)
     _note_texts(items, is_shown, notes, has_texts=has_texts)
@@ -187,14 +187,14 @@ def _nodes(
     for item, row in candidates.items():
         if item not in compared:
             nodes[row["segment"], item] = row["segment"], item, row["system"]
-    found = sorted(nodes.values(), key=lambda node: (node[0] or "", node[1]))
-    placed = [node for node in found if node[0] is not None]
-    if placed and len(placed) < len(found):
+    outputs = sorted(nodes.values(), key=lambda node: (node[0] or "", node[1]))
+    placed = [node for node in outputs if node[0] is not None]
+    if placed and len(placed) < len(outputs):
         notes.append(
-            f"{task}: {len(found) - len(placed):,} outputs without a segment are left out, for "
+            f"{task}: {len(outputs) - len(placed):,} outputs without a segment are left out, for "
             "others have one"
         )
-    return placed or found
+    return placed or outputs
 
 
 def _placed(
@@ -228,8 +228,8 @@ def _ties(
     place = {key: code for code, key in enumerate(zip(segments, names, strict=True))}
     pairs: list[tuple[int, int]] = []
     for group in equal.values():
-        known = [place[key] for row in group if (key := (row["segment"], row["item"])) in place]
-        pairs += [(known[0], other) for other in known[1:]]
+        members = [place[key] for row in group if (key := (row["segment"], row["item"])) in place]
+        pairs += [(members[0], other) for other in members[1:]]
     return np.array(pairs, np.int64).reshape(-1, 2).T
 
 

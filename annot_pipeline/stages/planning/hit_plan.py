@@ -114,7 +114,7 @@ class TaskItems:
         ``(n_items,)``, of judges kept.
     listed
         What item tables say of an item: text, source, reference.
-    known
+    other_state
         What else decides the plan (such as comparisons made so far), as bytes that are the same
         whenever it is the same; `state` hangs on it.
     """
@@ -127,25 +127,25 @@ class TaskItems:
     beta: Floats
     n_judgments: Codes
     listed: Mapping[str, dict[str, Any]]
-    known: bytes = b""
+    other_state: bytes = b""
 
     @property
     def state(self) -> str:
         """Digest of the states: new as soon as a judgment counts that did not before."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for name in self.names:
-            found.update(name.encode("utf-8", "surrogatepass") + b"\0")
+            digest.update(name.encode("utf-8", "surrogatepass") + b"\0")
         for values in (self.alpha, self.beta, self.n_judgments):
-            found.update(np.ascontiguousarray(values).tobytes())
-        found.update(self.known)
-        return found.hexdigest()[:16]
+            digest.update(np.ascontiguousarray(values).tobytes())
+        digest.update(self.other_state)
+        return digest.hexdigest()[:16]
 
     def rng(self, seed: int) -> np.random.Generator:
         """Randomness of its own for each task and state: another night draws other items."""
         name = hashlib.sha256(self.question.task.encode("utf-8", "surrogatepass")).digest()
         return np.random.default_rng([seed, int.from_bytes(name[:8], "big"), int(self.state, 16)])
 
-    def told(self, what: str, item: int) -> str | None:
+    def listed_value(self, what: str, item: int) -> str | None:
         """What the item tables say of an item."""
         row = self.listed.get(self.names[item])
         return row[what] if row else None
@@ -201,7 +201,7 @@ def plan_table(
     second = None if slots.items_b is None else slots.items_b.reshape(-1).tolist()
     names = [items.names[i] for i in item.tolist()]
     names_b = None if second is None else [items.names[i] for i in second]
-    sources = [items.told("source", i) for i in item.tolist()]
+    sources = [items.listed_value("source", i) for i in item.tolist()]
     shown = [names, slots.controls, slots.texts, sources, names_b, slots.texts_b]
     ids = _hit_ids(items, slots.hit_sizes, shown, campaign=campaign, seed=seed)
     sizes = slots.hit_sizes
