@@ -108,8 +108,8 @@ class Build:
         self.store = Store(self.campaign.store)
         if self.campaign.settings.privacy.pseudonymize:
             self.mask = NameMask(self.store, self.run)
-            told = self.progress
-            self.progress = lambda text: told(self.masked(text))
+            progress = self.progress
+            self.progress = lambda text: progress(self.masked(text))
 
     @cached_property
     def key(self) -> bytes:
@@ -176,10 +176,13 @@ class Build:
     def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
         """Tables whose files the engine gives, in a folder that all its machines reach."""
         engine = engine_of(self.campaign.settings, self.store.root, self.progress)
-        jobs = [make for of in planned.values() for _, make in of]
+        jobs = [make for jobs_of_table in planned.values() for _, make in jobs_of_table]
         of_all = f"of {len(jobs):,} gold files"
-        found = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
-        return {name: StoredTable(tuple(next(found) for _ in of)) for name, of in planned.items()}
+        files = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
+        return {
+            name: StoredTable(tuple(next(files) for _ in jobs_of_table))
+            for name, jobs_of_table in planned.items()
+        }
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -322,12 +325,12 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
     StoreError
         Which stage has to run again; a selection of assets was materialized, not all.
     """
-    made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
+    tables = {name: table for run in runs.values() for name, table in run.result.tables.items()}
     stale = [
         stage.name
         for stage in STAGES
         if runs[stage.name].result.basis
-        != build.basis(stage, {name: made[name].sha256 for name in stage.inputs})
+        != build.basis(stage, {name: tables[name].sha256 for name in stage.inputs})
     ]
     if stale:
         raise StoreError(

@@ -109,13 +109,13 @@ def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
         "is gone": before.keys() - now.keys(),
         "has changed": {key for key in now.keys() & before.keys() if now[key] != before[key]},
     }
-    told = [
+    changes = [
         f"{what}: {first_of(sorted({name for _, name in keys}))}"
         for what, keys in news.items()
         if keys
     ]
-    if told:
-        raise _stale("exports are not those of the last build", "; ".join(told), build, command)
+    if changes:
+        raise _stale("exports are not those of the last build", "; ".join(changes), build, command)
 
 
 def _stale(title: str, what: str, build: Build, command: str, do: str = "") -> StoreError:

@@ -21,9 +21,9 @@ def misshapen(schema: pa.Schema, contract: Table) -> list[str]:
     if schema.names != contract.schema.names:
         return [f"columns are {schema.names}, declared are {contract.schema.names}"]
     return [
-        f"{column.name} is {found}, declared is {column.type}"
+        f"{column.name} is {type_}, declared is {column.type}"
         for column in contract.columns
-        if (found := _plain(schema.field(column.name).type)) != column.type
+        if (type_ := _plain(schema.field(column.name).type)) != column.type
     ]
 
 

@@ -38,9 +38,9 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
-            {made: unharmed(context.inputs[made]), "released": _released(release, released)},
+            {table: unharmed(context.inputs[table]), "released": _released(release, released)},
         )
-        for changed, (made, released) in COMPARED.items()
+        for changed, (table, released) in COMPARED.items()
     }
     changes[VANISHED] = _vanished(context, release)
     agreement, falls = agreement_changes(changes["agreement_changes"])
@@ -64,23 +64,23 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
 
     def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
         inputs = {"lineage": lineage, "released": released}
-        of = Tasks.from_names(tasks, none=False)
+        selected = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
-        with context.queries.run(query, inputs, tasks=of, filtered=("released",)) as rows:
+        with context.queries.run(query, inputs, tasks=selected, filtered=("released",)) as rows:
             return rows.read_all()
 
     nothing = GOLD["lineage"].empty()
     if release is None:
         return asked(nothing, ())
-    parts = [of for of in input_parts(context, "lineage") if of.tasks]
-    starts = [of.tasks[0] for of in parts]
+    parts = [part for part in input_parts(context, "lineage") if part.tasks]
+    starts = [part.tasks[0] for part in parts]
     tables = [asked(nothing, ())]
     gone = context.queries.table("audit/released_tasks", {"released": released})
     for task in gone["task"].to_pylist():
         n = bisect.bisect_right(starts, task) - 1
         if n < 0 or task > parts[n].tasks[-1]:  # in no part: all of it has vanished
             tables.append(asked(nothing, [task]))
-    tables += [asked(unharmed(of.files["lineage"]), of.tasks) for of in parts]
+    tables += [asked(unharmed(part.files["lineage"]), part.tasks) for part in parts]
     return pa.concat_tables(tables).sort_by("task")
 
 
@@ -103,7 +103,7 @@ def _same_names(context: StageContext, release: Release) -> bool:
 COMPARE_RELEASES = Stage(
     "compare_releases",
     "Holds what judges said, and what came of it, against the newest release.",
-    inputs={made: () for made, _ in COMPARED.values()} | {"lineage": ()},
+    inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
     code_version="2",

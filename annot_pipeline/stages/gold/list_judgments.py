@@ -54,11 +54,11 @@ def judgment_rows(
         of_rows[scored] = standardized[start : start + scored.sum()]
         start += scored.sum()
         rows = listed.describe(rows)
-        found = {name: rows[name] for name in rows.schema.names if name in JUDGMENTS.schema.names}
-        found |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
-        found |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
-        found |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
-        yield pa.table(found)
+        columns = {name: rows[name] for name in rows.schema.names if name in JUDGMENTS.schema.names}
+        columns |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
+        columns |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
+        columns |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
+        yield pa.table(columns)
     if start != standardized.size:
         raise ValueError(f"{standardized.size} z-scores, {start} judgments that have one")
 

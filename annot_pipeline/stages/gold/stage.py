@@ -82,10 +82,12 @@ def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
     salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
     parts = []
     for whole in input_parts(context, "controlled", "standardized"):
-        told = tasks.filter(is_any(tasks["task"], whole.tasks))
-        for of in whole.aligned():
-            make = partial(_list, of.files, columns, told, items, salt)
-            parts.append(Part([of.hashes, told.to_pylist(), listed], make, goes_on=of.goes_on))
+        known_tasks = tasks.filter(is_any(tasks["task"], whole.tasks))
+        for inputs in whole.aligned():
+            make = partial(_list, inputs.files, columns, known_tasks, items, salt)
+            parts.append(
+                Part([inputs.hashes, known_tasks.to_pylist(), listed], make, goes_on=inputs.goes_on)
+            )
     tables, by_part = in_parts(context, parts)
     return StageOutput(tables, StageMetrics(), by_part)
 
@@ -117,8 +119,8 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
 
     def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
-        [found] = context.run([partial(_asked, context.part_queries, query, inputs)])
-        return found
+        [table] = context.run([partial(_asked, context.part_queries, query, inputs)])
+        return table
 
     rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
     costs = COSTS.empty_table()
@@ -140,8 +142,12 @@ def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
     """The fate and place of every record."""
     columns = context.columns["controlled"]
     parts = [
-        Part(of.hashes, partial(_trace, of.files["controlled"], columns), goes_on=of.goes_on)
-        for of in input_slices(context, "controlled")
+        Part(
+            inputs.hashes,
+            partial(_trace, inputs.files["controlled"], columns),
+            goes_on=inputs.goes_on,
+        )
+        for inputs in input_slices(context, "controlled")
     ]
     tables, by_part = in_parts(context, parts)
     metrics = LineageMetrics(context.inputs["controlled"].rows, tables["lineage"].rows)
@@ -154,10 +160,10 @@ def _trace(
     """Trace the records of some tasks."""
     from annot_pipeline.stages.gold.trace_lineage import lineage_rows
 
-    made = write_part(
+    lineage = write_part(
         folder, "lineage", key, lambda: lineage_rows(groups_unharmed(controlled, columns))
     )
-    return {"lineage": made}, {}
+    return {"lineage": lineage}, {}
 
 
 def _by_query(
