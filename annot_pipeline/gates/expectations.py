@@ -93,16 +93,16 @@ def _validate(suite: ExpectationSuite, rows: pa.Table) -> list[Any]:
 def _expectation(rule: Rule, place: int) -> Expectation:
     import great_expectations.expectations.core as gxe
 
-    given: dict[str, Any] = {"severity": rule.severity, "meta": {"rule": place}}
+    arguments: dict[str, Any] = {"severity": rule.severity, "meta": {"rule": place}}
     if len(rule.columns) > 1:
-        return gxe.ExpectCompoundColumnsToBeUnique(column_list=list(rule.columns), **given)
-    (given["column"],) = rule.columns
+        return gxe.ExpectCompoundColumnsToBeUnique(column_list=list(rule.columns), **arguments)
+    (arguments["column"],) = rule.columns
     if rule.kind == "repeated":
-        return gxe.ExpectColumnValuesToBeUnique(**given)
+        return gxe.ExpectColumnValuesToBeUnique(**arguments)
     if rule.kind == "not_allowed":
-        return gxe.ExpectColumnValuesToBeInSet(value_set=list(rule.allowed), **given)
+        return gxe.ExpectColumnValuesToBeInSet(value_set=list(rule.allowed), **arguments)
     return gxe.ExpectColumnValuesToBeBetween(
-        min_value=rule.minimum, max_value=rule.maximum, **given
+        min_value=rule.minimum, max_value=rule.maximum, **arguments
     )
 
 

@@ -83,14 +83,14 @@ class Gate(Generic[M]):
     error: float | None = None
     minimum: int | None = None
 
-    def levels(self, given: Threshold | None) -> Levels:
+    def levels(self, threshold: Threshold | None) -> Levels:
         """The levels of a campaign; what it does not give keeps its default."""
-        given = given or Threshold()
+        threshold = threshold or Threshold()
         warn, error = (
-            getattr(given if name in given.model_fields_set else self, name)
+            getattr(threshold if name in threshold.model_fields_set else self, name)
             for name in ("warn", "error")
         )
-        return Levels(warn, error, given.minimum or self.minimum)
+        return Levels(warn, error, threshold.minimum or self.minimum)
 
     def asks(self, levels: Levels) -> str:
         """What the figure is, with the minimum that it takes."""

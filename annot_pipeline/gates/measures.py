@@ -90,8 +90,8 @@ def superseded_by_order(metrics: JudgmentMetrics) -> Finding:
 
 def judges_below_chance(metrics: LabelMetrics, minimum: int) -> Finding:
     """Share of the judges who do worse than chance, and their names; of few it is not serious."""
-    found, judges = named_by_task(metrics.judges_below_chance), sum(metrics.judges.values())
-    finding = Finding(found.value / max(judges, 1), found.detail)
+    below_chance, judges = named_by_task(metrics.judges_below_chance), sum(metrics.judges.values())
+    finding = Finding(below_chance.value / max(judges, 1), below_chance.detail)
     return finding if judges >= minimum else replace(finding, serious=0.0)
 
 
@@ -161,7 +161,9 @@ def segments_in_parts(metrics: SegmentRankMetrics) -> Finding:
 def thin_systems(metrics: SystemRankMetrics, minimum: int) -> Finding:
     """Systems that no method ranks by enough judgments."""
     systems = metrics.judgments_of_systems.items()
-    return named([f"{task} {s}" for task, of in systems for s, n in of.items() if n < minimum])
+    return named(
+        [f"{task} {s}" for task, by_system in systems for s, n in by_system.items() if n < minimum]
+    )
 
 
 def few_judgments(metrics: LabelMetrics | ItemScoreMetrics, minimum: int) -> Finding:

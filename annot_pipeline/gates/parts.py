@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass
-class _Found:
+class _Breached:
     """Rows that break a rule, so far."""
 
     rows: int = 0
@@ -35,28 +35,30 @@ class _Found:
             self.places += (np.flatnonzero(broken)[:room] + start).tolist()
 
 
-def hold_by_parts(rules: Sequence[Rule], parts: Iterable[pa.Table]) -> list[Breach]:
+def check_rules_by_chunk(rules: Sequence[Rule], chunks: Iterable[pa.Table]) -> list[Breach]:
     """Hold a table to its rules.
 
     Parameters
     ----------
     rules
         Of its contract.
-    parts
+    chunks
         The table, in parts that lie in memory one by one; its rows in the order of the key.
     """
-    found = [_Found() for _ in rules]
+    breached = [_Breached() for _ in rules]
     key = next((rule.columns for rule in rules if rule.kind == "repeated"), ())
     repeats = _Repeats(key)
     start = 0
-    for part in parts:
-        for rule, so_far in zip(rules, found, strict=True):
+    for chunk in chunks:
+        for rule, so_far in zip(rules, breached, strict=True):
             if rule.kind == "repeated":
-                repeats.add(part, so_far, start)
+                repeats.add(chunk, so_far, start)
             else:
-                so_far.add(_broken(rule, part[rule.columns[0]]), start)
-        start += part.num_rows
-    return [Breach(r, f.rows, tuple(f.places)) for r, f in zip(rules, found, strict=True) if f.rows]
+                so_far.add(_broken(rule, chunk[rule.columns[0]]), start)
+        start += chunk.num_rows
+    return [
+        Breach(r, f.rows, tuple(f.places)) for r, f in zip(rules, breached, strict=True) if f.rows
+    ]
 
 
 def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
@@ -80,7 +82,7 @@ class _Repeats:
     last: pa.Table | None = None
     last_counts: bool = False
 
-    def add(self, part: pa.Table, found: _Found, start: int) -> None:
+    def add(self, part: pa.Table, breached: _Breached, start: int) -> None:
         """Count those of a part, and the last row of the one before where this one repeats it."""
         if not part.num_rows:
             return
@@ -98,7 +100,7 @@ class _Repeats:
         again = np.append(same, False) | np.insert(same, 0, False)
         n_before = both.num_rows - part.num_rows
         again[:n_before] &= not self.last_counts  # counted with its own part
-        found.add(again, start - n_before)
+        breached.add(again, start - n_before)
         self.last, self.last_counts = rows.slice(rows.num_rows - 1), bool(again[-1])
 
 

@@ -87,13 +87,15 @@ def rules_of(table: Table) -> list[Rule]:
     """All rules of a table, in the order of its columns, the key last."""
     rules = []
     for column in table.columns:
-        of = (column.name,)
+        names = (column.name,)
         if column.allowed:
-            rules.append(Rule("not_allowed", of, allowed=column.allowed))
+            rules.append(Rule("not_allowed", names, allowed=column.allowed))
         if column.minimum is not None or column.maximum is not None:
-            rules.append(Rule("out_of_range", of, minimum=column.minimum, maximum=column.maximum))
+            rules.append(
+                Rule("out_of_range", names, minimum=column.minimum, maximum=column.maximum)
+            )
         if column.doubtful_below is not None:
-            rules.append(Rule("out_of_range", of, "warning", minimum=column.doubtful_below))
+            rules.append(Rule("out_of_range", names, "warning", minimum=column.doubtful_below))
     if table.unique:
         rules.append(Rule("repeated", table.key))
     return rules

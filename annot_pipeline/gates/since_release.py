@@ -28,10 +28,10 @@ def since_release(measure: Measure) -> Measure:
 def largest_change(changes: Sequence[Change], minimum: int) -> Finding:
     """The largest of some changes of enough items, and each with its interval."""
     changes = [change for change in changes if change["items"] >= minimum]
-    told = [
+    texts = [
         f"{c['name']} {c['change']:+.3f} ({c['low']:+.3f} to {c['high']:+.3f})" for c in changes
     ]
-    return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(told, between="; "))
+    return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(texts, between="; "))
 
 
 def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
@@ -87,11 +87,11 @@ def _in_worst_task(
         (sum(row[part] for row in task), sum(row[whole] for row in task))
         for task in (*([row] for row in large), small)
     ]
-    share = max((n / of for n, of in sums if of >= minimum), default=0.0)
-    told = [
+    share = max((n / total for n, total in sums if total >= minimum), default=0.0)
+    texts = [
         f"{row['task']} {tell(row)}"
         for tasks in (large, small)
         for row in sorted(tasks, key=lambda row: (-row[part] / max(row[whole], 1), row["task"]))
         if row[part]
     ]
-    return Finding(share, first_of(told, between="; "))
+    return Finding(share, first_of(texts, between="; "))

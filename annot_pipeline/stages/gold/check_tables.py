@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyarrow.parquet import read_schema
 
 from annot_pipeline.contracts import Table
-from annot_pipeline.gates.parts import hold_by_parts
+from annot_pipeline.gates.parts import check_rules_by_chunk
 from annot_pipeline.gates.rules import Checked, rules_of
 from annot_pipeline.stages.gold.check_contract import (
     checked_columns,
@@ -29,7 +29,7 @@ def check_table(contract: Table, table: StoredTable) -> Checked:
         return Checked(broken=tuple(sorted(misshapes)))
     rules = rules_of(contract)
     ruled = dict.fromkeys(name for rule in rules for name in rule.columns)
-    breaches = hold_by_parts(rules, read_groups(table, list(ruled), plain=True))
+    breaches = check_rules_by_chunk(rules, read_groups(table, list(ruled), plain=True))
 
     def texts_of(severity: str) -> list[str]:
         return [
