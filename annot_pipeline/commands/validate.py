@@ -22,7 +22,7 @@ from annot_pipeline.config import (
 )
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.present_exports import check_exports
@@ -150,7 +150,7 @@ def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
         values = values.dictionary_decode()
     values = values.drop_null()
     blank = pc.equal(pc.utf8_trim_whitespace(values.cast(TEXT)), "")
-    n_blank = pc.sum(is_any(column, values.filter(blank))).as_py() if pc.any(blank).as_py() else 0
+    n_blank = pc.sum(is_in(column, values.filter(blank))).as_py() if pc.any(blank).as_py() else 0
     return len(column) - column.null_count - n_blank, values.filter(pc.invert(blank))
 
 

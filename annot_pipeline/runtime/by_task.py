@@ -20,14 +20,14 @@ class ByTask:
     """
 
     def __init__(self, table: pa.Table) -> None:
-        found = index(table["task"], null="")
-        codes = found.codes
+        indexed = index(table["task"], null="")
+        codes = indexed.codes
         if (np.diff(codes) < 0).any():
             order = np.argsort(codes, kind="stable")
             table, codes = table.take(pa.array(order)), codes[order]
-        ends = np.cumsum(np.bincount(codes, minlength=len(found.names))).tolist()
+        ends = np.cumsum(np.bincount(codes, minlength=len(indexed.names))).tolist()
         self._table = table
-        self._spans = dict(zip(found.names, zip([0, *ends], ends, strict=False), strict=True))
+        self._spans = dict(zip(indexed.names, zip([0, *ends], ends, strict=False), strict=True))
 
     @property
     def names(self) -> list[str]:
@@ -43,5 +43,5 @@ class ByTask:
         """Rows of some tasks."""
         if {*self._spans} <= {*tasks}:
             return self._table
-        parts = [self[task] for task in sorted(tasks)]
-        return pa.concat_tables([self._table.slice(0, 0), *parts])
+        pieces = [self[task] for task in sorted(tasks)]
+        return pa.concat_tables([self._table.slice(0, 0), *pieces])

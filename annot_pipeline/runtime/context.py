@@ -77,8 +77,10 @@ class StageContext:
         """
         all_jobs = jobs if self.is_here else [partial(_then_free, job) for job in jobs]
         stage = self.folder.parent.name.replace("_", " ")
-        of = f"of {len(jobs):,} parts"
-        return self.engine.run(all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {of}"))
+        total = f"of {len(jobs):,} parts"
+        return self.engine.run(
+            all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {total}")
+        )
 
     @property
     def is_here(self) -> bool:
@@ -91,7 +93,7 @@ class StageContext:
         return Queries(self.campaign.settings.resources, self.campaign.spill)
 
     @property
-    def part_queries(self) -> Queries:
+    def partition_queries(self) -> Queries:
         """SQL of a part: on Spark one thread, for each core there has a job of its own."""
         resources = self.campaign.settings.resources
         if not self.is_here:
@@ -133,9 +135,9 @@ class StageOutput(Generic[M]):
 
 
 def _then_free(job: Callable[[], T]) -> T:
-    found = job()
+    result = job()
     give_back_memory()
-    return found
+    return result
 
 
 def write_declared(path: Path, name: str, opened: Opened) -> TableFile:

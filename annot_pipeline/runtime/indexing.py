@@ -36,16 +36,16 @@ def index(column: pa.ChunkedArray | pa.Array, *, null: str | None = None) -> Ind
             stands = len(dictionary)
             dictionary = pa.concat_arrays([dictionary, pa.array([null], dictionary.type)])
         indices = indices.fill_null(stands)
-    given = indices.to_numpy(zero_copy_only=False)
-    used = np.flatnonzero(np.bincount(given, minlength=len(dictionary)))
+    codes = indices.to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(dictionary)))
     names = dictionary.take(pa.array(used))
     order = pc.sort_indices(names).to_numpy()  # by bytes: UTF-8 keeps the code point order
     place = np.empty(len(dictionary), np.int64)
     place[used[order]] = np.arange(order.size)
-    return Index(names.take(pa.array(order)).to_pylist(), place[given])
+    return Index(names.take(pa.array(order)).to_pylist(), place[codes])
 
 
-def is_any(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:
+def is_in(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:
     """Whether each value of a text column is one of some names; a null is none.
 
     Only distinct values are compared where the column is encoded, not each row's text.

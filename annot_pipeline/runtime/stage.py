@@ -27,7 +27,7 @@ class Stage:
         Raised whenever the same inputs would give another result.
     work
         Does it.
-    remembered
+    cached
         Whether a result may be used again for the same inputs, settings and code.
     kinds
         Shown in Dagster.
@@ -40,5 +40,5 @@ class Stage:
     settings: tuple[str, ...]
     code_version: str
     work: Callable[[StageContext], StageOutput[StageMetrics]]
-    remembered: bool = True
+    cached: bool = True
     kinds: frozenset[str] = frozenset({"parquet"})

@@ -39,7 +39,7 @@ from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write, running
-from annot_pipeline.storage.store import LastFailure, StageBasis, StageResult, Store
+from annot_pipeline.storage.store import LastFailure, StageFingerprint, StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -93,14 +93,14 @@ class Build:
         Id of the build; processes of one build share it.
     progress
         Told, in a sentence, what is going on.
-    instead
+    overrides
         Work that takes a stage's place, by stage: of a recomputation that asks what would be if.
     """
 
     campaign: LoadedCampaign
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     progress: Progress = lambda _: None
-    instead: Mapping[str, Work] = field(default_factory=dict)
+    overrides: Mapping[str, Work] = field(default_factory=dict)
     mask: NameMask | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -143,7 +143,7 @@ class Build:
                     Releases.for_campaign(self.campaign).refuse_vanished()
                 self.store.prepare()
                 record_derivation(self.store.root, key_derivation(self.store.root))
-                with self.store.in_use(self.say_waiting), running(f"stage {stage.name}"):
+                with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
             except OSError as error:
                 raise cannot_write(self.store.root, error, "store") from error
@@ -215,17 +215,19 @@ class Build:
             table: self.store.recorded(self.run, MAKER[table].name).tables[table]
             for table in stage.inputs
         }
-        basis = self.basis(stage, {name: table.sha256 for name, table in inputs.items()})
-        remembered = stage.remembered and stage.name not in self.instead
-        key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
-        result = self.store.result(stage.name, key) if remembered else None
+        fingerprint = self.fingerprint(
+            stage, {name: table.sha256 for name, table in inputs.items()}
+        )
+        cached = stage.cached and stage.name not in self.overrides
+        key = digest([stage.name, asdict(fingerprint), "" if cached else self.run])[:32]
+        result = self.store.result(stage.name, key) if cached else None
         if result and not (
             result.is_unharmed and is_checked(stage.name, stage.outputs, result.document)
         ):
             self.store.discard(result)
             result = None
         if result is None:
-            result = self._make(stage, key, basis, inputs)
+            result = self._make(stage, key, fingerprint, inputs)
         else:
             result = replace(result, reused=True)
         self.store.record(self.run, result)
@@ -261,7 +263,7 @@ class Build:
             for gate in gates
         ]
 
-    def basis(self, stage: Stage, inputs: Mapping[str, str]) -> StageBasis:
+    def fingerprint(self, stage: Stage, inputs: Mapping[str, str]) -> StageFingerprint:
         """All that can move the stage's bytes, given the hashes of its input tables."""
         document = {
             "code": stage.code_version,
@@ -272,10 +274,14 @@ class Build:
         }
         if "privacy" in stage.settings:
             document["judge_key"] = derive(self.key, "fingerprint")
-        return StageBasis(stage.code_version, digest(document), dict(inputs))
+        return StageFingerprint(stage.code_version, digest(document), dict(inputs))
 
     def _make(
-        self, stage: Stage, key: str, basis: StageBasis, inputs: Mapping[str, StoredTable]
+        self,
+        stage: Stage,
+        key: str,
+        fingerprint: StageFingerprint,
+        inputs: Mapping[str, StoredTable],
     ) -> StageResult:
         def work(folder: Path) -> tuple[dict[str, StoredTable], dict[str, Any]]:
             context = StageContext(
@@ -289,9 +295,9 @@ class Build:
                 read=lambda name, *, tasks=None: read_unharmed(
                     inputs[name], stage.inputs[name], tasks
                 ),
-                latest=cache(lambda: self._latest(stage, basis)),
+                latest=cache(lambda: self._latest(stage, fingerprint)),
             )
-            output = self.instead.get(stage.name, stage.work)(context)
+            output = self.overrides.get(stage.name, stage.work)(context)
             tables: dict[str, StoredTable] = {}
             contracts: dict[str, dict[str, Any]] = {}
             for name in stage.outputs:
@@ -302,18 +308,18 @@ class Build:
             rows = {name: table.rows for name, table in tables.items()}
             return tables, output.document() | TableMetrics(rows, contracts).document()
 
-        result = self.store.make(stage.name, key, basis, self.run, work)
+        result = self.store.make(stage.name, key, fingerprint, self.run, work)
         if sum(table.rows for table in result.tables.values()) > MANY_ROWS:
             give_back_memory()
         return result
 
-    def _latest(self, stage: Stage, basis: StageBasis) -> StageResult | None:
+    def _latest(self, stage: Stage, fingerprint: StageFingerprint) -> StageResult | None:
         """What the stage made last, if it is whole, of this code and these settings."""
         try:
             latest = self.store.recorded(self.run, stage.name)
         except StoreError:
             return None
-        is_same = latest.basis.settings == basis.settings
+        is_same = latest.fingerprint.settings == fingerprint.settings
         return latest if is_same and latest.is_unharmed else None
 
 
@@ -329,8 +335,8 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
     stale = [
         stage.name
         for stage in STAGES
-        if runs[stage.name].result.basis
-        != build.basis(stage, {name: tables[name].sha256 for name in stage.inputs})
+        if runs[stage.name].result.fingerprint
+        != build.fingerprint(stage, {name: tables[name].sha256 for name in stage.inputs})
     ]
     if stale:
         raise StoreError(

@@ -45,11 +45,11 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTabl
         raise _stale(title, missing.what, build, command, do=missing.do)
     for stage in stages:
         inputs = {name: tables[name].sha256 for name in stage.inputs}
-        basis = results[stage.name].basis
-        if dict(basis.inputs) != inputs:
+        fingerprint = results[stage.name].fingerprint
+        if dict(fingerprint.inputs) != inputs:
             what = f"the last build did not get as far as {stage.name}"
             raise _stale("the last build is not whole", what, build, command)
-        if basis != build.basis(stage, inputs):
+        if fingerprint != build.fingerprint(stage, inputs):
             what = f"{stage.name} was made with other settings, another key or other code"
             raise _stale("the last build was another one", what, build, command)
     return tables
@@ -74,7 +74,7 @@ def failing_gates(build: Build) -> list[Problem]:
             if stage.name == "archive_exports":
                 _check_exports(build, run.result.tables["exports"], "")
             inputs = {name: tables[name].sha256 for name in stage.inputs}
-            if run.result.basis != build.basis(stage, inputs):
+            if run.result.fingerprint != build.fingerprint(stage, inputs):
                 break
             runs.append(run)
             tables |= run.result.tables

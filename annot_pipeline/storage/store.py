@@ -51,7 +51,7 @@ UNUSED_AFTER = 86_400.0
 
 
 @dataclass(frozen=True)
-class StageBasis:
+class StageFingerprint:
     """What went into a result: hash of code and settings, and of each input table."""
 
     code_version: str
@@ -65,7 +65,7 @@ class StageResult:
 
     stage: str
     key: str
-    basis: StageBasis
+    fingerprint: StageFingerprint
     tables: Mapping[str, StoredTable]
     document: Mapping[str, Any]
     run: str
@@ -79,10 +79,10 @@ class StageResult:
 
     def stored(self) -> dict[str, Any]:
         """Return it as it is stored beside the tables."""
-        told = {
+        document = {
             "stage": self.stage,
             "key": self.key,
-            "basis": asdict(self.basis),
+            "basis": asdict(self.fingerprint),
             "tables": {
                 name: [
                     {"file": file.path.name, "sha256": file.sha256, "rows": file.rows}
@@ -94,7 +94,7 @@ class StageResult:
             "run": self.run,
             "seconds": self.seconds,
         }
-        return told | {"sha256": digest_of(told)}
+        return document | {"sha256": digest_of(document)}
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Store:
         self,
         stage: str,
         key: str,
-        basis: StageBasis,
+        fingerprint: StageFingerprint,
         run: str,
         work: Callable[[Path], tuple[Mapping[str, StoredTable], Mapping[str, Any]]],
     ) -> StageResult:
@@ -219,8 +219,8 @@ class Store:
         with appearing(folder) as temporary:
             tables, document = work(temporary)
             seconds = round(time.monotonic() - started, 3)
-            made = StageResult(stage, key, basis, tables, document, run, seconds)
-            write_json(temporary / RESULT, made.stored())
+            result = StageResult(stage, key, fingerprint, tables, document, run, seconds)
+            write_json(temporary / RESULT, result.stored())
         return _result(read_json(folder / RESULT), folder)
 
     def discard(self, result: StageResult) -> None:
@@ -299,13 +299,13 @@ class Store:
     def unended(self) -> dict[str, str] | None:
         """The latest build if nothing tells how it ended: run, last stage, and when that was."""
         notes = [path for path in self.root.glob("runs/*/*.json") if path.parent.name != "latest"]
-        made = []
+        dated_notes = []
         for path in notes:
             with contextlib.suppress(FileNotFoundError):  # a build cleans meanwhile
-                made.append((path.stat().st_mtime, path))
-        if not made:
+                dated_notes.append((path.stat().st_mtime, path))
+        if not dated_notes:
             return None
-        seconds, last = max(made)
+        seconds, last = max(dated_notes)
         outcome, when = self.last_outcome(), datetime.fromtimestamp(seconds, UTC)
         if outcome and (
             outcome["run"] == last.parent.name or when.isoformat() < outcome["finished"]
@@ -319,7 +319,7 @@ class Store:
         return self.root / "last_build.json"
 
     @contextlib.contextmanager
-    def in_use(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def shared_lock(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """While a stage runs, nobody cleans; many stages may run at once.
 
         ``waiting`` is called each minute while a process has the store alone.
@@ -333,7 +333,7 @@ class Store:
             yield
 
     @contextlib.contextmanager
-    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
+    def exclusive_lock(self, waiting: Callable[[], None]) -> Iterator[None]:
         """Wait until no stage runs, and let none start; ``waiting`` is called each minute.
 
         Raises
@@ -482,14 +482,14 @@ def _result(document: dict[str, Any], folder: Path) -> StageResult:
         raise ValueError("not as it was written")
     tables = {
         name: StoredTable(
-            tuple(TableFile(folder / of["file"], of["sha256"], of["rows"]) for of in files)
+            tuple(TableFile(folder / file["file"], file["sha256"], file["rows"]) for file in files)
         )
         for name, files in document["tables"].items()
     }
     return StageResult(
         document["stage"],
         document["key"],
-        StageBasis(**document["basis"]),
+        StageFingerprint(**document["basis"]),
         tables,
         document["facts"],
         document["run"],

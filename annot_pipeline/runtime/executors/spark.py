@@ -124,29 +124,29 @@ def _maker(
 
         import pyarrow as pa
 
-        found = found_there()
-        told = None
-        if any(found.get(name) != of for name, of in here.items()):
-            told = json.dumps(found)
+        traits = found_there()
+        differing = None
+        if any(traits.get(name) != expected for name, expected in here.items()):
+            differing = json.dumps(traits)
         for batch in places:
             for place in batch.column(0).to_pylist():
                 pickled = None
-                if told is None:
-                    from annot_pipeline.runtime.executors.spark import made
+                if differing is None:
+                    from annot_pipeline.runtime.executors.spark import run_job
 
-                    pickled = made(folder, place, hashes)
+                    pickled = run_job(folder, place, hashes)
                 yield pa.record_batch(
                     {
                         "place": [place],
                         "pickled": pa.array([pickled], pa.binary()),
-                        "told": pa.array([told], pa.string()),
+                        "told": pa.array([differing], pa.string()),
                     }
                 )
 
     return make
 
 
-def made(folder: str, place: int, hashes: bytes) -> bytes:
+def run_job(folder: str, place: int, hashes: bytes) -> bytes:
     """On an executor: what a job returns; errors meant for the user, others are tried again.
 
     The store is a folder of many machines. What to run is told by Spark: a job is opened if it has

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOOK = 10.0
 """Seconds between looks at who is there, and at how many jobs are done."""
-TOLD = 30.0
+PROGRESS_INTERVAL_S = 30.0
 """Seconds without anybody after which the user is told, again and again."""
 STOP = 20.0
 """Seconds that a session may take to end: one whose cluster is gone may never."""
@@ -148,20 +148,20 @@ class Session:
         progress: Callable[[str], None],
         done: Callable[[int], None],
     ) -> None:
-        seen = told = time.monotonic()
-        n_told = 0
+        seen = reported_at = time.monotonic()
+        n_reported = 0
         while not ended.wait(min(LOOK, wait)):
             served, n_done, now = watch.is_served(), watch.n_done(), time.monotonic()
-            if n_done > n_told:
+            if n_done > n_reported:
                 done(n_done)
-                n_told = n_done
+                n_reported = n_done
             if served:
-                seen = told = now
+                seen = reported_at = now
             elif now - seen >= wait:
                 raise self._is_gone(what, wait)
-            elif now - told >= TOLD:
+            elif now - reported_at >= PROGRESS_INTERVAL_S:
                 progress(f"{what}: nobody has been at work for {now - seen:.0f} of {wait:.0f} s")
-                told = now
+                reported_at = now
 
     def _is_gone(self, what: str, wait: float) -> EngineError:
         none = "nobody has been at work" if is_remote(self.spark) else "no executor has been there"

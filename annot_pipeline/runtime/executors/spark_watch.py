@@ -86,8 +86,8 @@ def _has_executors(spark: SparkSession) -> bool:
         context = spark.sparkContext
         if re.match(r"local(\[|$)", context.master):
             return True
-        found = context._jsc.sc().statusTracker().getExecutorInfos()
-        return len(found) > 1  # one is this machine
+        executors = context._jsc.sc().statusTracker().getExecutorInfos()
+        return len(executors) > 1  # one is this machine
     except Exception:  # py4j raises anything; who asks for rows meets it too, and says so
         return True
 

@@ -48,17 +48,17 @@ def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
     token.write_text(token.name)
     try:
         look = _look(str(token), traits_there(list(traits())))
-        told = rows(
+        answers = rows(
             lambda spark: spark.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
             "executors were asked what they have",
             PACKAGES,
         )
     finally:
         token.unlink(missing_ok=True)
-    refuse_others([json.loads(row["told"]) for row in told], store)
+    refuse_others([json.loads(row["told"]) for row in answers], store)
 
 
-def refuse_others(all_found: Iterable[dict[str, Any]], store: Path) -> None:
+def refuse_others(answers: Iterable[dict[str, Any]], store: Path) -> None:
     """Refuse what executors told of themselves, if any of them differs.
 
     Raises
@@ -66,7 +66,7 @@ def refuse_others(all_found: Iterable[dict[str, Any]], store: Path) -> None:
     ConfigError
         How, by host.
     """
-    problems = {str(p): p for found in all_found for p in _wrong(found, traits(), store)}
+    problems = {str(p): p for answer in answers for p in _wrong(answer, traits(), store)}
     if problems:
         title = "executors cannot make what this machine would: nothing is published"
         raise ConfigError(title, list(problems.values()))
@@ -75,7 +75,7 @@ def refuse_others(all_found: Iterable[dict[str, Any]], store: Path) -> None:
 def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
     """What an executor has of `traits`, and its host; goes there whole, as it may lack this."""
 
-    def found() -> dict[str, Any]:
+    def collect() -> dict[str, Any]:
         import platform
         import socket
         from importlib import metadata
@@ -94,7 +94,7 @@ def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
         except metadata.PackageNotFoundError:
             return None
 
-    return found
+    return collect
 
 
 def _look(
@@ -109,22 +109,22 @@ def _look(
 
         import pyarrow as pa
 
-        found: dict[str, Any] = found_there()
+        answer: dict[str, Any] = found_there()
         try:
-            found["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
+            answer["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
             probe = pathlib.Path(f"{token}-{uuid.uuid4().hex}")
             probe.write_text("")
             probe.unlink()
         except OSError as error:
-            found["store"] = str(error)
+            answer["store"] = str(error)
         for batch in batches:
-            yield pa.record_batch({"told": [json.dumps(found)] * batch.num_rows})
+            yield pa.record_batch({"told": [json.dumps(answer)] * batch.num_rows})
 
     return look
 
 
-def _wrong(found: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
-    where, seen = f"executor on {found['host']}", found.get("store", True)
+def _wrong(answer: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
+    where, seen = f"executor on {answer['host']}", answer.get("store", True)
     if seen is not True:
         what = f"the store cannot be read and written there: {seen or 'another folder'}"
         do = (
@@ -132,18 +132,18 @@ def _wrong(found: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator
             "run executors as the user that builds"
         )
         yield Problem(where, what, allowed=str(store), do=do)
-    versions = {name: of for name, of in here.items() if name != "digits"}
-    others = {name: of for name, of in versions.items() if found.get(name) != of}
+    versions = {name: expected for name, expected in here.items() if name != "digits"}
+    others = {name: expected for name, expected in versions.items() if answer.get(name) != expected}
     for name, version in others.items():
-        if found.get(name) is None:
+        if answer.get(name) is None:
             do = f"install {name}=={version} where executors run, or ship it: docs/spark.md"
             yield Problem(where, f"{name} is not installed", do=do)
         else:
             do = "give them the same: other versions can give other bytes (docs/spark.md)"
-            what = f"{name} {found[name]}"
+            what = f"{name} {answer[name]}"
             yield Problem(where, what, allowed=f"{version}, as here", do=do)
-    of_there = found.get("digits") or {}
-    wrong = [name for name, of in here["digits"].items() if of_there.get(name) != of]
+    of_there = answer.get("digits") or {}
+    wrong = [name for name, expected in here["digits"].items() if of_there.get(name) != expected]
     if wrong and not others:
         what = "its processor computes other digits than this one, so other bytes"
         do = (

@@ -36,8 +36,8 @@ from annot_pipeline.methods.numerics.bootstrap import ItemResamples, all_rounds,
 from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.runtime.large_tasks import spans_of
-from annot_pipeline.runtime.partitions import InputPart
+from annot_pipeline.runtime.large_tasks import spans_by_size
+from annot_pipeline.runtime.partitions import InputPartition
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_label_agreement import (
     agreement_rows,
@@ -61,7 +61,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 
 def label_agreement_in_blocks(
-    context: StageContext, folder: Path, inputs: InputPart, tasks: pa.Table
+    context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
     """Rows of the table ``agreement`` of one task; no pair of judges is left out.
 
@@ -167,7 +167,7 @@ def _measured(
         dump(folder / "sums", sums)
         jobs = [partial(_ordinal_sum, *arguments, folder / "sums") for arguments in drawn]
         ordinal = reduce(add, context.run(jobs))
-    firsts = spans_of(
+    firsts = spans_by_size(
         [sum(counts) for counts in zip(*(block.counts for block in coded), strict=True)],
         PAIRS_AT_ONCE,
     )

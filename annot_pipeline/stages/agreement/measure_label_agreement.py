@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.methods.agreement.agreement import NominalAgreement, nominal_agreement
-from annot_pipeline.runtime.indexing import class_order, index, is_any
+from annot_pipeline.runtime.indexing import class_order, index, is_in
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Ratings, Row, agreement_row
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
@@ -29,7 +29,7 @@ def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, Ratings]]:
 
 def suffixes(judgments: pa.Table) -> list[str]:
     """Behind names of statistics: of judges kept; and of all judges, if some are not."""
-    failed = pc.any(is_any(rated(judgments, UNFILTERED)["fate"], ["judge_failed"])).as_py()
+    failed = pc.any(is_in(rated(judgments, UNFILTERED)["fate"], ["judge_failed"])).as_py()
     return ["", UNFILTERED] if failed else [""]
 
 
@@ -37,7 +37,7 @@ def rated(judgments: pa.Table, suffix: str) -> pa.Table:
     """The judgments that statistics with a suffix are of."""
     fates = ["used", "judge_failed"] if suffix else ["used"]
     is_rating = pc.and_(
-        is_any(judgments["control"], ["none", "ask_again"]), is_any(judgments["fate"], fates)
+        is_in(judgments["control"], ["none", "ask_again"]), is_in(judgments["fate"], fates)
     )
     return judgments.filter(is_rating)
 

@@ -32,7 +32,7 @@ from annot_pipeline.methods.judges.judge_correlations import mean_spearman
 from annot_pipeline.methods.numerics.bootstrap import Estimate
 from annot_pipeline.methods.scores.zscores import Arithmetic
 from annot_pipeline.methods.scores.zscores import standardized as z_of
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.agreement.ratings import (
     UNFILTERED,
     Codes,
@@ -113,7 +113,7 @@ def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Re
 
 def _ratings_of_scores(rows: pa.Table) -> _Scores:
     all_z = rows["z"].drop_null().to_numpy()
-    first = rows.filter(is_any(rows["control"], ("none",)))
+    first = rows.filter(is_in(rows["control"], ("none",)))
     criteria = index(first["criterion"], null="").codes
     items = index(first["item"]).codes
     units = index_pairs(items, criteria).codes
@@ -128,7 +128,7 @@ def repeats_of(
     arithmetic: Arithmetic,
 ) -> Repeats:
     """Outputs that judges saw twice; parameters as `measure_agreement`'s, of one task."""
-    again = pc.and_(is_any(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
+    again = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
     rows = pairs.filter(again)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -42,7 +42,7 @@ class Ratings:
 
 def of_task(table: pa.Table, task: str) -> pa.Table:
     """Rows of a task; a view of the table where they stand together."""
-    is_of = is_any(table["task"], (task,)).to_numpy()
+    is_of = is_in(table["task"], (task,)).to_numpy()
     places = np.flatnonzero(is_of)
     if places.size and places[-1] - places[0] + 1 == places.size:
         return table.slice(places[0], places.size)

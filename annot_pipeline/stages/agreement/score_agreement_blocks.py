@@ -40,8 +40,8 @@ from annot_pipeline.methods.numerics.order_statistics import (
 )
 from annot_pipeline.runtime.blocks import dump
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.large_tasks import added, spans_of
-from annot_pipeline.runtime.partitions import InputPart
+from annot_pipeline.runtime.large_tasks import spans_by_size, sum_in_batches
+from annot_pipeline.runtime.partitions import InputPartition
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_score_agreement import (
     cut_rows,
@@ -75,7 +75,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 
 def score_agreement_in_blocks(
-    context: StageContext, folder: Path, inputs: InputPart, small: Mapping[str, pa.Table]
+    context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
 ) -> tuple[pa.Table, dict[str, int]]:
     """Rows of the table ``agreement`` of one task, and by statistic the pairs left out.
 
@@ -148,10 +148,10 @@ class _Work:
             for (block, of_units), of_pairs in zip(drawn, differences, strict=True)
         ]
         n_rounds = 1 + self.context.campaign.settings.agreement.bootstrap
-        sums = added(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
+        sums = sum_in_batches(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
         dump(folder / "sums", sums.alphas)
         more = [partial(ordinal_sum_of, *arguments, folder / "sums") for arguments in drawn]
-        ordinal = added(self.context, more, n_rounds * 8)[0]
+        ordinal = sum_in_batches(self.context, more, n_rounds * 8)[0]
         rows = [*self._alpha_rows(alphas_of_sums(sums.alphas, ordinal, scale), coded)]
         for (kind, k), of_cut in sums.kinds.items():
             name = f"inter_kappa_{kind}_{k}{self.suffix}"
@@ -207,7 +207,7 @@ class _Work:
         starts = np.cumsum([0, *(block.n_items for block in coded)]).tolist()
         correlated = self.context.run([
             partial(correlate, blocks, starts, pairs.size, first, end, largest)
-            for first, end in spans_of(pairs.tolist(), PAIRS_AT_ONCE)
+            for first, end in spans_by_size(pairs.tolist(), PAIRS_AT_ONCE)
         ])  # fmt: skip
         sums = [correlation for correlation, _ in correlated]
         weight = sum(correlation.weight for correlation in sums)

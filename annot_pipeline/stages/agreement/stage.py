@@ -17,18 +17,18 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.runtime.partitions import Make, Part, write_part
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
+from annot_pipeline.runtime.partitions import Make, Partition, write_partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
-    MADE_OF,
-    OF_TASKS,
+    METRICS_BY_TASK,
+    TASK_FINGERPRINTS,
     Progress,
     TaskRows,
     WholeTasks,
-    now_and_then,
-    of_tasks,
+    run_by_task,
+    throttle_progress,
 )
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
@@ -39,7 +39,7 @@ AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kap
 
 def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMetrics]:
     """Agreement of the judges of all tasks."""
-    output = of_tasks(
+    output = run_by_task(
         context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
         "comparisons", kinds={"controlled": ("categorical",)}, large=partial(_in_blocks, context),
     )  # fmt: skip
@@ -47,7 +47,7 @@ def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMe
     return output.output(AgreementMetrics)
 
 
-def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
     """The part of a task that is too large to be done whole."""
     inputs, tasks = whole.inputs, whole.small["tasks"]
     is_scored = len(inputs.files["standardized"].files) > 1
@@ -56,7 +56,7 @@ def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     ):
         return []
     makes = partial(_measured_in_blocks, context, whole, is_scored=is_scored)
-    return parts_of_blocks(context, 1, whole.made_of, makes)
+    return block_partitions(context, 1, whole.fingerprint, makes)
 
 
 def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
@@ -85,8 +85,8 @@ def _with_preferences(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Beside the agreement of a task on labels or scores that on comparisons, if it has any."""
     whole, preferences = _with_preferences_of(rows, read_unharmed(comparisons), settings)
-    files = {AGREEMENT.name: write_part(folder, AGREEMENT.name, key, partial(iter, [whole]))}
-    return files, {MADE_OF: {}, OF_TASKS: metrics | preferences}
+    files = {AGREEMENT.name: write_partition(folder, AGREEMENT.name, key, partial(iter, [whole]))}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | preferences}
 
 
 def _measure_agreement(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
@@ -102,10 +102,10 @@ def _measure_agreement(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMe
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
         workers=inputs.workers,
-        progress=now_and_then(inputs.progress),
+        progress=throttle_progress(inputs.progress),
     )
     whole, preferences = _with_preferences_of(
-        table, inputs["comparisons"], settings, now_and_then(inputs.progress)
+        table, inputs["comparisons"], settings, throttle_progress(inputs.progress)
     )
     return {"agreement": whole}, metrics | preferences
 
@@ -140,7 +140,7 @@ def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:
 
     By the value, not by its interval: of large tasks that is by other resamples.
     """
-    named = agreement.filter(is_any(agreement["statistic"], AGAINST_CHANCE))
+    named = agreement.filter(is_in(agreement["statistic"], AGAINST_CHANCE))
     rows: dict[str, dict[str, Any]] = {}
     for row in sorted(named.to_pylist(), key=lambda r: AGAINST_CHANCE.index(r["statistic"])):
         if row["value"] is not None:

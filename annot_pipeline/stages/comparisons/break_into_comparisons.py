@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import REAL, TEXT
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.comparisons.comparisons import LEFT_OUT, comparison_table
 from annot_pipeline.stages.comparisons.imply_comparisons import (
     MOST_ITEMS,
@@ -83,11 +83,11 @@ def break_into_comparisons(
     kinds = {row["task"]: row["kind"] for row in tasks.to_pylist()}
     counted = judgments.filter(
         pc.and_(
-            is_any(judgments["fate"], COUNTED),
-            is_any(judgments["control"], ["none", "ask_again"]),
+            is_in(judgments["fate"], COUNTED),
+            is_in(judgments["control"], ["none", "ask_again"]),
         )
     )
-    counted = counted.append_column("kept", is_any(counted["fate"], ("used",)))
+    counted = counted.append_column("kept", is_in(counted["fate"], ("used",)))
     ranked = _rows_of_kind(counted, kinds, "ranking")
     is_pair = pc.is_valid(ranked["item_a"])  # as tournaments of a ranking task come back
     asked_pairs = ranked.filter(is_pair)
@@ -95,7 +95,7 @@ def break_into_comparisons(
     ranked = listed.describe(ranked.filter(pc.invert(is_pair)))
     valued, value, unranked = _values(ranked)
     placed = _placings(_one_a_ranking(valued), value, 0.0)
-    scored = standardized.filter(is_any(standardized["control"], ("none",)))
+    scored = standardized.filter(is_in(standardized["control"], ("none",)))
     scored = _side_by_side(scored, n_scored or {})
     implied = _placings(scored, scored["score"].to_numpy(), margin)
     pairs = pa.concat_tables([_rows_of_kind(counted, kinds, "pairwise"), asked_pairs])
@@ -170,7 +170,7 @@ def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
 
 def _rows_of_kind(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
     names = pa.array([task for task, task_kind in kinds.items() if task_kind == kind], TEXT)
-    return rows.filter(is_any(rows["task"], names))
+    return rows.filter(is_in(rows["task"], names))
 
 
 def _count(*tasks: pa.ChunkedArray) -> dict[str, int]:

@@ -14,14 +14,14 @@ from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
-from annot_pipeline.runtime.partitions import Part
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions
+from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskRows,
     WholeTasks,
-    now_and_then,
-    of_tasks,
+    run_by_task,
+    throttle_progress,
 )
 from annot_pipeline.stages.comparisons.metrics import (
     ComparisonMetrics,
@@ -33,7 +33,7 @@ from annot_pipeline.stages.comparisons.metrics import (
 
 def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
     """Comparisons of all tasks that hold any."""
-    output = of_tasks(
+    output = run_by_task(
         context, _compare_outputs, "controlled", "standardized",
         kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
         large=partial(_comparisons_in_blocks, context),
@@ -44,14 +44,14 @@ def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
     return output.output(ComparisonMetrics)
 
 
-def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
     """The part of a task that is standardised in blocks."""
     if len(whole.inputs.files["standardized"].files) == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import compared_in_blocks
 
     makes = partial(compared_in_blocks, context, whole.inputs, whole.small["tasks"])
-    return parts_of_blocks(context, 1, whole.made_of, makes)
+    return block_partitions(context, 1, whole.fingerprint, makes)
 
 
 def _compare_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
@@ -68,7 +68,7 @@ class _Votes:
     """What judges said in another task, that of a ranking's adequacy."""
 
     task: str
-    made_of: str
+    fingerprint: str
     rows: pa.Table = field(repr=False)
 
 
@@ -84,9 +84,9 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
         task: _Votes(labelling, hash_values([votes[labelling]]), votes[labelling])
         for task, labelling in asked.items()
     }
-    output = of_tasks(
+    output = run_by_task(
         context, _rank_outputs, "comparisons", whole=("item_rows",),
-        apart=("label_distributions",), given=task_votes,
+        read_by_stage=("label_distributions",), prior=task_votes,
     )  # fmt: skip
     if output.metrics["segment_graphs"]:
         graphs = output.metrics["segment_graphs"].values()
@@ -98,21 +98,21 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
 def _rank_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_segments import VOTES, rank_segments
 
-    votes = {task_votes.task: task_votes.rows.cast(VOTES) for task_votes in inputs.given.values()}
+    votes = {task_votes.task: task_votes.rows.cast(VOTES) for task_votes in inputs.prior.values()}
     table, metrics = rank_segments(
         inputs["comparisons"],
         inputs["tasks"],
         inputs["item_rows"],
         pa.concat_tables([VOTES.empty_table(), *votes.values()]),
         segment_graphs=inputs.settings.ranking.segment_graphs,
-        progress=now_and_then(inputs.progress),
+        progress=throttle_progress(inputs.progress),
     )
     return {"segment_ranks": table}, metrics
 
 
 def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
-    output = of_tasks(
+    output = run_by_task(
         context, _rank_systems, "standardized", "comparisons",
         large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
@@ -120,7 +120,7 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
     return output.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
 
 
-def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
     """The part of a task that is standardised in blocks; judges are drawn from all at once."""
     resample = context.campaign.settings.ranking.resample
     if len(whole.inputs.files["standardized"].files) == 1 or resample != "segments":
@@ -128,7 +128,7 @@ def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
     from annot_pipeline.stages.scores.score_blocks import ranked_in_blocks
 
     makes = partial(ranked_in_blocks, context, whole.folder(context), whole.inputs, whole.small)
-    return parts_of_blocks(context, 1, whole.made_of, makes)
+    return block_partitions(context, 1, whole.fingerprint, makes)
 
 
 def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
@@ -142,21 +142,21 @@ def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
         standardize=inputs.settings.standardize,
         seed=inputs.settings.seed,
         workers=inputs.workers,
-        progress=now_and_then(inputs.progress),
+        progress=throttle_progress(inputs.progress),
     )
     compared, compared_metrics = with_comparisons(
         tables,
         inputs["comparisons"],
         inputs["segment_ranks"],
         inputs.settings,
-        now_and_then(inputs.progress),
+        throttle_progress(inputs.progress),
     )
     return compared, metrics | compared_metrics
 
 
 def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
     """Contradictions and times of all tasks that have comparisons."""
-    output = of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+    output = run_by_task(context, _describe_comparisons, "comparisons", whole=("item_rows",))
     return output.output(ContradictionMetrics)
 
 

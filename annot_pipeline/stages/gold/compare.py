@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.partitions import input_parts
+from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.storage.keys import fingerprint, same_names
@@ -72,15 +72,15 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
     nothing = GOLD["lineage"].empty()
     if release is None:
         return asked(nothing, ())
-    parts = [part for part in input_parts(context, "lineage") if part.tasks]
-    starts = [part.tasks[0] for part in parts]
+    partitions = [part for part in input_partitions(context, "lineage") if part.tasks]
+    starts = [part.tasks[0] for part in partitions]
     tables = [asked(nothing, ())]
     gone = context.queries.table("audit/released_tasks", {"released": released})
     for task in gone["task"].to_pylist():
         n = bisect.bisect_right(starts, task) - 1
-        if n < 0 or task > parts[n].tasks[-1]:  # in no part: all of it has vanished
+        if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
             tables.append(asked(nothing, [task]))
-    tables += [asked(unharmed(part.files["lineage"]), part.tasks) for part in parts]
+    tables += [asked(unharmed(part.files["lineage"]), part.tasks) for part in partitions]
     return pa.concat_tables(tables).sort_by("task")
 
 
@@ -108,6 +108,6 @@ COMPARE_RELEASES = Stage(
     settings=(),
     code_version="2",
     work=compare_releases,
-    remembered=False,  # the newest release is looked at anew each time
+    cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),
 )  # fmt: skip

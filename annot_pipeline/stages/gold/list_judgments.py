@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.gold.shown_items import shown_items
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.scores.standardize_scores import takes_part
@@ -48,7 +48,7 @@ def judgment_rows(
     """
     standardized, start = z.to_numpy(), 0  # null is NaN
     for part in records:
-        rows = part.filter(is_any(part["fate"], COUNTED_FATES))
+        rows = part.filter(is_in(part["fate"], COUNTED_FATES))
         scored = takes_part(rows, tasks).to_numpy()
         of_rows = np.full(rows.num_rows, np.nan)
         of_rows[scored] = standardized[start : start + scored.sum()]

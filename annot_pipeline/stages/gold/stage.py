@@ -17,14 +17,14 @@ import pyarrow as pa
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import (
-    Part,
-    in_parts,
-    input_parts,
+    Partition,
+    input_partitions,
     input_slices,
-    placed_part,
-    write_part,
+    place_partition,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.described_items import listed_of
@@ -80,16 +80,20 @@ def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
     listed = hash_values([context.read("item_rows")])
     pseudonyms = context.campaign.settings.privacy.pseudonymize
     salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
-    parts = []
-    for whole in input_parts(context, "controlled", "standardized"):
-        known_tasks = tasks.filter(is_any(tasks["task"], whole.tasks))
+    partitions = []
+    for whole in input_partitions(context, "controlled", "standardized"):
+        known_tasks = tasks.filter(is_in(tasks["task"], whole.tasks))
         for inputs in whole.aligned():
             make = partial(_list, inputs.files, columns, known_tasks, items, salt)
-            parts.append(
-                Part([inputs.hashes, known_tasks.to_pylist(), listed], make, goes_on=inputs.goes_on)
+            partitions.append(
+                Partition(
+                    [inputs.hashes, known_tasks.to_pylist(), listed],
+                    make,
+                    continues_previous=inputs.continues_previous,
+                )
             )
-    tables, by_part = in_parts(context, parts)
-    return StageOutput(tables, StageMetrics(), by_part)
+    tables, documents = run_partitions(context, partitions)
+    return StageOutput(tables, StageMetrics(), documents)
 
 
 def _list(
@@ -111,7 +115,7 @@ def _list(
         records = groups_unharmed(files["controlled"], columns)
         return judgment_rows(records, z, tasks, listed, salt=salt)
 
-    return {"judgments": write_part(folder, "judgments", key, rows)}, {}
+    return {"judgments": write_partition(folder, "judgments", key, rows)}, {}
 
 
 def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
@@ -119,7 +123,7 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
     from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
 
     def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
-        [table] = context.run([partial(_asked, context.part_queries, query, inputs)])
+        [table] = context.run([partial(_asked, context.partition_queries, query, inputs)])
         return table
 
     rewards, unread = read_rewards(asked("audit/rewards", context.inputs)["reward"].to_pylist())
@@ -141,17 +145,17 @@ def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
 def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
     """The fate and place of every record."""
     columns = context.columns["controlled"]
-    parts = [
-        Part(
+    partitions = [
+        Partition(
             inputs.hashes,
             partial(_trace, inputs.files["controlled"], columns),
-            goes_on=inputs.goes_on,
+            continues_previous=inputs.continues_previous,
         )
         for inputs in input_slices(context, "controlled")
     ]
-    tables, by_part = in_parts(context, parts)
+    tables, documents = run_partitions(context, partitions)
     metrics = LineageMetrics(context.inputs["controlled"].rows, tables["lineage"].rows)
-    return StageOutput(tables, metrics, by_part)
+    return StageOutput(tables, metrics, documents)
 
 
 def _trace(
@@ -160,7 +164,7 @@ def _trace(
     """Trace the records of some tasks."""
     from annot_pipeline.stages.gold.trace_lineage import lineage_rows
 
-    lineage = write_part(
+    lineage = write_partition(
         folder, "lineage", key, lambda: lineage_rows(groups_unharmed(controlled, columns))
     )
     return {"lineage": lineage}, {}
@@ -171,7 +175,13 @@ def _by_query(
 ) -> StoredTable:
     """Return the table that a query over all tasks gives."""
     make = partial(
-        _query, context.part_queries, query, dict(context.inputs), parameters, context.folder, table
+        _query,
+        context.partition_queries,
+        query,
+        dict(context.inputs),
+        parameters,
+        context.folder,
+        table,
     )
     [file] = context.run([make])
     return StoredTable((file,))
@@ -186,7 +196,7 @@ def _query(
     table: str,
 ) -> TableFile:
     inputs = {name: unharmed(read) for name, read in inputs.items()}
-    return placed_part(
+    return place_partition(
         folder,
         table,
         "all",

@@ -194,7 +194,7 @@ ARCHIVE_EXPORTS = Stage(
     settings=("sources", "items"),
     code_version="2",
     work=archive_exports,
-    remembered=False,  # the folder is looked at anew each time
+    cached=False,  # the folder is looked at anew each time
     kinds=frozenset({"file"}),
 )  # fmt: skip
 
@@ -206,6 +206,6 @@ READ_RECORDS = Stage(
     settings=("campaign", "sources", "items"),
     code_version=CODE_VERSION,
     work=read_exports,
-    remembered=False,  # each export is, on its own
+    cached=False,  # each export is, on its own
     kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip

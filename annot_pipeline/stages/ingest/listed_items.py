@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.runtime.indexing import index, is_any
+from annot_pipeline.runtime.indexing import index, is_in
 
 COLUMNS = ("item", "segment", "system", "place")
 """What is read of item tables."""
@@ -51,7 +51,7 @@ class ListedItems:
         n_rows, parts = 0, []
         for part in items:
             n_rows += part.num_rows
-            parts.append(part.filter(is_any(part["item"], names)))
+            parts.append(part.filter(is_in(part["item"], names)))
         listed = cls(pa.concat_tables(parts).unify_dictionaries())
         listed._are_any = n_rows > 0
         return listed

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any, names_of, text_keys
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in, names_of, text_keys
 
 
 def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iterator[pa.Table]:
@@ -27,7 +27,7 @@ def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iter
     reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
     for part in judgments:
         place = _places(part["task"], part["judge_id"], keys)
-        fails = pc.and_(pc.is_valid(place), is_any(part["fate"], ("used", "control")))
+        fails = pc.and_(pc.is_valid(place), is_in(part["fate"], ("used", "control")))
         for name, values in (
             ("fate", pc.if_else(fails, "judge_failed", part["fate"].cast(TEXT))),
             ("reason", pc.if_else(fails, reasons.take(place), part["reason"].cast(TEXT))),

@@ -16,16 +16,16 @@ from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import has_blocks, some_judges
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import chunk_judges, has_blocks
 from annot_pipeline.runtime.partitions import (
-    InputPart,
-    Part,
-    in_parts,
-    input_parts,
+    InputPartition,
+    Partition,
+    input_partitions,
     input_slices,
-    link_part,
-    write_part,
+    link_partition,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
@@ -65,21 +65,21 @@ def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
     """Controls with the judgments that they are compared with; both are of one task."""
     tasks, listed = context.read("tasks"), context.read("item_rows")
     truths = hash_values([listed])
-    parts = []
-    for inputs in input_parts(context, "settled"):
-        known_tasks = tasks.filter(is_any(tasks["task"], inputs.tasks))
+    partitions = []
+    for inputs in input_partitions(context, "settled"):
+        known_tasks = tasks.filter(is_in(tasks["task"], inputs.tasks))
         for n, some in enumerate(_judges(context, inputs, known_tasks)):
             pair = partial(
-                _pair, context.part_queries, inputs.files["settled"], some, known_tasks,
+                _pair, context.partition_queries, inputs.files["settled"], some, known_tasks,
                 context.inputs["item_rows"],
             )  # fmt: skip
             fingerprint = [inputs.hashes, known_tasks.to_pylist(), truths, some and asdict(some)]
-            parts.append(Part(fingerprint, pair, goes_on=n > 0))
-    tables, by_part = in_parts(context, parts, at_once=1)  # a query works on all cores
-    return StageOutput(tables, StageMetrics(), by_part)
+            partitions.append(Partition(fingerprint, pair, continues_previous=n > 0))
+    tables, documents = run_partitions(context, partitions, at_once=1)  # a query works on all cores
+    return StageOutput(tables, StageMetrics(), documents)
 
 
-def _judges(context: StageContext, inputs: InputPart, tasks: pa.Table) -> list[Tasks | None]:
+def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> list[Tasks | None]:
     """All judges, or of a large task some at a time: what is paired is of one judge."""
     if not has_blocks(context, inputs, "settled", "scalar", tasks, COUNTED):
         return [None]
@@ -88,7 +88,7 @@ def _judges(context: StageContext, inputs: InputPart, tasks: pa.Table) -> list[T
         [partial(_by_judge, block.files["settled"]) for block in inputs.slices("settled")]
     ):
         n.update(of_block)
-    ends = [names[-1] for names in some_judges(n)][:-1]
+    ends = [names[-1] for names in chunk_judges(n)][:-1]
     task = Tasks.from_names(inputs.tasks, none=False)
     return [
         replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
@@ -99,7 +99,7 @@ def _by_judge(judgments_file: StoredTable) -> dict[str, int]:
     """Judgments that count so far, by judge."""
     n: Counter[str] = Counter()
     for rows in groups_unharmed(judgments_file, ["judge", "fate"]):
-        judges = rows.filter(is_any(rows["fate"], COUNTED))["judge"].cast(TEXT)
+        judges = rows.filter(is_in(rows["fate"], COUNTED))["judge"].cast(TEXT)
         n.update({row["values"]: row["counts"] for row in judges.value_counts().to_pylist()})
     return dict(n)
 
@@ -130,23 +130,24 @@ def _pair(
     }
     tables["control_pairs"] = orient_pairs(tables["control_pairs"], tasks)
     return {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+        name: write_partition(folder, name, key, partial(iter, [rows]))
+        for name, rows in tables.items()
     }, {}
 
 
 def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetrics]:
     """Test judges, and set the judgments of those who fail apart."""
     tasks = context.read("tasks")
-    parts = input_slices(context, "settled")
+    partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
     test = partial(
         _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
     )
     [(tests, verdicts)] = context.run([test])
-    controlled, by_part = with_verdicts(context, parts, tests)
+    controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
         context.read("record_files").to_pylist(),
-        (document[ACCOUNT] for document in by_part.values()),
+        (document[ACCOUNT] for document in documents.values()),
     )
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     if verdicts.judges_in_control:
@@ -161,7 +162,7 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
         files=accounting,
         unaccounted=[row["source_file"] for row in accounting if not row["adds_up"]],
     )
-    return StageOutput({"judge_tests": tests, **controlled}, metrics, by_part)
+    return StageOutput({"judge_tests": tests, **controlled}, metrics, documents)
 
 
 def _test(
@@ -178,25 +179,29 @@ def _test(
     pooled = quality.contrast == "pooled" and quality.test not in ("known_answer", "none")
     taken = sorted(with_degraded_copies(met)) if pooled else []
     scores = read_unharmed(judgments_table, SCORED, taken)
-    scores = scores.filter(is_any(scores["task"], taken))
-    scores = scores.filter(is_any(scores["fate"], COUNTED))
+    scores = scores.filter(is_in(scores["task"], taken))
+    scores = scores.filter(is_in(scores["fate"], COUNTED))
     return control_judges(met, pairs, answers, tasks, scores, quality=quality)
 
 
 def with_verdicts(
-    context: StageContext, partitions: Sequence[InputPart], tests: pa.Table
+    context: StageContext, settled_partitions: Sequence[InputPartition], tests: pa.Table
 ) -> tuple[dict[str, StoredTable], dict[str, Document]]:
     """The settled judgments as ``controlled``, with the fates that verdicts give them."""
     dropped = tests.filter(tests["dropped"])
-    parts = []
-    for inputs in partitions:
-        dropped_here = dropped.filter(is_any(dropped["task"], inputs.tasks))
+    partitions = []
+    for inputs in settled_partitions:
+        dropped_here = dropped.filter(is_in(dropped["task"], inputs.tasks))
         fingerprint = [inputs.hashes, hash_values([dropped_here])]
         [settled_file] = inputs.files["settled"].files
-        parts.append(
-            Part(fingerprint, partial(_apply, settled_file, dropped_here), goes_on=inputs.goes_on)
+        partitions.append(
+            Partition(
+                fingerprint,
+                partial(_apply, settled_file, dropped_here),
+                continues_previous=inputs.continues_previous,
+            )
         )
-    return in_parts(context, parts)
+    return run_partitions(context, partitions)
 
 
 def _apply(
@@ -206,10 +211,10 @@ def _apply(
     from annot_pipeline.stages.judges.apply_verdicts import apply_verdicts
 
     if not dropped.num_rows:
-        controlled = link_part(folder, "controlled", key, judgments_file)
+        controlled = link_partition(folder, "controlled", key, judgments_file)
     else:
         table = StoredTable((judgments_file,))
-        controlled = write_part(
+        controlled = write_partition(
             folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(table), dropped)
         )
     return {"controlled": controlled}, {ACCOUNT: account(read_groups(controlled.path, ACCOUNTED))}

@@ -20,7 +20,7 @@ from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
 from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import known_answers
-from annot_pipeline.runtime.indexing import is_any, names_of
+from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.judge_verdicts import (
     FAILED,
@@ -213,9 +213,9 @@ def _metrics(
     verdict = verdicts.verdict
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
-    n_degraded = int(pc.sum(is_any(pairs["control"], ("bad_reference",))).as_py() or 0)
+    n_degraded = int(pc.sum(is_in(pairs["control"], ("bad_reference",))).as_py() or 0)
     kinds = pa.array(quality.paired_controls, TEXT)
-    pairs = pairs.filter(is_any(pairs["control"], kinds))
+    pairs = pairs.filter(is_in(pairs["control"], kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
     without_truth = answers.num_rows - answers["reason"].null_count
     return VerdictMetrics(

@@ -25,7 +25,7 @@ from annot_pipeline.methods.judges.grouped_tests import (
     welch,
 )
 from annot_pipeline.methods.numerics.rounding import comparable
-from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 Codes = npt.NDArray[np.int64]
@@ -106,7 +106,7 @@ class TestedScores:
 
 def with_degraded_copies(met: pa.Table) -> set[str]:
     """Return the tasks of which judges met degraded copies."""
-    degraded = met.filter(is_any(met["control"], ("bad_reference",)))
+    degraded = met.filter(is_in(met["control"], ("bad_reference",)))
     return set(pc.unique(degraded["task"]).to_pylist())
 
 
@@ -206,8 +206,8 @@ def _scores(
 ) -> _Scores:
     """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
     rows = scored.select(["task", "judge_id", "control", "criterion", "item", "hit", "score"])
-    rows = rows.filter(is_any(rows["control"], (control,)))
-    rows = rows.filter(is_any(rows["task"], list(points)))
+    rows = rows.filter(is_in(rows["control"], (control,)))
+    rows = rows.filter(is_in(rows["task"], list(points)))
     oriented = orient_scores(rows, tasks)
     rows = rows.filter(pa.array(oriented.in_control))
     zero, unit = _by_task(rows, points)
@@ -227,9 +227,9 @@ def _differences(
     absolute: bool = False,
 ) -> ControlScores:
     """Ordinary score minus control's score, by unit."""
-    rows = pairs.filter(is_any(pairs["control"], (control,)))
+    rows = pairs.filter(is_in(pairs["control"], (control,)))
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
-    rows = rows.filter(is_any(rows["task"], list(points)))
+    rows = rows.filter(is_in(rows["task"], list(points)))
     differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
     _, unit = _by_task(rows, points)
     differences = comparable(differences / unit)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import CERTAIN, LABELS, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import is_any, text_keys
+from annot_pipeline.runtime.indexing import is_in, text_keys
 
 COUNTS = ("n_judgments", "n_judges")
 
@@ -50,9 +50,9 @@ def adjudicate(
         and the ``decided_new_classes`` of tasks that judges answered: the class, how many items
         were decided so, and the first.
     """
-    by_experts = judgments.filter(is_any(judgments["control"], ("adjudication",)))
-    superseded = by_experts.filter(is_any(by_experts["fate"], ("superseded",)))
-    decisions = judgments.filter(is_any(judgments["fate"], ("adjudication",)))
+    by_experts = judgments.filter(is_in(judgments["control"], ("adjudication",)))
+    superseded = by_experts.filter(is_in(by_experts["fate"], ("superseded",)))
+    decisions = judgments.filter(is_in(judgments["fate"], ("adjudication",)))
     if not decisions.num_rows:
         return labels, {
             "adjudications": _counts(labels, superseded),
@@ -141,7 +141,7 @@ def _new_classes(
     for task in by_task.names:
         rows = by_task[task]
         if task in classes:
-            new = rows.filter(pc.invert(is_any(rows["label"], classes[task])))
+            new = rows.filter(pc.invert(is_in(rows["label"], classes[task])))
             items: dict[str, list[str]] = {}
             for row in new.to_pylist():
                 items.setdefault(row["label"], []).append(row["item"])

@@ -20,8 +20,8 @@ import pyarrow as pa
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.runtime.context import Document, StageContext
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.partitions import InputPart, input_parts
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.partitions import InputPartition, input_partitions
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     if params.given_pooling is not None and params.given_temper is not None:
         return {}, {}
     tasks = context.read("tasks")
-    tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
-    parts, latest = input_parts(context, "controlled"), context.latest()
-    slices = [piece for whole in parts for piece in whole.slices("controlled")]
+    tasks = tasks.filter(is_in(tasks["kind"], ("categorical",)))
+    partitions, latest = input_partitions(context, "controlled"), context.latest()
+    slices = [piece for whole in partitions for piece in whole.slices("controlled")]
     by_file = _sizes_by_file(
         context, slices, tasks, latest.document.get(SIZES, {}) if latest else {}
     )
@@ -64,7 +64,7 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     settings = context.campaign.settings
     jobs = [
         partial(_draw, _labels(inputs, tasks, asked), settings.seed)
-        for inputs in parts
+        for inputs in partitions
         if {*asked}.intersection(inputs.tasks)
     ]
     held_out = {task: labels for by_task in context.run(jobs) for task, labels in by_task.items()}
@@ -74,16 +74,16 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: choice_document}
 
 
-def _labels(inputs: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
+def _labels(inputs: InputPartition, tasks: pa.Table, names: Sequence[str]) -> Labels:
     named = sorted({*inputs.tasks}.intersection(names))
-    return inputs.files["controlled"], tasks.filter(is_any(tasks["task"], named))
+    return inputs.files["controlled"], tasks.filter(is_in(tasks["task"], named))
 
 
 def _sizes_by_file(
-    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known_sizes: Document
+    context: StageContext, slices: Sequence[InputPartition], tasks: pa.Table, known_sizes: Document
 ) -> dict[str, dict[str, int]]:
     """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
-    labels = [_labels(inputs, tasks, inputs.tasks) for inputs in parts]
+    labels = [_labels(inputs, tasks, inputs.tasks) for inputs in slices]
     asked = {
         digest([file.sha256, file_tasks["task"].to_pylist()]): (file, file_tasks)
         for file, file_tasks in labels
@@ -150,4 +150,4 @@ def _read(labels: Labels) -> list[LabelTask]:
     table, tasks = labels
     names = tasks["task"].to_pylist()
     rows = read_unharmed(table, COLUMNS, names)
-    return label_tasks(rows.filter(is_any(rows["task"], names)), tasks)
+    return label_tasks(rows.filter(is_in(rows["task"], names)), tasks)

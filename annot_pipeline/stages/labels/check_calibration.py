@@ -19,7 +19,7 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.labels.calibrate_labels import calibration_row, calibration_table
 
 NO_CLASS = -1
@@ -76,7 +76,7 @@ def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, li
     for task in by_task.names:
         rows = by_task[task]
         judged = with_truth.filter(
-            is_any(with_truth["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist())
+            is_in(with_truth["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist())
         )
         truths = set(judged["truth"].cast(TEXT).to_pylist())
         strange = truths - set(pc.unique(rows["label"].cast(TEXT)).to_pylist())

@@ -18,7 +18,7 @@ from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.label_calibration import Watch
 from annot_pipeline.methods.labels.label_em import EMState
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.task_partitions import now_and_then
+from annot_pipeline.runtime.task_partitions import throttle_progress
 from annot_pipeline.storage.files import open_regular, replacing
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -41,10 +41,10 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
 
     def watch(what: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
         seed = context.campaign.settings.seed
-        made_of = [what, settings, seed, __version__, numeric_packages()]
-        noted = Checkpoint(context.store.checkpoints / task / f"{digest(made_of)}.npz")
+        fingerprint = [what, settings, seed, __version__, numeric_packages()]
+        noted = Checkpoint(context.store.checkpoints / task / f"{digest(fingerprint)}.npz")
         where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
-        last, tell = time.monotonic(), now_and_then(context.progress)
+        last, tell = time.monotonic(), throttle_progress(context.progress)
         unwritten: list[OSError] = []
 
         def on_iteration(n_settled: int, state: EMState) -> None:

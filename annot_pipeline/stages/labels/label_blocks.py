@@ -22,8 +22,8 @@ from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.runtime.partitions import InputPart, Make, write_part
-from annot_pipeline.runtime.task_partitions import MADE_OF, OF_TASKS
+from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
+from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.calibrate_labels import task_seed
 from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
@@ -77,7 +77,11 @@ class TaskVocabulary:
 
 
 def labels_in_blocks(
-    context: StageContext, folder: Path, part: InputPart, tasks: pa.Table, choice: Choice | None
+    context: StageContext,
+    folder: Path,
+    part: InputPartition,
+    tasks: pa.Table,
+    choice: Choice | None,
 ) -> list[Make]:
     """Fit the model of one task; what makes the rows of each block.
 
@@ -217,7 +221,7 @@ def _make(
         tables["labels"], tables["label_distributions"], rows, classes
     )
     files = {
-        name: write_part(folder, name, key, partial(iter, [table]))
+        name: write_partition(folder, name, key, partial(iter, [table]))
         for name, table in tables.items()
     }
-    return files, {MADE_OF: {}, OF_TASKS: metrics | decided}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | decided}

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.distinct import distinct
-from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
     }
     used = judgments.filter(
         pc.and_(
-            is_any(judgments["fate"], ("used",)),
-            is_any(judgments["task"], list(declared)),
+            is_in(judgments["fate"], ("used",)),
+            is_in(judgments["task"], list(declared)),
         )
     )
     if not used.num_rows:

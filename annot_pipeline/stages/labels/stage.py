@@ -11,14 +11,14 @@ import pyarrow as pa
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.errors import counted
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.runtime.partitions import Part
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
+from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskRows,
     WholeTasks,
-    now_and_then,
-    of_tasks,
+    run_by_task,
+    throttle_progress,
 )
 from annot_pipeline.stages.labels.calibration import chosen_together
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
@@ -27,8 +27,8 @@ from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetric
 def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     """Labels of all categorical tasks."""
     choices, choice_metrics = chosen_together(context)
-    task_output = of_tasks(
-        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices,
+    task_output = run_by_task(
+        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, prior=choices,
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
     if (folder := context.folder / BLOCKS).exists():
@@ -58,16 +58,18 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     return output
 
 
-def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
     """Parts of a task that is too large to be done whole."""
     inputs, tasks = whole.inputs, whole.small["tasks"]
     if not has_blocks(context, inputs, "controlled", "categorical", tasks, ("used",)):
         return []
     from annot_pipeline.stages.labels.label_blocks import labels_in_blocks
 
-    choice = whole.given.get(*inputs.tasks)
+    choice = whole.prior.get(*inputs.tasks)
     makes = partial(labels_in_blocks, context, whole.folder(context), inputs, tasks, choice)
-    return parts_of_blocks(context, len(inputs.files["controlled"].files), whole.made_of, makes)
+    return block_partitions(
+        context, len(inputs.files["controlled"].files), whole.fingerprint, makes
+    )
 
 
 def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
@@ -79,14 +81,14 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
         params=inputs.settings.dawid_skene_params,
         calibration=inputs.settings.calibration_params,
         seed=inputs.settings.seed,
-        together=inputs.given,
-        progress=now_and_then(inputs.progress),
+        together=inputs.prior,
+        progress=throttle_progress(inputs.progress),
     )
 
 
 def check_label_calibration(context: StageContext) -> StageOutput[CalibrationMetrics]:
     """Probabilities of labels against what is known of items."""
-    task_output = of_tasks(
+    task_output = run_by_task(
         context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
     )
     wrong = task_output.metrics["wrong_certain_labels"]

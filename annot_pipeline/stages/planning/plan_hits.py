@@ -18,7 +18,7 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
 from annot_pipeline.methods.scores.beta_scores import FRESH
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import index, is_any
+from annot_pipeline.runtime.indexing import index, is_in
 from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.comparisons.equal_outputs import equal_outputs
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
@@ -160,7 +160,7 @@ class _Known:
         for task in tasks if unjudged else ():
             scores, comparisons = self._scores[task], self._comparisons[task]
             for judged in (scores["item"], comparisons["item_a"], comparisons["item_b"]):
-                unjudged -= {*judged.filter(is_any(judged, unjudged)).to_pylist()}
+                unjudged -= {*judged.filter(is_in(judged, unjudged)).to_pylist()}
         return unjudged
 
     def scored(self, question: Question) -> TaskItems:

@@ -17,7 +17,7 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 from annot_pipeline.stages.scores.segment_scores import (
     METHODS,
@@ -52,7 +52,7 @@ def cell_sums(standardized: pa.Table, tasks: pa.Table) -> tuple[pa.Table, int]:
     """
     judgments, _ = judged_outputs(standardized, tasks)
     rows = named_outputs(standardized)
-    n_ordinary = int(is_any(standardized["control"], ORDINARY).to_numpy().sum())
+    n_ordinary = int(is_in(standardized["control"], ORDINARY).to_numpy().sum())
     parts = index_pairs(judgments.cells.codes, judgments.criteria)
     first = np.unique(parts.codes, return_index=True)[1]
     columns = {name: rows[name].cast(TEXT).take(pa.array(first)) for name in NAMES}

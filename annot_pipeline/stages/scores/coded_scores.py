@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_in
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -54,7 +54,7 @@ def coded_scores(
     judges, criteria
         Names of all blocks, in order.
     """
-    first = standardized.filter(is_any(standardized["control"], ("none",)))
+    first = standardized.filter(is_in(standardized["control"], ("none",)))
     item = index(first["item"])
     units = index_pairs(item.codes, index(first["criterion"], null="").codes)
     return CodedScores(

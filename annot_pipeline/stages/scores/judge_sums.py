@@ -27,7 +27,7 @@ from annot_pipeline.methods.numerics.moments import (
     moments_of,
     squares_about,
 )
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.scores.orient_scores import OrientedScores, orient_scores
 
 ORDINARY = ("none", "ask_again")
@@ -170,7 +170,7 @@ def n_of_judges(block: ScoreBlock) -> Codes:
 
 def kept_of_judges(block: ScoreBlock) -> Codes:
     """Return ``(n_judges,)`` judgments of each judge that judge control has left."""
-    is_kept = pc.invert(is_any(block.rows["fate"], ("judge_failed",))).to_numpy()
+    is_kept = pc.invert(is_in(block.rows["fate"], ("judge_failed",))).to_numpy()
     return np.bincount(block.judges[is_kept], minlength=block.n_judges)
 
 
@@ -206,5 +206,5 @@ def judge_moments(blocks: Blocks[ScoreBlock], settings: Standardize) -> JudgeMom
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
-    is_control = is_any(rows["control"], controls)
+    is_control = is_in(rows["control"], controls)
     return np.asarray(is_control.to_numpy(), np.bool_)

@@ -27,7 +27,7 @@ from annot_pipeline.runtime.indexing import (
     PairIndex,
     index,
     index_pairs,
-    is_any,
+    is_in,
     names_of,
     text_keys,
 )
@@ -82,7 +82,7 @@ def score_items(
     scores, metrics
         Metrics are by name and task.
     """
-    rows = standardized.filter(is_any(standardized["control"], ORDINARY))
+    rows = standardized.filter(is_in(standardized["control"], ORDINARY))
     task, item = index(rows["task"]), index(rows["item"])
     pairs = index_pairs(task.codes, item.codes)
     items = _Items(pairs, *(ends[pairs.first] for ends in scales(task.names, tasks)))
@@ -100,7 +100,7 @@ def score_items(
         for name, v in values.items()
     }
     n_kept = means["raw_mean"].n
-    ordinary = is_kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
+    ordinary = is_kept & is_in(rows["control"], (ORDINARY[0],)).to_numpy()
     if online is None:
         compared = _compared(rows, items, ordinary, score, settings)
     else:
@@ -205,7 +205,7 @@ def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
     pa.Table
         `ONLINE`.
     """
-    counted = rows.filter(pc.and_(rows["kept"], is_any(rows["control"], ORDINARY[:1])))
+    counted = rows.filter(pc.and_(rows["kept"], is_in(rows["control"], ORDINARY[:1])))
     item = index(counted["item"])
     whole = index_pairs(np.zeros_like(item.codes), item.codes)
     nowhere = np.full(len(item.names), np.nan)

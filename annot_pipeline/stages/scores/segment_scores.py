@@ -18,7 +18,7 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
 from annot_pipeline.methods.scores.zscores import printed
-from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
 from annot_pipeline.stages.ingest.resolve_tasks import scales
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 
@@ -80,7 +80,7 @@ class TaskCells:
 
 def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, dict[str, int]]:
     """Judgments of outputs of systems; and how many name no system, by the same tasks."""
-    ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
+    ordinary = standardized.filter(is_in(standardized["control"], ORDINARY))
     rows = named_outputs(ordinary)
     task, system = index(rows["task"]), index(rows["system"])
     systems = index_pairs(task.codes, system.codes)
@@ -111,7 +111,7 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
 
 def named_outputs(rows: pa.Table) -> pa.Table:
     """Ordinary judgments that name a system, in their order."""
-    of_systems = pc.and_(is_any(rows["control"], ORDINARY), pc.is_valid(rows["system"]))
+    of_systems = pc.and_(is_in(rows["control"], ORDINARY), pc.is_valid(rows["system"]))
     return rows.filter(of_systems)
 
 

@@ -12,17 +12,17 @@ import pyarrow as pa
 from annot_pipeline.contracts import DESCRIBING
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
-from annot_pipeline.runtime.partitions import Part
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions
+from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, of_tasks
+from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, run_by_task
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 from annot_pipeline.stages.scores.standardize import standardize_judgments
 
 
 def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
     """Scores of the items of all scalar tasks."""
-    output = of_tasks(
+    output = run_by_task(
         context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
     )
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
@@ -37,7 +37,7 @@ def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]
     return output.output(ItemScoreMetrics)
 
 
-def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
+def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
     """Parts of a task that is standardised in blocks."""
     n_blocks = len(whole.inputs.files["standardized"].files)
     if n_blocks == 1:
@@ -46,7 +46,7 @@ def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
 
     folder, tasks = whole.folder(context), whole.small["tasks"]
     makes = partial(scored_in_blocks, context, folder, whole.inputs, tasks)
-    return parts_of_blocks(context, n_blocks, whole.made_of, makes)
+    return block_partitions(context, n_blocks, whole.fingerprint, makes)
 
 
 def _score_items(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:

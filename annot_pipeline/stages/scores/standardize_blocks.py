@@ -21,9 +21,9 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import INT
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import some_judges
-from annot_pipeline.runtime.partitions import InputPart, Make, write_part
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import chunk_judges
+from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
 from annot_pipeline.stages.comparisons.runs_of_work import longest_runs, order_is_told
 from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.scores.judge_sums import (
@@ -58,7 +58,7 @@ RUN = ("task", "judge", "fate", "hit", "native_id", "criterion", "score", *TELLI
 
 
 def standardized_in_blocks(
-    context: StageContext, folder: Path, inputs: InputPart, tasks: pa.Table, items: StoredTable
+    context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table, items: StoredTable
 ) -> list[Make]:
     """Work out what all blocks of a task share; what makes ``standardized`` of each.
 
@@ -119,7 +119,7 @@ def _runs(
     judges: Judges,
 ) -> pa.Array:
     """Longest runs of equal scores, as `runs_of_work` gives them; ``n`` judgments of each judge."""
-    some = some_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
+    some = chunk_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
     runs = np.concatenate(
         context.run([partial(_runs_of_some, tables, tasks, names) for names in some])
     )
@@ -129,7 +129,7 @@ def _runs(
 def _runs_of_some(tables: Sequence[StoredTable], tasks: pa.Table, judges: Sequence[str]) -> Codes:
     """Of some judges, in their order."""
     blocks = (_rows(table, RUN, tasks) for table in tables)
-    rows = pa.concat_tables([block.filter(is_any(block["judge"], judges)) for block in blocks])
+    rows = pa.concat_tables([block.filter(is_in(block["judge"], judges)) for block in blocks])
     place = pc.index_in(rows["judge"].cast(pa.string()), pa.array(judges, pa.string()))
     codes = place.to_numpy().astype(np.int64)
     return longest_runs(rows.unify_dictionaries(), codes, n_judges=len(judges))
@@ -151,7 +151,7 @@ def _standardize(
     block = ScoreBlock.from_rows(opened(), tasks, judges)
     standardized = standardized_rows(block, moments, listed_of(items, [block.rows]), settings)
     files = {
-        name: write_part(folder, name, key, partial(iter, [rows]))
+        name: write_partition(folder, name, key, partial(iter, [rows]))
         for name, rows in (("standardized", standardized), ("judge_scores", judge_scores))
     }
     return files, standardize_metrics(standardized, without_z).document()

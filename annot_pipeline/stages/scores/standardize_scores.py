@@ -15,7 +15,7 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import DESCRIBING, INT, REAL, TEXT
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.scores.zscores import standardized as z_of
-from annot_pipeline.runtime.indexing import is_any, names_of
+from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.stages.comparisons.runs_of_work import runs_of_work
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.scores.judge_sums import (
@@ -91,7 +91,7 @@ def standardized_rows(
     z = z_of(block.judges, score, moments.counted.mean, moments.sd, arithmetic=settings.arithmetic)
     table = listed.describe(block.rows.select(DESCRIBING))
     for name, column in (
-        ("kept", pc.invert(is_any(block.rows["fate"], ("judge_failed",)))),
+        ("kept", pc.invert(is_in(block.rows["fate"], ("judge_failed",)))),
         ("score", pa.array(score)),
         ("z", pa.array(z, mask=np.isnan(z))),
     ):
@@ -158,8 +158,8 @@ def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
     tasks
         ``task``, ``kind``.
     """
-    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].combine_chunks()
-    return pc.and_(is_any(judgments["task"], scalar.cast(TEXT)), is_any(judgments["fate"], COUNTED))
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].combine_chunks()
+    return pc.and_(is_in(judgments["task"], scalar.cast(TEXT)), is_in(judgments["fate"], COUNTED))
 
 
 def _reasons(n: Codes, sd: Floats, settings: Standardize) -> pa.Array:
