@@ -190,7 +190,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
 
 
 def _files_of(table: StoredTable) -> dict[str, Any]:
-    """The files of a table that lies in several."""
+    """Return the files of a table that has several."""
     if len(table.files) == 1:
         return {}
     files = [
@@ -208,7 +208,7 @@ def _files_of(table: StoredTable) -> dict[str, Any]:
 def changes_since(
     build: Build, folder: Path, document: Mapping[str, Any], parent: Release | None
 ) -> dict[str, Any] | None:
-    """What is new since the parent: counts (null where judgments cannot be matched) and flags."""
+    """Return changes since the parent: counts (null if judgments cannot be matched) and flags."""
     if parent is None:
         return None
     inputs: dict[str, pa.Table | StoredTable] = {}
@@ -238,7 +238,7 @@ def changes_since(
 
 
 def _task_sizes(*tables: StoredTable) -> Counter[str]:
-    """Rows by task, of all tables."""
+    """Return the number of rows by task, over all tables."""
     sizes: Counter[str] = Counter()
     for table in tables:
         counts = read_table(table, ["task"])["task"].value_counts().to_pylist()

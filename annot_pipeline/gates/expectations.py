@@ -24,7 +24,7 @@ RESULT = {"result_format": "SUMMARY", "partial_unexpected_count": SHOWN_VALUES}
 
 
 def suite_of(name: str, rules: Sequence[Rule]) -> ExpectationSuite:
-    """The suite of a table; each expectation carries the place of its rule in ``meta``."""
+    """Return the suite of a table; ``meta`` of an expectation has the place of its rule."""
     with warnings.catch_warnings():  # it imports pyspark where that is, which knows no pandas 3
         warnings.simplefilter("ignore", FutureWarning)
         import great_expectations as gx
@@ -36,7 +36,7 @@ def suite_of(name: str, rules: Sequence[Rule]) -> ExpectationSuite:
 def hold_to_suite(
     name: str, rules: Sequence[Rule], rows: pa.Table
 ) -> tuple[list[Breach], list[str]]:
-    """Hold a table to its rules.
+    """Check a table against its rules.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def _expectation(rule: Rule, place: int) -> Expectation:
 
 
 def _raised(info: dict[str, Any] | None) -> str | None:
-    """Why an expectation could not be checked, which it tells at once or by metric."""
+    """Return why an expectation could not be checked; metrics may hold the error."""
     entries = [info or {}, *(e for e in (info or {}).values() if isinstance(e, dict))]
     for entry in entries:
         if entry.get("raised_exception"):

@@ -21,7 +21,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass
 class _Breached:
-    """Rows that break a rule, so far."""
+    """Collects the rows that break a rule."""
 
     rows: int = 0
     places: list[int] = field(default_factory=list)
@@ -36,7 +36,7 @@ class _Breached:
 
 
 def check_rules_by_chunk(rules: Sequence[Rule], chunks: Iterable[pa.Table]) -> list[Breach]:
-    """Hold a table to its rules.
+    """Check a table against its rules, chunk by chunk.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def check_rules_by_chunk(rules: Sequence[Rule], chunks: Iterable[pa.Table]) -> l
 
 
 def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
-    """Which values break a rule; nulls break none."""
+    """Return which values break a rule; nulls break none."""
     if rule.kind == "not_allowed":
         allowed = pc.is_in(values, pa.array(rule.allowed, values.type))
         return _flags(pc.and_(pc.is_valid(values), pc.invert(allowed)))
@@ -76,7 +76,7 @@ def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
 
 @dataclass
 class _Repeats:
-    """Rows whose key is that of the row before or after, equal nulls too, across parts."""
+    """Finds rows with the key of a neighbouring row, equal nulls too, across chunks."""
 
     key: Sequence[str]
     last: pa.Table | None = None

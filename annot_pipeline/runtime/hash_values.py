@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 
 def hash_values(tables: Sequence[pa.Table]) -> str:
-    """SHA-256 of the values of tables, in their order.
+    """Return the SHA-256 of the values of tables, in their order.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of the pipeline.
+    """Represents one stage of the pipeline.
 
     Parameters
     ----------

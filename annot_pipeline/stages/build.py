@@ -113,7 +113,7 @@ class Build:
 
     @cached_property
     def key(self) -> bytes:
-        """The key of the judges' pseudonyms."""
+        """Return the key of the judges' pseudonyms."""
         return judge_key(self.campaign.settings, self.campaign.store)
 
     def masked(self, text: str) -> str:
@@ -170,11 +170,11 @@ class Build:
             return True
 
     def say_waiting(self) -> None:
-        """Tell that another process has the store for itself."""
+        """Report that another process has locked the store."""
         self.progress(f"annot prune has the store for itself; waiting{self.store.users()}")
 
     def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
-        """Tables whose files the engine gives, in a folder that all its machines reach."""
+        """Return tables whose files the engine writes, in a folder that all machines reach."""
         engine = engine_of(self.campaign.settings, self.store.root, self.progress)
         jobs = [make for jobs_of_table in planned.values() for _, make in jobs_of_table]
         of_all = f"of {len(jobs):,} gold files"
@@ -238,12 +238,12 @@ class Build:
         return StageRun(result, tuple(gates))
 
     def recorded(self, stage: Stage, *, own: bool = False) -> StageRun:
-        """A stage's result as this build (or, unless ``own``, the latest) made it."""
+        """Return a stage's result in this build or, unless ``own``, in the latest one."""
         result = self.store.recorded(self.run, stage.name, own=own)
         return StageRun(result, tuple(self.gates(stage, result)))
 
     def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
-        """How the gates of a stage go with the levels of this campaign.
+        """Return the results of a stage's gates at the levels of this campaign.
 
         Raises
         ------
@@ -264,7 +264,7 @@ class Build:
         ]
 
     def fingerprint(self, stage: Stage, inputs: Mapping[str, str]) -> StageFingerprint:
-        """All that can move the stage's bytes, given the hashes of its input tables."""
+        """Return all that can change the stage's bytes, given the hashes of its input tables."""
         document = {
             "code": stage.code_version,
             "sql": sql_digest(),
@@ -314,7 +314,7 @@ class Build:
         return result
 
     def _latest(self, stage: Stage, fingerprint: StageFingerprint) -> StageResult | None:
-        """What the stage made last, if it is whole, of this code and these settings."""
+        """Return the stage's latest result, if it is whole, of this code and these settings."""
         try:
             latest = self.store.recorded(self.run, stage.name)
         except StoreError:

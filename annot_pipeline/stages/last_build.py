@@ -12,7 +12,7 @@ from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 
 def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTable]:
-    """Tables of the last build, up to those that are needed.
+    """Return the tables of the last build, up to those that are needed.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTabl
 
 
 def failing_gates(build: Build) -> list[Problem]:
-    """Gates at which a build would fail again, for nothing has changed since the last one.
+    """Return gates that would fail again, as nothing has changed since the last build.
 
     Of stages that would be made again nothing is said. Writes nothing; without a key, none.
     """

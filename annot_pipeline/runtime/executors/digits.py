@@ -25,7 +25,7 @@ SIZE = 24
 
 @cache
 def digits() -> dict[str, str]:
-    """Of each function that methods stand on the SHA-256 of what it gives, on a fixed grid.
+    """Return the SHA-256 of the results on a fixed grid of each function that methods use.
 
     A sum of two, a product, a quotient and a root have the same digits on any processor, and are
     left out; the order of a longer sum may be the processor's. Takes some 10 ms, once a process.
@@ -90,7 +90,7 @@ def _of_python() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 @cache
 def _grids() -> tuple[Floats, Floats, Floats]:
-    """Numbers of either sign; above 0, near 1 and over many powers of ten; between 0 and 1.
+    """Return numbers of either sign, numbers above 0, and numbers between 0 and 1.
 
     Made of products and quotients alone, which are the same everywhere.
     """

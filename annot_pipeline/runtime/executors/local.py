@@ -15,7 +15,7 @@ PROGRESS_INTERVAL_S = 10.0
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Threads: jobs spend their time in DuckDB, Arrow and numpy, which do without the lock."""
+    """Runs jobs in threads: DuckDB, Arrow and numpy work without the lock."""
 
     workers: int
 
@@ -25,7 +25,7 @@ class LocalEngine:
         at_once: int | None = None,
         done: Callable[[int], None] = lambda _: None,
     ) -> list[T]:
-        """What the jobs return, in their order; after an error no other job starts."""
+        """Return the results of the jobs, in order; after an error no other job starts."""
         results: list[T] = []
         reported_at = time.monotonic()
         with ThreadPoolExecutor(min(at_once or self.workers, self.workers)) as pool:

@@ -20,12 +20,12 @@ CONNECT_PORT = 15002
 
 
 def without_parameters(address: str) -> str:
-    """An address to be told: one of its parameters may be a token."""
+    """Return an address without its parameters, one of which may be a token."""
     return address.partition("/;")[0]
 
 
 def check_java() -> None:
-    """Refuse to start where no Java is that Spark runs on."""
+    """Refuse to start where there is no Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     do = f"install Java {JAVA} or later (Debian: openjdk-{JAVA}-jre-headless), or set JAVA_HOME"
@@ -47,7 +47,7 @@ def check_java() -> None:
 
 
 def check_masters(address: str) -> None:
-    """Knock at a standalone master, or a server of Spark Connect.
+    """Check that a standalone master, or a server of Spark Connect, can be reached.
 
     Spark itself tries for minutes, and then says little.
     """

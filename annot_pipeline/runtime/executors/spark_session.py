@@ -45,7 +45,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Session:
-    """A session of Spark.
+    """Represents a session of Spark.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Session:
         progress: Callable[[str], None],
         done: Callable[[int], None] = lambda _: None,
     ) -> list[Row]:
-        """Rows of a data frame.
+        """Return the rows of a data frame.
 
         They are asked for in a thread: what waits for Java takes Ctrl-C for an error of the
         connection. Whatever ends the waiting, Spark works on them no more.
@@ -171,7 +171,7 @@ class Session:
         return EngineError(f"{what}: the cluster of {place} is gone", [problem], may_pass=True)
 
     def stop(self) -> None:
-        """End it, and what it runs."""
+        """End the session, and the jobs that it runs."""
         if is_remote(self.spark):
             os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)  # else no other kind can follow
             try:
@@ -186,7 +186,7 @@ _started: list[Session] = []
 
 @lru_cache(maxsize=1)
 def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Session:
-    """The session of this process; one with other settings that was started here ends.
+    """Return the session of this process; end one with other settings started here.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ LOOKS = 16
 
 
 def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
-    """See that executors are as this machine is, and share the store.
+    """Check that executors match this machine, and share the store.
 
     Those that come later are looked at by the first job that they are given.
 
@@ -59,7 +59,7 @@ def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
 
 
 def refuse_others(answers: Iterable[dict[str, Any]], store: Path) -> None:
-    """Refuse what executors told of themselves, if any of them differs.
+    """Refuse executors whose traits differ from those of this machine.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def refuse_others(answers: Iterable[dict[str, Any]], store: Path) -> None:
 
 
 def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
-    """What an executor has of `traits`, and its host; goes there whole, as it may lack this."""
+    """Return a function that returns an executor's `traits` and host, without imports of ours."""
 
     def collect() -> dict[str, Any]:
         import platform
@@ -100,7 +100,7 @@ def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
 def _look(
     token: str, found_there: Callable[[], dict[str, Any]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What executors are asked first; goes there whole, too."""
+    """Return the function that executors run first."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         import json

@@ -63,7 +63,7 @@ PAIRS_AT_ONCE = 1_000_000
 def label_agreement_in_blocks(
     context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Rows of the table ``agreement`` of one task; no pair of judges is left out.
+    """Return the rows of the table ``agreement`` of one task; no pair of judges is left out.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def label_agreement_in_blocks(
     [task] = tasks.to_pylist()
     folder.mkdir(parents=True)
     tables = [block.files["controlled"] for block in inputs.slices("controlled")]
-    vocabulary = TaskVocabulary.from_blocks(
+    vocabulary = AgreementVocabulary.from_blocks(
         context.run([partial(_scan, table) for table in tables]), task
     )
     dump(folder / "given", vocabulary)
@@ -91,7 +91,7 @@ def label_agreement_in_blocks(
 
 @dataclass(frozen=True)
 class _Scanned:
-    """Of a block: who judged, the labels that were given, and behind names of statistics."""
+    """Holds the judges, labels and suffixes of statistics that occur in a block."""
 
     judges: Sequence[str]
     labels: Sequence[str]
@@ -99,15 +99,15 @@ class _Scanned:
 
 
 @dataclass(frozen=True)
-class TaskVocabulary:
-    """The same of all blocks; judges by name, classes in their order."""
+class AgreementVocabulary:
+    """Holds the judges by name, the classes in order and the suffixes of a whole task."""
 
     judges: Mapping[str, int]
     classes: Sequence[str]
     suffixes: Sequence[str]
 
     @classmethod
-    def from_blocks(cls, blocks: Sequence[_Scanned], task: Row) -> TaskVocabulary:
+    def from_blocks(cls, blocks: Sequence[_Scanned], task: Row) -> AgreementVocabulary:
         """Return the names that some blocks of a task hold."""
         judges, labels, suffixes = (
             sorted({name for block in blocks for name in getattr(block, what)})
@@ -119,7 +119,7 @@ class TaskVocabulary:
 
 @dataclass(frozen=True)
 class _Coded:
-    """What is known of a block whose labels are coded.
+    """Holds the counts of a block whose labels are coded.
 
     Parameters
     ----------
@@ -145,11 +145,11 @@ def _measured(
     context: StageContext,
     folder: Path,
     tables: Sequence[StoredTable],
-    vocabulary: TaskVocabulary,
+    vocabulary: AgreementVocabulary,
     task: Row,
     suffix: str,
 ) -> NominalAgreement:
-    """Agreement of all blocks."""
+    """Return the agreement of all blocks."""
     settings = context.campaign.settings
     bootstrap = BootstrapRounds(task["task"], settings.agreement.bootstrap, settings.seed)
     blocks = [_Block(folder, n, suffix) for n in range(len(tables))]
@@ -189,7 +189,7 @@ def _measured(
 
 @dataclass(frozen=True)
 class _Block:
-    """Where what is known of a block's labels lies."""
+    """Holds the paths of a block's intermediate files."""
 
     folder: Path
     n: int
@@ -197,12 +197,12 @@ class _Block:
 
     @property
     def items(self) -> Path:
-        """`ItemAgreement`."""
+        """Return the path of the block's `ItemAgreement`."""
         return self.folder / f"items{self.suffix}-{self.n}"
 
     @property
     def pairs(self) -> Path:
-        """`PairCounts`, as an array of keys and counts, for who reads some of it."""
+        """Return the path of the block's `PairCounts`, stored as an array of keys and counts."""
         return self.folder / f"pairs{self.suffix}-{self.n}.npy"
 
 
@@ -238,7 +238,7 @@ def _code(table: StoredTable, block: _Block) -> _Coded:
 
 
 def _sums(block: _Block, resamples: ItemResamples) -> Floats:
-    """Sums over the items of a block, of the data and of resamples."""
+    """Return sums over the items of a block, of the data and of resamples."""
     resamples = replace(resamples)  # what is drawn goes with the job
     units: ItemAgreement = load(block.items)
     replicates = replicate_counts(units.sums, resamples, floats_per_round=units.floats_per_round)
@@ -246,7 +246,7 @@ def _sums(block: _Block, resamples: ItemResamples) -> Floats:
 
 
 def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
-    """The same for ordinal alpha, which asks for the ``sums`` of all blocks."""
+    """Return a block's sums for ordinal alpha, which needs the ``sums`` of all blocks."""
     resamples = replace(resamples)  # what is drawn goes with the job
     units: ItemAgreement = load(block.items)
     replicates = replicate_counts(
@@ -260,7 +260,7 @@ def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
 
 
 def _pairs(blocks: Sequence[_Block], n_judges: int, n_labels: int, first: int, end: int) -> Floats:
-    """What pairs of judges add whose first one is from ``first`` to before ``end``."""
+    """Return the sums of judge pairs whose first judge is from ``first`` to before ``end``."""
     pair_counts = []
     for block in blocks:
         counted = np.load(regular(block.pairs), mmap_mode="r")

@@ -95,7 +95,7 @@ def measure_agreement(
 
 
 def agreement_table(rows: Sequence[Row]) -> pa.Table:
-    """The table of rows whose numbers are NaN where undefined."""
+    """Return the table of rows whose numbers are NaN where undefined."""
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows] for name in AGREEMENT.schema.names
     }

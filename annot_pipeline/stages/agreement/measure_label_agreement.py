@@ -15,7 +15,7 @@ from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
 
 def label_rows(judgments: pa.Table, task: Row, bootstrap: BootstrapRounds) -> Iterator[Row]:
-    """Rows of a categorical task; parameters as `measure_agreement`'s, of the task alone."""
+    """Yield the rows of a categorical task; parameters are those of `measure_agreement`."""
     for suffix, ratings in _labels(judgments, task):
         yield from _label_rows(ratings, task, suffix, bootstrap)
 
@@ -28,13 +28,13 @@ def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, Ratings]]:
 
 
 def suffixes(judgments: pa.Table) -> list[str]:
-    """Behind names of statistics: of judges kept; and of all judges, if some are not."""
+    """Return suffixes of statistics: of kept judges, and of all judges if some are not kept."""
     failed = pc.any(is_in(rated(judgments, UNFILTERED)["fate"], ["judge_failed"])).as_py()
     return ["", UNFILTERED] if failed else [""]
 
 
 def rated(judgments: pa.Table, suffix: str) -> pa.Table:
-    """The judgments that statistics with a suffix are of."""
+    """Return the judgments that the statistics with a suffix use."""
     fates = ["used", "judge_failed"] if suffix else ["used"]
     is_rating = pc.and_(
         is_in(judgments["control"], ["none", "ask_again"]), is_in(judgments["fate"], fates)
@@ -43,14 +43,14 @@ def rated(judgments: pa.Table, suffix: str) -> pa.Table:
 
 
 def label_names(rows: pa.Table, column: str = "label") -> list[str]:
-    """Distinct labels, or judges, in code point order."""
+    """Return distinct labels, or judges, in code point order."""
     return index(rows[column]).names
 
 
 def ratings_of_labels(
     rows: pa.Table, classes: Sequence[str], judges: Mapping[str, int] | None = None
 ) -> Ratings:
-    """Labels as codes; of judges the place among those named, or among those there are."""
+    """Return labels and judges as codes; judges are coded among those named, if any are."""
     labels, who = index(rows["label"]), index(rows["judge"])
     place = np.array([classes.index(name) for name in labels.names], np.int64)
     codes = who.codes
@@ -75,7 +75,7 @@ def _label_rows(
 
 
 def agreement_rows(agreement: NominalAgreement, task: Row, suffix: str) -> Iterator[Row]:
-    """Rows of the table `agreement`."""
+    """Yield the rows of the table `agreement`."""
     statistics = ["percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa",
                   "alpha_nominal"]  # fmt: skip
     if task["ordinal"]:

@@ -133,7 +133,7 @@ class _Judged:
         )
 
     def rows(self, ranks: RankAgreement, suffix: str, bootstrap: BootstrapRounds) -> Iterator[Row]:
-        """Rows of all statistics; the suffix goes behind their names."""
+        """Yield the rows of all statistics; the suffix goes behind their names."""
         for statistic, estimate, n_items, n_judges in (
             *_ternary(self.expanded, "", bootstrap),
             *(_ternary(self.asked, "_collapsed", bootstrap) if self._shared() else ()),
@@ -176,7 +176,7 @@ StatisticRow = tuple[str, Any, int, int]
 
 
 def _decisions(compared: OutputComparisons) -> tuple[Codes, Codes, Codes, Codes]:
-    """Codes of pairs of outputs and judges, decisions, and codes of what is drawn."""
+    """Return the codes of pairs of outputs and judges, decisions, and codes of what is drawn."""
     pairs = compared.pairs()
     return pairs, compared.judges, compared.outcome, compared.drawn(pairs)
 

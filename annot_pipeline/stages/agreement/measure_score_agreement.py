@@ -59,7 +59,7 @@ class Repeats:
 
     @property
     def n_items(self) -> int:
-        """Size of the range of items."""
+        """Return the size of the code range of items."""
         return int(self.items.max(initial=-1)) + 1
 
     @property
@@ -68,7 +68,7 @@ class Repeats:
         return (self.first, self.first_z), (self.second, self.second_z)
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Repeats:
-        """Some of them."""
+        """Return some of the repeats."""
         return Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
@@ -93,7 +93,7 @@ def score_rows(
     *,
     arithmetic: Arithmetic,
 ) -> Iterator[Row]:
-    """Rows of a scalar task; parameters as `measure_agreement`'s, of the task alone."""
+    """Yield the rows of a scalar task; parameters are those of `measure_agreement`."""
     repeats = repeats_of(pairs, judge_tests, judge_scores, arithmetic)
     scores = standardized["score"].to_numpy()
     points = n_points(task, is_whole=bool((scores == np.round(scores)).all()))
@@ -127,7 +127,7 @@ def repeats_of(
     judge_scores: pa.Table,
     arithmetic: Arithmetic,
 ) -> Repeats:
-    """Outputs that judges saw twice; parameters as `measure_agreement`'s, of one task."""
+    """Return the outputs that judges saw twice; parameters are those of `measure_agreement`."""
     again = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
     rows = pairs.filter(again)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
@@ -190,7 +190,7 @@ def _score_rows(
 def intra_rows(
     repeats: Repeats, cuts: ScaleCuts, task: Row, suffix: str, bootstrap: BootstrapRounds
 ) -> Iterator[Row]:
-    """Agreement of judges with themselves."""
+    """Yield the agreement of judges with themselves."""
     for kind, k in cuts.named:
         bins = [cuts.bins(kind, k, *showing) for showing in repeats.showings]
         has_bins = (bins[0] >= 0) & (bins[1] >= 0)
@@ -213,7 +213,7 @@ def intra_rows(
 
 
 def _alpha(ratings: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
-    """Alpha, and the items and judges it rests on; undefined for a ratio of negative scores."""
+    """Return alpha, its items and its judges; undefined for a ratio of negative scores."""
     rated = np.bincount(ratings.items, minlength=1)[ratings.items] >= 2
     n_judges = np.unique(ratings.judges[rated]).size
     alpha = krippendorff_alpha(
@@ -225,12 +225,12 @@ def _alpha(ratings: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[An
 
 
 def _n_judges(ratings: Ratings) -> int:
-    """Judges of the items that two or more judges rated."""
+    """Return the judges of the items that two or more judges rated."""
     return overlap(ratings.items, ratings.judges, **ratings.sizes).n_judges
 
 
 def cut_rows(task: Row, name: str, agreement: BinnedAgreement, n_judges: int) -> Iterator[Row]:
-    """Rows of agreement on a scale that is cut."""
+    """Yield the rows of agreement on a scale that is cut."""
     yield agreement_row(task, name, agreement.kappa, agreement.n_items, n_judges)
     share = name.replace("_kappa_", "_percent_agreement_")
     yield agreement_row(task, share, agreement.percent_agreement, agreement.n_items, n_judges)
@@ -239,7 +239,7 @@ def cut_rows(task: Row, name: str, agreement: BinnedAgreement, n_judges: int) ->
 def difference_rows(
     task: Row, name: str, differences: ScoreDifferences, n_judges: int
 ) -> Iterator[Row]:
-    """Rows of differences: mean and sd."""
+    """Yield the rows of differences: mean and sd."""
     yield agreement_row(task, name, differences.mean, differences.n_items, n_judges)
     sd = Estimate(differences.sd, np.nan, np.nan)
     yield agreement_row(task, name.replace("_mean", "_sd"), sd, differences.n_items, n_judges)

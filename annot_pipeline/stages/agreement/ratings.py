@@ -28,12 +28,12 @@ class Ratings:
     names: tuple[str, ...] = ()  # labels
 
     def only(self, rows: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Ratings:
-        """Some of the ratings, with other values."""
+        """Return some of the ratings, with other values."""
         return Ratings(self.items[rows], self.judges[rows], values[rows])
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the code ranges, as the methods take them."""
+        """Return sizes of the code ranges, as the methods take them."""
         return {
             "n_items": int(self.items.max(initial=-1)) + 1,
             "n_judges": int(self.judges.max(initial=-1)) + 1,
@@ -41,7 +41,7 @@ class Ratings:
 
 
 def of_task(table: pa.Table, task: str) -> pa.Table:
-    """Rows of a task; a view of the table where they stand together."""
+    """Return the rows of a task; a view of the table where they stand together."""
     is_of = is_in(table["task"], (task,)).to_numpy()
     places = np.flatnonzero(is_of)
     if places.size and places[-1] - places[0] + 1 == places.size:
@@ -50,7 +50,7 @@ def of_task(table: pa.Table, task: str) -> pa.Table:
 
 
 def agreement_row(task: Row, statistic: str, estimate: Any, n_items: int, n_judges: int) -> Row:
-    """A row of the table; ``estimate`` has value, ci_low, ci_high."""
+    """Return a row of the table; ``estimate`` has value, ci_low, ci_high."""
     return {
         "task": task["task"],
         "statistic": statistic,

@@ -77,7 +77,7 @@ PAIRS_AT_ONCE = 1_000_000
 def score_agreement_in_blocks(
     context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Rows of the table ``agreement`` of one task, and by statistic the pairs left out.
+    """Return the rows of ``agreement`` of one task, and left-out pairs by statistic.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class _Work:
     suffix: str
 
     def measured(self) -> tuple[list[Row], int, ScaleCuts]:
-        """Rows of agreement between judges; pairs of judges left out; how scores are cut."""
+        """Return the rows of agreement between judges, undefined judge pairs, and the cuts."""
         folder, scale = self.folder / f"of{self.suffix}", self.domain.scale
         folder.mkdir()
         blocks = [ScoresOfBlock(folder, n) for n in range(len(self.tables))]
@@ -175,7 +175,7 @@ class _Work:
         return bootstrap.arguments(statistic)
 
     def _cuts(self, coded: Sequence[Coded]) -> ScaleCuts:
-        """How scores are cut: z-scores by percentiles of all of them."""
+        """Return how scores are cut: z-scores by percentiles of all of them."""
         counts = reduce(add, (block.z for block in coded))
         n = int(counts.sum())
         points = n_points(self.task, is_whole=self.domain.is_whole)
@@ -200,7 +200,7 @@ class _Work:
     def _correlation_row(
         self, blocks: Sequence[ScoresOfBlock], coded: Sequence[Coded]
     ) -> tuple[Row, int]:
-        """The mean rank correlation of pairs of judges, and pairs without one."""
+        """Return the mean rank correlation of pairs of judges, and pairs without one."""
         repeated = any(block.is_repeated for block in coded)
         largest = max(block.largest for block in coded) if repeated else None
         n_judges, pairs = len(self.domain.judges), reduce(add, (block.pairs for block in coded))
@@ -231,7 +231,7 @@ def _intra(
     cuts: Sequence[tuple[str, ScaleCuts]],
     settings: Campaign,
 ) -> list[Row]:
-    """Agreement of judges with themselves, of which all lie in pairs of controls."""
+    """Return the agreement of judges with themselves, from pairs of controls."""
     read = {name: read_unharmed(table) for name, table in stored.items()}
     again = repeats_of(
         read["control_pairs"], judge_tests, read["judge_scores"],

@@ -38,7 +38,7 @@ AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kap
 
 
 def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMetrics]:
-    """Agreement of the judges of all tasks."""
+    """Measure the agreement of the judges of all tasks."""
     output = run_by_task(
         context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
         "comparisons", kinds={"controlled": ("categorical",)}, large=partial(_in_blocks, context),
@@ -48,7 +48,7 @@ def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMe
 
 
 def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """The part of a task that is too large to be done whole."""
+    """Return the partition of a task that is too large for one job; none for other tasks."""
     inputs, tasks = whole.inputs, whole.small["tasks"]
     is_scored = len(inputs.files["standardized"].files) > 1
     if not is_scored and not has_blocks(
@@ -83,7 +83,7 @@ def _with_preferences(
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Beside the agreement of a task on labels or scores that on comparisons, if it has any."""
+    """Write the agreement of a task together with that on its comparisons."""
     whole, preferences = _with_preferences_of(rows, read_unharmed(comparisons), settings)
     files = {AGREEMENT.name: write_partition(folder, AGREEMENT.name, key, partial(iter, [whole]))}
     return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | preferences}
@@ -116,7 +116,7 @@ def _with_preferences_of(
     settings: Campaign,
     progress: Progress = lambda _: None,
 ) -> tuple[pa.Table, TaskMetrics]:
-    """Rows of agreement with those on comparisons, by the table's key."""
+    """Return the rows of agreement with those on comparisons, by the table's key."""
     from annot_pipeline.stages.agreement.measure_preference_agreement import (
         measure_preference_agreement,
     )

@@ -22,7 +22,7 @@ from annot_pipeline.runtime.indexing import index, is_in
 def adequacy_answers(
     votes: pa.Table, items: pa.Array, *, task: str, adequate: Collection[str]
 ) -> npt.NDArray[np.int64]:
-    """The answer about each item.
+    """Return the answer about each item.
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ def _one_a_ranking(ranked: pa.Table) -> pa.Table:
 
 
 def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
-    """Outputs that stand twice in one ranking with different ranks, by task: their mean counts."""
+    """Return the outputs that have several ranks in one ranking, by task; their mean counts."""
     keys = ("task", "judge", "ranking", "hit", "segment", "item")
     group = np.zeros(ranked.num_rows, np.int64)
     for name in keys:
@@ -174,7 +174,7 @@ def _rows_of_kind(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
 
 
 def _count(*tasks: pa.ChunkedArray) -> dict[str, int]:
-    """Rows by task, of one column or several."""
+    """Return rows by task, of one column or several."""
     named = pa.chunked_array([part for column in tasks for part in column.cast(TEXT).chunks], TEXT)
     counts = pc.value_counts(named).to_pylist()
     return {row["values"]: row["counts"] for row in sorted(counts, key=lambda row: row["values"])}
@@ -193,7 +193,7 @@ class _Placings:
 
 
 def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
-    """Judgments of the scalar tasks whose scores were given to be compared."""
+    """Return the judgments of the scalar tasks whose scores were given to be compared."""
     task = index(scored["task"])
     group = task.codes
     for name in ("judge", "hit", "segment"):
@@ -211,7 +211,7 @@ def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
 
 
 def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
-    """Comparisons of the outputs that a judge placed at once; more is better."""
+    """Return the comparisons of the outputs that a judge placed at once; more is better."""
     task, item = index(rows["task"]), index(rows["item"])
     outputs = index_pairs(task.codes, item.codes)
     pairs = imply_comparisons(
@@ -247,7 +247,7 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
 
 
 def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:
-    """Judgments that a calculation could not take."""
+    """Return the judgments that a calculation could not take."""
     if isinstance(reasons, str):
         reasons = pa.repeat(reasons, rows.num_rows)
     return pa.table(
@@ -261,7 +261,7 @@ def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:
 
 
 def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
-    """Judgments without a segment, or a system, in tasks where others have one."""
+    """Return judgments without a segment, or a system, in tasks where others have one."""
     both = pc.binary_join_element_wise(
         pairs["item_a"].cast(TEXT), pairs["item_b"].cast(TEXT), " | "
     )
@@ -288,7 +288,7 @@ def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
 
 
 def _preferences(rows: pa.Table) -> pa.Table:
-    """Comparisons that judges were asked for as such."""
+    """Return the comparisons that judges were asked for as such."""
     turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
     stated = rows["preference"].is_valid()
     by_rank = np.sign(
@@ -319,7 +319,7 @@ def _preferences(rows: pa.Table) -> pa.Table:
 
 
 def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
-    """Rows with the segments and systems that item tables give their items."""
+    """Return rows with the segments and systems that item tables give their items."""
     for side in ("a", "b"):
         one = pa.table(
             {"item": rows[f"item_{side}"], "segment": rows["segment"],
@@ -335,7 +335,7 @@ def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
 
 
 def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:
-    """What was judged at once, and the seconds it took as a whole."""
+    """Return what was judged at once, and the seconds that it took as a whole."""
     ranked = pc.is_valid(rows["ranking"])
     name = pc.if_else(
         ranked,

@@ -43,7 +43,7 @@ WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 def count_scores(
     task: TaskComparisons, ranking: Ranking
 ) -> tuple[list[Scored], dict[str, Any] | None]:
-    """Bradley-Terry and shares of wins, from one draw of counts; and metrics of the former's fit.
+    """Return Bradley-Terry scores and shares of wins from the same draws, and fit metrics.
 
     Tasks with more than `MOST_SYSTEMS` systems have shares of wins only, without rounds; rows of
     Bradley-Terry say so.
@@ -89,7 +89,7 @@ def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
 def dominance_scores(
     task: TaskComparisons, ranking: Ranking, outputs: tuple[Codes, Codes, Floats]
 ) -> Scored:
-    """Mean over segments of the dominance of a system's outputs; segments are drawn."""
+    """Return the mean dominance of each system's outputs; segments are resampled."""
     systems, segments, values = outputs
     width = int(segments.max(initial=-1)) + 1
     cells, cell = np.unique(systems * width + segments, return_inverse=True)
@@ -191,7 +191,7 @@ def _bradley_terry(
 def _centred(
     task: TaskComparisons, fit: BradleyTerryResult, rounds: Floats, inside: Flags
 ) -> Floats:
-    """Rounds moved, part by part, so that systems that are inside have the mean of their scores.
+    """Return rounds, shifted so that in each component the mean is that of the scores.
 
     A system that a round puts anywhere, for it has no finite estimate, so moves no other.
     """
@@ -205,14 +205,14 @@ def _centred(
 
 
 def _tie_parameter(fit: BradleyTerryResult) -> float | str | None:
-    """For JSON, which has no infinity."""
+    """Return the tie parameter for JSON, which has no infinity."""
     if np.isnan(fit.tie_parameter):
         return None
     return "infinite" if np.isinf(fit.tie_parameter) else fit.tie_parameter
 
 
 def _ordered(task: TaskComparisons, fit: BradleyTerryResult) -> tuple[Codes, Floats]:
-    """Where ranks hold, and what ranks there: the order of components, then the score.
+    """Return the group in which ranks hold, and the order in it: components, then scores.
 
     A part whose components have no total order is ranked component by component.
     """

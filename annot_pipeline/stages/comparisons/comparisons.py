@@ -54,12 +54,12 @@ LEFT_OUT = pa.schema(
 
 
 def comparison_table(parts: Sequence[pa.Table]) -> pa.Table:
-    """One table of comparisons from parts, in each of which ``ranking`` tells rankings apart."""
+    """Return one table of comparisons from several, each with rankings of its own."""
     return _encoded(_with_systems(_numbered(parts)))
 
 
 def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
-    """All comparisons; rankings of a task numbered in order of submission, then of judgment id."""
+    """Return all comparisons, with a task's rankings numbered by time and judgment id."""
     texts = [name for name in COMPARISONS.names if COMPARISONS.field(name).type == NAME]
     plain = pa.schema([f.with_type(TEXT) if f.name in texts else f for f in COMPARISONS])
     rows = pa.concat_tables([part.select(plain.names).cast(plain) for part in parts])
@@ -86,7 +86,7 @@ def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _encoded(rows: pa.Table) -> pa.Table:
-    """The rows as `COMPARISONS` has them; names of a column in code point order."""
+    """Return the rows as `COMPARISONS` has them; names are coded in code point order."""
     columns = {}
     for field in COMPARISONS:
         column = rows[field.name]
@@ -103,7 +103,7 @@ def _encoded(rows: pa.Table) -> pa.Table:
 
 
 def _with_systems(rows: pa.Table) -> pa.Table:
-    """Where a task names neither segments nor systems, its items themselves are ranked."""
+    """Use items as systems in tasks that name neither segments nor systems."""
     task = index(rows["task"])
     has_names = np.zeros(len(task.names), np.bool_)
     for name in ("segment", "system_a", "system_b"):

@@ -38,7 +38,7 @@ SEGMENT_CONTRADICTIONS = _contradictions("segment", nullable=True)
 
 @dataclass(frozen=True)
 class JudgeGraphs:
-    """Graphs of a task.
+    """Holds the comparison graphs of a task, one per segment and judge.
 
     Parameters
     ----------
@@ -83,16 +83,16 @@ class JudgeGraphs:
 
     @property
     def contradicts(self) -> Flags:
-        """Whether a graph holds a contradiction, ``(n_graphs,)``."""
+        """Return whether a graph holds a contradiction, ``(n_graphs,)``."""
         return np.asarray(self.n_in_contradiction > 0)
 
     def by_judge(self, compared: OutputComparisons) -> pa.Table:
-        """Contradictions of each judge, as `JUDGE_CONTRADICTIONS`."""
+        """Return the contradictions of each judge, as `JUDGE_CONTRADICTIONS`."""
         names: list[str | None] = list(compared.names.judges)
         return self._counted(self.judges, names, compared.names.task, JUDGE_CONTRADICTIONS)
 
     def by_segment(self, compared: OutputComparisons) -> pa.Table:
-        """Contradictions of each segment, as `SEGMENT_CONTRADICTIONS`."""
+        """Return the contradictions of each segment, as `SEGMENT_CONTRADICTIONS`."""
         names: list[str | None] = [*compared.names.segments, None]
         return self._counted(self.segments, names, compared.names.task, SEGMENT_CONTRADICTIONS)
 

@@ -34,7 +34,7 @@ ORDERS = 50
 def bounded_ra_scores(
     task: TaskComparisons, ranking: Ranking, params: BoundedRaParams, tell: Tell
 ) -> Scored:
-    """Bounded ranking aggregation in the order of the rows."""
+    """Return the scores of bounded ranking aggregation in the order of the rows."""
     n = affordable_rounds(task, ranking)
     rounds = _online(task, params, {"drawn": n}, "bounded_ra", tell)
     why = no_rounds(task, ranking.online_rounds, "online_rounds")
@@ -44,7 +44,7 @@ def bounded_ra_scores(
 def trueskill_scores(
     task: TaskComparisons, ranking: Ranking, params: TrueSkillParams, tell: Tell
 ) -> list[Scored]:
-    """TrueSkill in the order of the rows, and over random orders unless these are set to none.
+    """Return TrueSkill scores in the order of the rows and, unless off, in random orders.
 
     The level of all systems together is an accident of the order: rounds are moved to that of the
     score, and orders to the mean of the prior.
@@ -70,7 +70,7 @@ def trueskill_scores(
 
 
 def affordable_rounds(task: TaskComparisons, ranking: Ranking) -> int:
-    """Rounds of each kind: as set, or fewer for a task that is too large for so many."""
+    """Return the rounds of each kind: as set, or fewer for a task that is too large."""
     if task.n > MOST_SYSTEMS:
         return 0
     most = MOST_UPDATES // max(2 * task.first.size, 1)
@@ -109,7 +109,7 @@ def _online(
 
 
 def _levelled(task: TaskComparisons, rounds: Floats, level: Floats) -> Floats:
-    """Rounds moved, part by part, so that on average they differ from the level by nothing."""
+    """Return rounds, shifted so that in each component their mean is that of the level."""
     moved = rounds.copy()
     for part in range(task.graph.n_parts):
         members = task.graph.part == part

@@ -127,7 +127,7 @@ def rank_by_comparisons(
 def _scores(
     task: TaskComparisons, ranking: Ranking, easl: Easl, tell: Callable[[str], None]
 ) -> tuple[list[Scored], dict[str, Any]]:
-    """Every method, in the order of the methods' names."""
+    """Return the scores of every method, in the order of the methods' names."""
     chain = {"gamma": easl.gamma, "epsilon": easl.epsilon}
     start = {"mean": easl.trueskill_mean, "sd": easl.trueskill_sd}
     metrics: dict[str, Any] = {"online_rounds": affordable_rounds(task, ranking)}
@@ -178,7 +178,7 @@ def _by_task(rows: pa.Table) -> dict[str, int]:
 
 
 def _tasks(comparisons: _Comparisons) -> Iterator[tuple[str, Codes]]:
-    """Names of tasks in order, and their rows in theirs."""
+    """Yield the names of tasks in order, and the rows of each."""
     order = np.argsort(comparisons.task.codes, kind="stable")
     sizes = np.bincount(comparisons.task.codes, minlength=len(comparisons.task.names))
     yield from zip(comparisons.task.names, np.split(order, np.cumsum(sizes)[:-1]), strict=False)
@@ -192,7 +192,7 @@ def _task(
     segment_ranks: pa.Table | None,
     seed: int,
 ) -> tuple[TaskComparisons, list[str]]:
-    """Comparisons of a task that count, and systems that none of these names."""
+    """Return a task's comparisons that count, and systems that appear in none of them."""
     counted = rows[comparisons.is_kept[rows]]
     systems = np.unique([comparisons.first[counted], comparisons.second[counted]])
     of_rows = np.unique([comparisons.first[rows], comparisons.second[rows]])
@@ -224,7 +224,7 @@ def _task(
 def _dominance(
     segment_ranks: pa.Table, task: str, names: list[str]
 ) -> tuple[Codes, Codes, Floats] | None:
-    """Systems, segments and dominance of a task's outputs; None without any."""
+    """Return systems, segments and dominance of a task's outputs; None without any."""
     rows = of_task(segment_ranks, task)
     place = pc.index_in(rows["system"].cast(TEXT), pa.array(names, TEXT))
     is_ranked = pc.is_valid(place)
@@ -239,7 +239,7 @@ def _dominance(
 def _with_unseen(
     task: TaskComparisons, scored: Scored, unseen: list[str]
 ) -> tuple[list[str], Scored]:
-    """Names and scores of all systems, those without comparisons that count among them."""
+    """Return names and scores of all systems, including those without comparisons."""
     if not unseen:
         return task.names, scored
     n = len(unseen)
@@ -279,5 +279,5 @@ def _metrics(task: TaskComparisons) -> dict[str, Any]:
 
 
 def _stack(schema: pa.Schema, parts: list[pa.Table]) -> pa.Table:
-    """Parts by task and method, made in the order of the key, as one."""
+    """Concatenate tables by task and method, which are in the order of the key."""
     return pa.concat_tables(parts) if parts else schema.empty_table()

@@ -130,7 +130,7 @@ def rank_segments(
 
 
 def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
-    """Outputs that were compared, or are equal to one that was but for casing.
+    """Return the outputs that were compared, or equal one that was except for casing.
 
     Where a task names no segment at all, it is one segment of its own name.
     """
@@ -174,7 +174,7 @@ def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
 
 
 def _first_known(names: pa.ChunkedArray, codes: Codes, n: int) -> pa.Array:
-    """The least name that rows give each of ``n`` codes; null where none does."""
+    """Return the least name that rows give each of ``n`` codes; null where none does."""
     valid = names.is_valid().to_numpy()
     named = index(names.drop_null())
     least = np.full(n, len(named.names))
@@ -185,7 +185,7 @@ def _first_known(names: pa.ChunkedArray, codes: Codes, n: int) -> pa.Array:
 def _ties(
     rows: pa.Table, segment: pa.ChunkedArray, task: str, equal: pa.Table, *, whole: bool
 ) -> pa.Table:
-    """Ties between outputs that differ in casing only, of which at least one was compared."""
+    """Return ties between outputs that differ in casing only, if one of them was compared."""
     of_task = equal.filter(pc.fill_null(pc.equal(equal["task"], task), True)).to_pylist()
     compared: dict[str, set[str]] = {}
     if of_task:
@@ -220,7 +220,7 @@ def _of_graphs(graphs: ComparisonGraphs) -> dict[str, Any]:
 
 
 def _by_judge(outputs: _Outputs) -> dict[str, Any]:
-    """The same of one graph for each judge of a segment: counts add up, dominance is the mean.
+    """Return the columns from one graph per judge: counts are added, dominance is averaged.
 
     The mean is over the judges who compared the output: to be judged more often is not better.
     """
@@ -254,7 +254,7 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
 
 
 def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
-    """Labels of outputs, from answers, references and dominance."""
+    """Return the labels of outputs, from answers, references and dominance."""
     is_reference = pc.is_in(outputs.system, pa.array(task["references"] or [], TEXT))
     asked = np.full(outputs.graph.size, NOT_KNOWN)
     if task["adequacy_task"] is not None:
@@ -292,7 +292,7 @@ def _table(
 
 
 def _places(graph: Codes, group: Codes) -> Codes:
-    """Number of each group within its graph, from 1; groups are numbered by graph."""
+    """Return the number of each group within its graph, from 1; groups are numbered by graph."""
     first = np.full(int(graph.max(initial=-1)) + 1, group.size)
     np.minimum.at(first, graph, group)
     return np.asarray(group - first[graph] + 1)
@@ -314,5 +314,5 @@ def _graph_metrics(
 
 
 def _plain(figures: dict[str, Any]) -> dict[str, Any]:
-    """Figures as JSON has them: null where undefined."""
+    """Return figures as JSON has them: null where undefined."""
     return {name: None if value != value else value for name, value in figures.items()}

@@ -134,7 +134,7 @@ def rank_cells(cells: TaskCells, *, ranking: Ranking, seed: int) -> dict[str, pa
 def _rank_task(
     cells: TaskCells, of_rounds: Sequence[Floats], ranking: Ranking
 ) -> dict[str, pa.Table]:
-    """Rows of systems and of pairs of systems of one task, by method."""
+    """Return the rows of systems and of pairs of systems of one task, by method."""
     names, task = cells.systems, cells.task
     tables: dict[str, list[pa.Table]] = {
         name: [schema.empty_table()] for name, schema in SCHEMAS.items()
@@ -156,18 +156,18 @@ def _rank_task(
 
 
 def _adjusted(p_value: Floats) -> Floats:
-    """Holm over all ordered pairs of the task."""
+    """Return p-values after Holm's correction over all ordered pairs of the task."""
     return adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
 
 
 def _stream(task: str, seed: int) -> list[int]:
-    """Seeds of a task's draws, its own."""
+    """Return the seeds of a task's draws."""
     name = hashlib.sha256(task.encode()).digest()
     return [seed, int.from_bytes(name[:8], "big")]
 
 
 def _resampled_segments(cells: TaskCells, ranking: Ranking, seed: int) -> list[Floats]:
-    """System scores by bootstrap round ``(rounds, n_systems)``; the same draws for all methods.
+    """Return system scores ``(rounds, n_systems)`` per method, all from the same draws.
 
     A system without two of what is drawn has none: an interval would have no width.
     """
@@ -244,7 +244,7 @@ def _ranked(
 
 
 def _reasons(n_segments: Codes, interval: Flags, ranking: Ranking) -> pa.Array:
-    """Why a row says less than others."""
+    """Return why a row has nulls."""
     texts = (
         "no judgment that counts for this method",
         "the only system of the task: nothing to compare it with",
@@ -259,7 +259,7 @@ def _reasons(n_segments: Codes, interval: Flags, ranking: Ranking) -> pa.Array:
 
 
 def _quantiles(values: Floats, is_defined: Flags, *, whole: bool = False) -> tuple[Floats, Floats]:
-    """Ends of the 95% interval of each column; NaN where it is not known."""
+    """Return the ends of the 95% interval of each column; NaN where it is undefined."""
     low, high = np.full(is_defined.size, np.nan), np.full(is_defined.size, np.nan)
     if is_defined.any():
         defined = values[:, is_defined]

@@ -79,19 +79,19 @@ class Scored:
 
     @property
     def drawn(self) -> Flags:
-        """Systems that rounds say something of."""
+        """Return the flags of systems that rounds have scores of."""
         return np.asarray(~np.isnan(self.rounds).all(axis=0) & ~np.isnan(self.order))
 
     @property
     def ranged(self) -> Flags:
-        """Systems with enough units for a range of ranks and a cluster."""
+        """Return the flags of systems with enough units for a range of ranks and a cluster."""
         return self.drawn & (self.n_units >= FEWEST_UNITS)
 
 
 def ranked_rows(
     task: str, names: Sequence[str], scored: Scored, ranking: Ranking
 ) -> tuple[pa.Table, pa.Table]:
-    """Rows of both tables for one task and method.
+    """Return the rows of both tables for one task and method.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def ranks_within(values: Floats, group: Codes) -> Codes:
 
 
 def _ranges(scored: Scored, ranged: Flags) -> tuple[Codes, Codes, Codes]:
-    """Best and worst rank, and clusters, of the systems to have them; each ``(n_systems,)``."""
+    """Return the best and worst ranks and clusters of the ranged systems, ``(n_systems,)``."""
     best, worst, cluster = np.zeros((3, ranged.size), np.int64)
     if not ranged.any():
         return best, worst, cluster
@@ -172,7 +172,7 @@ def _ranges(scored: Scored, ranged: Flags) -> tuple[Codes, Codes, Codes]:
 
 
 def _reasons(scored: Scored, p_value: Floats, ranking: Ranking) -> list[str | None]:
-    """Why something is missing; and why no pair can be significant, where none can."""
+    """Return why values are missing, or why no pair can be significant."""
     least = int((~np.isnan(p_value)).sum()) / (len(scored.rounds) + 1)
     blunt = ranking.correction == "holm" and least >= ranking.alpha
     more = f"{len(scored.rounds):,} rounds are too few for any Holm-adjusted p below ranking.alpha"
@@ -184,7 +184,7 @@ def _reasons(scored: Scored, p_value: Floats, ranking: Ranking) -> list[str | No
 
 
 def _means(rounds: Floats) -> Floats:
-    """Mean of each column over what is defined; NaN where nothing is."""
+    """Return the mean of each column over what is defined; NaN where nothing is."""
     n = (~np.isnan(rounds)).sum(axis=0)
     total = np.nansum(rounds, axis=0)
     means: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
@@ -192,7 +192,7 @@ def _means(rounds: Floats) -> Floats:
 
 
 def _p_values(scored: Scored) -> Floats:
-    """One-sided: (1 + rounds in which the row is no better) / (rounds + 1); NaN across groups.
+    """Return one-sided p-values, (1 + rounds not better) / (rounds + 1); NaN across groups.
 
     At least 2^-n, where one of both systems has n units: so often they all agree by chance.
     """

@@ -16,12 +16,12 @@ Codes = npt.NDArray[np.int64]
 
 
 def order_is_told(rows: pa.Table) -> pa.ChunkedArray:
-    """Whether a judgment tells when it was given: in a task where none does, no run is known."""
+    """Return whether judgments have a known order; without one in a task, runs are null."""
     return pc.or_(rows["position"].is_valid(), rows["submitted_at"].is_valid())
 
 
 def runs_of_work(rows: pa.Table, judges: Codes, all_judges: Judges) -> pa.Array:
-    """Longest constant runs; null in tasks of which nothing tells the order of work.
+    """Return the longest constant runs; null in tasks without a known order of work.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def runs_of_work(rows: pa.Table, judges: Codes, all_judges: Judges) -> pa.Array:
 
 
 def longest_runs(rows: pa.Table, judges: Codes, *, n_judges: int) -> Codes:
-    """Longest constant run ``(n_judges,)`` of all judgments of judges; -1 where none is known."""
+    """Return the longest constant run ``(n_judges,)`` of each judge; -1 if unknown."""
     time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), 0).to_numpy()
     names = ("hit", "native_id", "position", "criterion")
     order = [time, *(_ordinals(rows[name]) for name in names)]
@@ -52,7 +52,7 @@ def longest_runs(rows: pa.Table, judges: Codes, *, n_judges: int) -> Codes:
 
 
 def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Places of names in their natural order: numbers by size, then texts."""
+    """Return the places of names in their natural order: numbers by size, then texts."""
     indexed = index(column, null="")
 
     def natural(code: int) -> tuple[bool, int, str]:

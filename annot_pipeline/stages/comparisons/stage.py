@@ -32,7 +32,7 @@ from annot_pipeline.stages.comparisons.metrics import (
 
 
 def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
-    """Comparisons of all tasks that hold any."""
+    """Collect the comparisons of all tasks that hold any."""
     output = run_by_task(
         context, _compare_outputs, "controlled", "standardized",
         kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
@@ -45,7 +45,7 @@ def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
 
 
 def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """The part of a task that is standardised in blocks."""
+    """Return the partition of a task that is standardised in blocks."""
     if len(whole.inputs.files["standardized"].files) == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import compared_in_blocks
@@ -121,7 +121,7 @@ def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetric
 
 
 def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """The part of a task that is standardised in blocks; judges are drawn from all at once."""
+    """Return the partition of a task in blocks; none where judges are resampled."""
     resample = context.campaign.settings.ranking.resample
     if len(whole.inputs.files["standardized"].files) == 1 or resample != "segments":
         return []
@@ -155,7 +155,7 @@ def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
 
 
 def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
-    """Contradictions and times of all tasks that have comparisons."""
+    """Describe contradictions and times of all tasks that have comparisons."""
     output = run_by_task(context, _describe_comparisons, "comparisons", whole=("item_rows",))
     return output.output(ContradictionMetrics)
 

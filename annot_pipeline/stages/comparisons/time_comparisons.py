@@ -95,7 +95,7 @@ def time_comparisons(
 
 
 def _words(compared: OutputComparisons, item_rows: pa.Table) -> Codes:
-    """Words of the source text of each comparison, ``(n_comparisons,)``; -1: unknown."""
+    """Return the words of the source text of each comparison, ``(n_comparisons,)``; -1: unknown."""
     by_item: dict[str, str] = {}
     by_segment: dict[str, str] = {}
     for row in sorted(item_rows.to_pylist(), key=lambda row: row["place"]):
@@ -123,7 +123,7 @@ def _counts(names: list[str], sources: dict[str, str]) -> Codes:
 def _by_segment(
     compared: OutputComparisons, rows: Codes, seconds: Floats, length: Codes
 ) -> tuple[Floats, Codes]:
-    """Seconds that a judge took for a segment, and its words; ``rows`` are one a ranking."""
+    """Return the seconds that a judge took per segment, and its words; one row per ranking."""
     mapped = compared.segments[rows] < len(compared.names.segments)
     rows, seconds, length = rows[mapped], seconds[mapped], length[mapped]
     group = index_pairs(compared.segments[rows], compared.judges[rows]).codes

@@ -46,6 +46,6 @@ def check_table(contract: Table, table: StoredTable) -> Checked:
 
 
 def keys_of(table: StoredTable, contract: Table, places: Sequence[int]) -> list[str]:
-    """The keys of some rows, for people."""
+    """Return the keys of some rows, for people."""
     rows = read_table(table, contract.key).take(list(places))
     return [key_text(row, contract.key) for row in rows.to_pylist()]

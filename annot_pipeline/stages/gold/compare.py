@@ -31,7 +31,7 @@ VANISHED = "vanished_judgments"
 
 
 def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
-    """What has become of each compared table since the newest release."""
+    """Compare each table with the newest release."""
     from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
 
     release = Releases.for_campaign(context.campaign).latest()
@@ -59,7 +59,7 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
 
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:
-    """Judgments of the newest release that no export holds any more."""
+    """Return the judgments of the newest release that no export holds any more."""
     released = _released(release, "judgments")
 
     def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
@@ -85,14 +85,14 @@ def _vanished(context: StageContext, release: Release | None) -> pa.Table:
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
-    """A table of the newest release, or an empty one where there is none."""
+    """Return a table of the newest release, or an empty one where there is none."""
     if release is None or name not in release.tables:
         return GOLD[name].empty()
     return release.stored(name)
 
 
 def _same_names(context: StageContext, release: Release) -> bool:
-    """Whether judges have the names that they have in the release."""
+    """Return whether judges have the names that they have in the release."""
     privacy = context.campaign.settings.privacy
     now: dict[str, Any] = privacy.model_dump()
     if privacy.pseudonymize:

@@ -29,7 +29,7 @@ def judgment_rows(
     *,
     salt: str | None,
 ) -> Iterator[pa.Table]:
-    """The rows of the table, part by part, in the order of the records.
+    """Yield the rows of the table, chunk by chunk, in the order of the records.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def judgment_rows(
 
 
 def _hashed(names: pa.ChunkedArray, salt: str | None, what: str) -> pa.ChunkedArray:
-    """Names by their hashes, each distinct one hashed once."""
+    """Return names as hashes; each distinct name is hashed once."""
     if salt is None:
         return names
     encoded = names.combine_chunks().dictionary_encode()

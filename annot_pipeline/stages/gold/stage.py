@@ -45,7 +45,7 @@ from annot_pipeline.storage.tables import (
 
 
 def set_judgments_aside(context: StageContext) -> StageOutput[StageMetrics]:
-    """Judgments that a calculation could not take."""
+    """List the judgments that a calculation could not take."""
     settings = context.campaign.settings
     parameters = {
         "salt": context.salt,
@@ -57,13 +57,13 @@ def set_judgments_aside(context: StageContext) -> StageOutput[StageMetrics]:
 
 
 def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
-    """Judges of all tasks."""
+    """Return the judges of all tasks."""
     table = _by_query(context, "gold/judges", "judges")
     return StageOutput({"judges": table}, JudgeMetrics(context.campaign.settings.quality.alpha))
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
-    """Items judged or listed."""
+    """Describe the items that were judged or listed."""
     table = _by_query(context, "gold/items", "items")
     contents: dict[str, set[tuple[Any, ...]]] = {}
     for row in context.read("item_rows").to_pylist():
@@ -75,7 +75,7 @@ def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
 
 
 def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
-    """What every judge answered, once."""
+    """List every judgment that counts, once."""
     tasks, items = context.read("tasks"), context.inputs["item_rows"]
     listed = hash_values([context.read("item_rows")])
     pseudonyms = context.campaign.settings.privacy.pseudonymize
@@ -119,7 +119,7 @@ def _list(
 
 
 def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
-    """What judgments cost, by task; nothing where no export carries rewards."""
+    """Add up the cost of judgments by task; empty if no export has rewards."""
     from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
 
     def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
@@ -134,7 +134,7 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
 
 
 def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:
-    """What a query gives over tables of the store and others."""
+    """Return the result of a query over tables of the store and others."""
     return queries.table(query, {name: _looked_at(table) for name, table in inputs.items()})
 
 
@@ -143,7 +143,7 @@ def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
 
 
 def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
-    """The fate and place of every record."""
+    """Trace the fate and the place of every record."""
     columns = context.columns["controlled"]
     partitions = [
         Partition(

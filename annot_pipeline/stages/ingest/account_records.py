@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 def account(parts: Iterable[pa.Table]) -> list[Row]:
-    """Fates of records by export, of some records.
+    """Return the fates of some records, counted by export.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def account(parts: Iterable[pa.Table]) -> list[Row]:
 
 
 def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[Row]]) -> list[Row]:
-    """Accounts of parts added up, beside what was read of each export.
+    """Add up the accounts of partitions, and compare them with what was read.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _empty_account(export: Mapping[str, Any]) -> Row:
 
 
 def _hashes(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """32 bits of the number of each row, so mixed that sums tell rows apart (splitmix64)."""
+    """Return a 32-bit hash of each row number (splitmix64), so that sums tell rows apart."""
     mixed = rows.to_numpy().astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -115,13 +115,13 @@ def _hashes(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 @dataclass
 class RowCounts:
-    """Of the records of an export: of how many raw rows they are, and their hashes added up."""
+    """Counts the raw rows of an export's records, and adds up their hashes."""
 
     n: int = 0
     hashes: int = 0
 
     def counted(self, records: pa.Table) -> pa.Table:
-        """The same records, counted; no other call is given records of their rows."""
+        """Count records and return them; the records of a row come in one call."""
         rows = records["row"]
         self.n += pc.count_distinct(rows).as_py()
         self.hashes += row_hashes(rows)
@@ -129,5 +129,5 @@ class RowCounts:
 
 
 def row_hashes(rows: pa.ChunkedArray) -> int:
-    """Hashes of the numbers of rows, added up."""
+    """Return the sum of the hashes of row numbers."""
     return int(_hashes(rows).sum())

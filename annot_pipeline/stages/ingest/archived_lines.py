@@ -29,11 +29,11 @@ class Reading(Protocol):
 
     @property
     def format(self) -> str:
-        """The format."""
+        """Return the format."""
 
     @property
     def options(self) -> ReadOptions:
-        """How its bytes are read."""
+        """Return how its bytes are read."""
 
 
 class _Released:

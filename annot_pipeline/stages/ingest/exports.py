@@ -167,7 +167,7 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
 
 
 def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Sources whose paths, which are published, tell who judged."""
+    """Return the sources whose paths, which are published, reveal judges."""
     settings = context.campaign.settings
     if not settings.privacy.pseudonymize:
         return []

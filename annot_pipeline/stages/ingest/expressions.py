@@ -51,7 +51,7 @@ class Values:
 
 
 def combinations(source: Source) -> list[Bindings]:
-    """The ``each`` combinations of a source, in order; one empty one without ``each``."""
+    """Return the ``each`` combinations of a source in order; without ``each`` one, empty."""
     names = list(source.each)
     all_bindings: list[Bindings] = []
     for places in itertools.product(*(range(len(source.each[name])) for name in names)):
@@ -64,7 +64,7 @@ def combinations(source: Source) -> list[Bindings]:
 
 
 def columns_used(expression: Expression, bindings: Bindings) -> Iterator[str]:
-    """Names of the raw columns that an expression reads."""
+    """Yield the names of the raw columns that an expression reads."""
     if isinstance(expression, ColumnExpression):
         yield _fill(expression.column, bindings)
     elif isinstance(expression, JoinExpression):
@@ -116,7 +116,7 @@ def evaluate(
 
 
 def first_reason(*reasons: pa.Array | None) -> pa.Array | None:
-    """Where several reasons apply, the first one."""
+    """Return the first reason where several apply."""
     present = [r for r in reasons if r is not None]
     return pc.coalesce(*present) if present else None
 
@@ -163,7 +163,7 @@ def _capture(
 def _pipe(
     expression: ColumnExpression, bindings: Bindings, field: str
 ) -> Callable[[str | None], str | None]:
-    """The steps of a column expression as one function of a value."""
+    """Return the steps of a column expression as one function of a value."""
     steps: list[Callable[[str | None], str | None]] = []
     if expression.json_path is not None:
         steps.append(_json_step(_fill(expression.json_path, bindings), field))
@@ -252,7 +252,7 @@ def _lookup_step(
 
 
 def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
-    """A time in UTC; ISO 8601 (without zone: UTC) or seconds or milliseconds since 1970.
+    """Return a time in UTC, from ISO 8601 (default zone UTC), or seconds or ms since 1970.
 
     Raises
     ------
@@ -287,5 +287,5 @@ def _numeric_zone(value: str, pattern: str) -> tuple[str, str]:
 
 
 def _detail(field: str, value: str | None) -> str:
-    """The offending value, unless it could tell who judged."""
+    """Return the offending value for a message, unless it could reveal a judge."""
     return "" if field == "judge" else f": {shorten(value or '')}"

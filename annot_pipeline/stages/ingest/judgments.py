@@ -150,7 +150,7 @@ def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTabl
 
 @dataclass(frozen=True)
 class _Together:
-    """Tasks that are settled together.
+    """Holds the files and tasks of a partition.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _tasks_together(
     names: pa.Table,
     tasks: pa.Table,
 ) -> Iterator[_Together]:
-    """Tasks that are settled together. Ids name their task: no two parts share one."""
+    """Yield groups of tasks; ids depend on the task, so no two groups share one."""
     rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
     sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
     task_groups = partition_tasks(sizes)
@@ -207,7 +207,7 @@ def _tasks_together(
 
 
 def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> list[Tasks]:
-    """The same, or of a task that is too large for a part, some of its items at a time.
+    """Return the task group, or slices of the items of a task that is too large.
 
     Ids name their item, too. Where slices end is kept in ``ends_by_key``: all items are looked at
     for it.
@@ -230,7 +230,7 @@ def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> 
 
 
 def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
-    """The items that end slices of a task, but the last."""
+    """Return the items that end slices of a task, except the last."""
     inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
     of_task = replace(task, none=False)
     with queries.run("ingest/items_of_task", inputs, tasks=of_task, filtered=("records",)) as rows:
@@ -311,7 +311,7 @@ def _undeclared_classes(audits: Sequence[Document], tasks: pa.Table) -> dict[str
 
 
 def _audit(queries: Queries, judgments_file: TableFile, record_files: pa.Table) -> Document:
-    """What people want to know of the records of a part."""
+    """Return counts and examples of a partition's records for reports."""
     accounts = account(read_groups(judgments_file.path, ACCOUNTED))
     fates = {fate for fate in FATES for row in accounts if row[fate]}
     inputs = {"judgments": judgments_file.path, "record_files": record_files}
@@ -340,7 +340,7 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
 
 
 def _superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
-    """Answers that gave way by the order of files alone, by both files."""
+    """Count answers that were superseded by the order of files alone, by both files."""
     records: Counter[tuple[str, str]] = Counter()
     for row in (row for audit in audits for row in audit["superseded_by_order"]):
         records[row["file"], row["over"]] += row["records"]
@@ -351,7 +351,7 @@ def _superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
 def _rejections(
     audits: Sequence[Document], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Why records were rejected, with the values that were met, the most frequent first."""
+    """Return why records were rejected, with example values, the most frequent first."""
     place = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
     kinds: dict[str, list[dict[str, Any]]] = {}
     for row in (row for audit in audits for row in audit["rejections"]):

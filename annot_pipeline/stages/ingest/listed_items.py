@@ -36,7 +36,7 @@ class ListedItems:
 
     @classmethod
     def named(cls, items: Iterable[pa.Table], rows: Iterable[pa.Table]) -> ListedItems:
-        """Of the items alone that some rows name: a campaign may list millions.
+        """Return the items that some rows name; a campaign may list millions of others.
 
         Parameters
         ----------
@@ -57,7 +57,7 @@ class ListedItems:
         return listed
 
     def describe(self, rows: pa.Table) -> pa.Table:
-        """Rows with the segments and systems that item tables give their items.
+        """Return rows with the segments and systems that item tables give their items.
 
         Parameters
         ----------

@@ -75,7 +75,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class Parsing:
-    """One export to be parsed, or parsed already.
+    """Represents one export to be parsed, or parsed already.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Parsing:
 
     @classmethod
     def for_export(cls, context: StageContext, export: dict[str, Any]) -> Parsing:
-        """Of a row of the table ``exports``."""
+        """Return the parsing of a row of the table ``exports``."""
         settings = context.campaign.settings
         source, name = settings.sources[export["source_order"]], export["source_file"]
         key = digest(
@@ -119,7 +119,7 @@ class Parsing:
 
     @property
     def note(self) -> Path:
-        """What was counted; written last."""
+        """Return the path of the counts, which are written last."""
         return self.target.with_suffix(".json")
 
     def cached(self) -> Parsed | None:
@@ -254,7 +254,7 @@ def parse_all(
 
 
 def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Parsed]:
-    """What came of exports, by where their records lie; large ones are read in pieces."""
+    """Parse exports, large ones in pieces, and return the results by target path."""
     campaign, folder = context.campaign.settings.campaign, context.folder / "pieces"
     pieces = {
         target: [(folder / f"{target.stem}-{n}.parquet", piece) for n, piece in enumerate(split)]
@@ -289,7 +289,7 @@ def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Pa
 
 
 def _numbered(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
-    """Records of one export, numbered from 0, with the columns that its mapping gives."""
+    """Yield the records of one export, numbered from 0, with the columns of its mapping."""
     first = next(tables, None)
     names = ANY_RECORD.names[:-1] if first is None else ["record", *first.column_names]
     schema = pa.schema([ANY_RECORD.field(name) for name in names])

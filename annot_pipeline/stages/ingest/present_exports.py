@@ -33,7 +33,7 @@ ITEM_ROWS = pa.schema(
 
 
 def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
-    """Rows of the item tables as they lie there now, in order of precedence, and those unread.
+    """Return the current rows of the item tables, by precedence, and unreadable ones.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def present_exports(
     missing_ok: bool = False,
     sha256: Callable[[Path], str] = export_sha256,
 ) -> list[tuple[int, str, str]]:
-    """What a build would read now: (number of the source, export, SHA-256).
+    """Return what a build would read now: (number of the source, export, SHA-256).
 
     Raises
     ------
@@ -75,7 +75,7 @@ def present_exports(
 
 
 def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int]]:
-    """What the file system says of them: number of the source, export, size, mtime, inode.
+    """Return source number, export, size, mtime and inode of the current exports.
 
     Cheap, and told apart from `present_exports` for that: equal figures are a hint that the
     bytes are equal, other figures that they may not be.
@@ -132,7 +132,7 @@ def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int,
 def item_rows(
     source: ItemSource, archive_path: Path, name: str, where: str, limits: Limits
 ) -> list[dict[str, Any]]:
-    """Rows of an item table in their order, with the reason where one cannot be read."""
+    """Return the rows of an item table in their order, with the reason where one cannot be read."""
     export = open_export(source, archive_path, name, limits=limits)
     if export.has_header:
         check_columns(source, export.columns, name, where)

@@ -40,7 +40,7 @@ TASKS = pa.schema(
 
 
 def scales(names: Sequence[str], tasks: pa.Table) -> tuple[Floats, Floats]:
-    """Ends of each named task's scale, declared or assumed; NaN where there is neither."""
+    """Return the ends of each task's scale, declared or assumed; NaN without a scale."""
     scale_by_task = {row["task"]: scale_of(row) or (np.nan, np.nan) for row in tasks.to_pylist()}
     low, high = (
         np.array([scale_by_task[name][end] for name in names], np.float64) for end in (0, 1)
@@ -49,7 +49,7 @@ def scales(names: Sequence[str], tasks: pa.Table) -> tuple[Floats, Floats]:
 
 
 def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The scale of a row of `TASKS`: the declared one, else the one assumed."""
+    """Return the scale of a row of `TASKS`: the declared one, else the one assumed."""
     for kind in ("scale", "assumed"):
         low, high = task[f"{kind}_low"], task[f"{kind}_high"]
         if low is not None and high is not None:
@@ -58,7 +58,7 @@ def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _assumed(lowest: float, highest: float) -> tuple[float, float] | None:
-    """The scale that scores tell: 0 to 1, or 0 to 100 if one is above 10."""
+    """Return the scale that scores suggest: 0 to 1, or 0 to 100 if one is above 10."""
     for low, high in ASSUMED_SCALES:
         if low <= lowest and high / 10 < highest <= high:
             return low, high
@@ -66,7 +66,7 @@ def _assumed(lowest: float, highest: float) -> tuple[float, float] | None:
 
 
 def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[str]:
-    """Patterns that are the first match of no task."""
+    """Return patterns that are the first match of no task."""
     names = tasks["task"].to_pylist()
     used = {
         next((n for n, s in enumerate(settings) if fnmatch.fnmatchcase(task, s.name)), None)
@@ -76,7 +76,7 @@ def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[s
 
 
 def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa.Table, list[str]]:
-    """What is known of each task: from the first pattern that matches, else from its answers."""
+    """Resolve each task by the first pattern that matches, else by its answers."""
     answers: dict[str, dict[str, int]] = {}
     ends: dict[str, list[float]] = {}
     for row in names.to_pylist():

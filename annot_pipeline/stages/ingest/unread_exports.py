@@ -12,7 +12,7 @@ from annot_pipeline.storage.archive import find_exports, natural_key
 
 
 def unread_exports(campaign: LoadedCampaign) -> list[str]:
-    """Files beside exports, of the same ending, that no source reads: perhaps of a later day."""
+    """Return files next to exports, with the same suffix, that no source reads."""
     listed: list[Source | ItemSource] = [*campaign.settings.sources, *campaign.settings.items]
     matched: set[str] = set()
     endings: dict[Path, set[str]] = {}

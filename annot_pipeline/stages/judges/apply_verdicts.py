@@ -13,7 +13,7 @@ from annot_pipeline.runtime.indexing import index, index_pairs, is_in, names_of,
 
 
 def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iterator[pa.Table]:
-    """The same rows in the same order, with the fates that judge control gives them.
+    """Yield the same rows in the same order, with the fates that judge control gives.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iter
 
 
 def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> pa.Array:
-    """Place among the keys of each row's task and judge; null where there is none."""
+    """Return the key number of each row's task and judge; null where there is none."""
     task, judge = index(tasks, null=""), index(judges, null="")
     pairs = index_pairs(task.codes, judge.codes)
     asked = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
@@ -48,7 +48,7 @@ def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> 
 
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:
-    """Why, in words: the verdict, with p where there is one."""
+    """Return the reason in words: the verdict, with p where there is one."""
     p_values = dropped["p_adjusted"].to_numpy()  # null is NaN; those have a reason
     p = pa.array(np.char.mod("%.4g", p_values).tolist(), TEXT)
     tested = pc.binary_join_element_wise(dropped["test"].cast(TEXT), p, ", p = ")

@@ -62,7 +62,7 @@ TESTED = {
 
 
 def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
-    """Controls with the judgments that they are compared with; both are of one task."""
+    """Pair controls with the judgments that they are compared with, in the same task."""
     tasks, listed = context.read("tasks"), context.read("item_rows")
     truths = hash_values([listed])
     partitions = []
@@ -80,7 +80,7 @@ def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
 
 
 def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> list[Tasks | None]:
-    """All judges, or of a large task some at a time: what is paired is of one judge."""
+    """Return all judges, or groups of judges of a large task: pairs are of one judge."""
     if not has_blocks(context, inputs, "settled", "scalar", tasks, COUNTED):
         return [None]
     n: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> l
 
 
 def _by_judge(judgments_file: StoredTable) -> dict[str, int]:
-    """Judgments that count so far, by judge."""
+    """Count the judgments that are not excluded so far, by judge."""
     n: Counter[str] = Counter()
     for rows in groups_unharmed(judgments_file, ["judge", "fate"]):
         judges = rows.filter(is_in(rows["fate"], COUNTED))["judge"].cast(TEXT)
@@ -187,7 +187,7 @@ def _test(
 def with_verdicts(
     context: StageContext, settled_partitions: Sequence[InputPartition], tests: pa.Table
 ) -> tuple[dict[str, StoredTable], dict[str, Document]]:
-    """The settled judgments as ``controlled``, with the fates that verdicts give them."""
+    """Return the settled judgments as ``controlled``, with fates set by verdicts."""
     dropped = tests.filter(tests["dropped"])
     partitions = []
     for inputs in settled_partitions:
@@ -207,7 +207,7 @@ def with_verdicts(
 def _apply(
     judgments_file: TableFile, dropped: pa.Table, folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Some tasks' judgments with the fates that verdicts give; the same file if none is dropped."""
+    """Apply verdicts to the judgments of some tasks; link the file if no judge is dropped."""
     from annot_pipeline.stages.judges.apply_verdicts import apply_verdicts
 
     if not dropped.num_rows:

@@ -35,7 +35,7 @@ Scale = tuple[float, float]
 
 @dataclass(frozen=True)
 class Units:
-    """Who is tested: judges of the campaign, or judges of each task.
+    """Holds the units of testing: judges of the campaign, or judges of each task.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def _differences(
     *,
     absolute: bool = False,
 ) -> ControlScores:
-    """Ordinary score minus control's score, by unit."""
+    """Return the ordinary score minus the control's score, by unit."""
     rows = pairs.filter(is_in(pairs["control"], (control,)))
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
     rows = rows.filter(is_in(rows["task"], list(points)))
@@ -237,7 +237,7 @@ def _differences(
 
 
 def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScores:
-    """Values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
+    """Return the values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
     hit, item = (index(rows[name], null="") for name in ("hit", "item"))
     shown = index_pairs(hit.codes, item.codes).codes
     output = index_pairs(units.pair_of_rows(rows), shown).codes
@@ -245,7 +245,7 @@ def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScor
 
 
 def _hits(rows: pa.Table, units: Units, output: Codes) -> Codes:
-    """HIT of each row by judge; where HITs are not mapped each output stands for itself."""
+    """Return the HIT of each row by judge; without HITs each output is one of its own."""
     hit = index(rows["hit"], null="")
     codes = index_pairs(units.of_rows(rows), hit.codes).codes
     unknown = pc.is_null(rows["hit"]).to_numpy()
@@ -258,6 +258,6 @@ def _place(column: pa.ChunkedArray, names: Index) -> Codes:
 
 
 def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:
-    """Zero and unit of each row's task, ``(2, n_rows)``."""
+    """Return zero and unit of each row's task, ``(2, n_rows)``."""
     place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
     return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[place].T)

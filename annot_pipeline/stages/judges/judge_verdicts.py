@@ -320,7 +320,7 @@ class _Reference:
 
 
 def _effect_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
-    """Median effect of the judges of a unit's stratum who pass; NaN where none does."""
+    """Return the median effect of a stratum's passing judges; NaN without any."""
     unit = np.flatnonzero(passes)
     if not unit.size:  # scipy need not load
         return np.full(strata.size, np.nan)
@@ -339,7 +339,7 @@ def _effect_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: 
 
 
 def _accuracy_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
-    """Accuracy of the judges of a unit's stratum who pass; NaN where passing does not tell it.
+    """Return the accuracy of passing judges by stratum; NaN where it is unknown.
 
     It is common to them, not their median: few shares pass, and each is that of many accuracies.
     """
@@ -355,7 +355,7 @@ def _accuracy_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata
 
 
 def _medians(strata: Codes, chosen: Flags, value: Floats) -> Floats:
-    """Median of the values of chosen units, by stratum; NaN where none is chosen."""
+    """Return the median of chosen units, by stratum; NaN where none is chosen."""
     n_strata = int(strata.max(initial=-1)) + 1
     of_stratum = strata[chosen]
     order = np.lexsort((value, of_stratum))
@@ -393,7 +393,7 @@ def _reasons(
     reference: _Reference,
     quality: Quality,
 ) -> pa.Array:
-    """Why a verdict is undetermined or how it was reached, for people."""
+    """Return why a verdict is undetermined or how it was reached, for people."""
     result = test.result
     constant = tested & np.isin(result.p_value, (0.0, 1.0)) & ~np.isfinite(result.statistic)
     constant |= tested & (result.statistic == 0) & (result.effect == 0) & (result.p_value == 1)

@@ -80,7 +80,7 @@ def adjudicate(
 def _override(
     labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.ChunkedArray
 ) -> pa.Table:
-    """Labels of the model, with decisions where there is one; ``decision`` is its row, or null."""
+    """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
     wanted = ("task", "item", "label")
     at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
     # a class that the model does not know has no probability and no votes
@@ -109,7 +109,7 @@ def _override(
 
 
 def _decided_alone(decisions: pa.Table) -> pa.Table:
-    """Rows of items that only an expert judged: the model says nothing of them."""
+    """Return the rows of items that only an expert judged; the model has no label of them."""
     n = decisions.num_rows
     no = pa.array(np.zeros(n, np.bool_))
     columns = {
@@ -124,7 +124,7 @@ def _decided_alone(decisions: pa.Table) -> pa.Table:
 
 
 def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Who decided, when, and why."""
+    """Return who decided, when, and why."""
     return {
         "adjudicator": decisions["judge_id"].cast(TEXT),
         "adjudicated_at": decisions["submitted_at"],
@@ -135,7 +135,7 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
 def _new_classes(
     decisions: pa.Table, classes: Mapping[str, Collection[str]]
 ) -> dict[str, list[tuple[str, int, str]]]:
-    """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
+    """Return decided classes that no judge gave, by task: counts, and an item."""
     by_task = ByTask(decisions)
     new_classes = {}
     for task in by_task.names:
@@ -154,7 +154,7 @@ def _new_classes(
 
 
 def new_classes_in_words(new_classes: Sequence[tuple[str, int, str]]) -> list[str]:
-    """Classes of a task that no judge gave, as ``decided_new_classes`` has them."""
+    """Return the ``decided_new_classes`` of a task in words."""
     items: dict[str, tuple[int, str]] = {}
     for label, n, item in new_classes:
         so_far, first = items.get(label, (0, item))

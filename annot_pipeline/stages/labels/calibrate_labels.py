@@ -35,14 +35,14 @@ LIKELIHOOD = "held_out_log_likelihood"
 
 
 def hold_out_together(name: str, task: LabelCodes, *, seed: int) -> HeldOutLabels:
-    """Labels by which a task chooses with others."""
+    """Return the labels by which a task chooses together with others."""
     return draw_together(task, task_seed(name, seed))
 
 
 def choose_together_by(
     held_out: Sequence[HeldOutLabels], *, model: DawidSkeneParams, params: CalibrationParams
 ) -> Choice:
-    """What tasks choose that choose together, by some of them; see `choose_together`."""
+    """Choose for tasks that choose together, by some of them; see `choose_together`."""
     return choose_together(
         held_out, pooling=params.given_pooling, temper=params.given_temper,
         params=early_fits(model),
@@ -50,7 +50,7 @@ def choose_together_by(
 
 
 def calibration_table(rows: Sequence[Row]) -> pa.Table:
-    """Rows as the table has them."""
+    """Return rows as the table has them."""
     return LABEL_CALIBRATION.from_columns(
         {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
     )
@@ -59,7 +59,7 @@ def calibration_table(rows: Sequence[Row]) -> pa.Table:
 def calibration_row(
     model: str, statistic: str, value: float, n: int, interval: Sequence[float] = (np.nan, np.nan)
 ) -> Row:
-    """A figure of a task; what is not finite is null: nothing can be said of it."""
+    """Return a figure of a task; null if it is not finite."""
     low, high = interval
     numbers = {"value": value, "ci_low": low, "ci_high": high}
     finite = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
@@ -67,20 +67,20 @@ def calibration_row(
 
 
 def task_seed(name: str, seed: int) -> list[int]:
-    """Of what is drawn for a task: it depends on its name and the seed alone."""
+    """Return the seed of a task's draws, which depends on its name and the seed alone."""
     digest = hashlib.sha256(f"{name}\x1fcalibration".encode()).digest()
     return [seed, int.from_bytes(digest[:8], "big")]
 
 
 def evidence_rows(fits: CalibratedFit) -> Iterator[Row]:
-    """How a task is calibrated, and what that rests on; all but the task."""
+    """Return how a task is calibrated and the evidence; all columns but the task."""
     yield from _held_out_rows(fits.choice, fits.evidence)
     yield from _rows_of_checks("raw", fits.checks)
     yield from _rows_of_checks("pooled", fits.pooled_checks)
 
 
 def _held_out_rows(choice: Choice, evidence: Evidence) -> Iterator[Row]:
-    """What a task chose, and how it does on labels that were held out; all but the task."""
+    """Yield the choice of a task and its fit to held-out labels; all but the task."""
     n_pooling = 0 if choice.is_pooling_given else choice.n_labels
     yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
     if np.isnan(choice.temper):
@@ -98,7 +98,7 @@ def _held_out_rows(choice: Choice, evidence: Evidence) -> Iterator[Row]:
 
 
 def _rows_of_checks(model: str, checks: PredictiveChecks) -> Iterator[Row]:
-    """Rows of one model, and with the raw one those of the data."""
+    """Yield the rows of one model, and with the raw one those of the data."""
     for statistic in ("pairwise_agreement", "unanimous_share"):
         check = getattr(checks, statistic)
         if model == "raw":

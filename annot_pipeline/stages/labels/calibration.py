@@ -41,7 +41,7 @@ Labels = tuple[StoredTable, pa.Table]
 
 
 def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]:
-    """What tasks choose with others, by task; and metrics by which a later build knows it."""
+    """Return the choice that tasks share, by task, and metrics for the next build."""
     from annot_pipeline.methods.labels.calibration_choice import deciding_tasks, large_and_others
 
     params = context.campaign.settings.calibration_params
@@ -82,7 +82,7 @@ def _labels(inputs: InputPartition, tasks: pa.Table, names: Sequence[str]) -> La
 def _sizes_by_file(
     context: StageContext, slices: Sequence[InputPartition], tasks: pa.Table, known_sizes: Document
 ) -> dict[str, dict[str, int]]:
-    """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
+    """Return counts of predictable labels of tasks by file; earlier counts are reused."""
     labels = [_labels(inputs, tasks, inputs.tasks) for inputs in slices]
     asked = {
         digest([file.sha256, file_tasks["task"].to_pylist()]): (file, file_tasks)
@@ -97,7 +97,7 @@ def _sizes_by_file(
 
 
 def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
-    """Predictable labels of the tasks of a file; tasks that get no model have no part in it."""
+    """Count the predictable labels of a file's tasks; tasks without a model are left out."""
     from annot_pipeline.methods.labels.held_out_labels import n_predictable
 
     return {
@@ -108,7 +108,7 @@ def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
 
 
 def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
-    """Labels by which tasks choose together."""
+    """Draw the labels by which tasks choose together."""
     from annot_pipeline.stages.labels.calibrate_labels import hold_out_together
 
     return {
@@ -119,7 +119,7 @@ def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
 def _choose(
     held_out: Sequence[HeldOutLabels], settings: Campaign, last_choice: Document | None
 ) -> tuple[Choice, Document]:
-    """The choice of some tasks; as it was for the same labels."""
+    """Choose for some tasks, or return the last choice if the labels are the same."""
     from annot_pipeline.methods.labels.calibration_choice import Choice
     from annot_pipeline.stages.labels.calibrate_labels import choose_together_by
 
@@ -144,7 +144,7 @@ def _hash(array: npt.NDArray[np.int64]) -> str:
 
 
 def _read(labels: Labels) -> list[LabelTask]:
-    """Labels of the tasks that are wanted."""
+    """Read the labels of the tasks that are wanted."""
     from annot_pipeline.stages.labels.label_tasks import label_tasks
 
     table, tasks = labels

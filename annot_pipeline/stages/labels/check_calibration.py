@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Table) -> pa.Table:
-    """All that is known of the probabilities of labels.
+    """Return all figures on the calibration of label probabilities.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
 
 
 def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
-    """Tasks of whose calibrated certain labels too many are wrong, and how many, by task."""
+    """Return tasks with too many wrong certain labels, with the counts, by task."""
     rows = figures.filter(
         (pc.field("model") == "calibrated")
         & (pc.field("statistic") == "certain_accuracy")
@@ -69,7 +69,7 @@ def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
 
 
 def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, list[str]]:
-    """Truths of a task's items that are none of its classes, by task, where there are any."""
+    """Return truths of items that are no class of their task, by task."""
     with_truth = items.filter(items["truth"].is_valid())
     by_task = ByTask(distributions)
     strange_truths = {}
@@ -86,7 +86,7 @@ def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, li
 
 
 def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:
-    """Probabilities and truth of a task's items whose truth is known.
+    """Return probabilities and truth of a task's items whose truth is known.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
 
 
 def _mean(model: str, statistic: str, mean: float, se: float, n: int) -> Row:
-    """A mean that is 0 at least, with its normal interval."""
+    """Return the row of a mean, at least 0, with its normal interval."""
     return calibration_row(model, statistic, mean, n, (max(mean - Z * se, 0.0), mean + Z * se))
 
 

@@ -27,7 +27,7 @@ SECONDS = 10.0
 
 
 def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
-    """Watch the fits of a task in blocks: begin where an earlier build stood, note where it stands.
+    """Watch a task's fits in blocks: resume from a checkpoint, and write checkpoints.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
 
 
 def forget_checkpoints(context: StageContext, folder: Path) -> None:
-    """Delete where EM stood in tasks that folders of ``folder`` are named by: they are done."""
+    """Delete the checkpoints of tasks that have a folder in ``folder``: they are done."""
     for task in folder.glob("*"):
         shutil.rmtree(context.store.checkpoints / task.name, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where EM of one task stands."""
+    """Represents the checkpoint of EM of one task."""
 
     path: Path
 
@@ -101,7 +101,7 @@ class Checkpoint:
             )
 
     def read(self) -> EMState | None:
-        """Where it stood; None if nothing tells."""
+        """Return the stored state; None if there is none."""
         unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
         with suppress(*unread), open_regular(self.path) as file, np.load(file) as checkpoint:
             return EMState(

@@ -143,7 +143,7 @@ def infer_labels(
 
 
 def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
-    """Tell of the first fit, and then that labels are held out."""
+    """Report the first fit, and then that labels are held out."""
 
     def watch(what: str) -> tuple[None, Callable[[int, EMState], None]]:
         if what:
@@ -161,5 +161,5 @@ def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
 
 
 def _stack(schema: pa.Schema, parts: Sequence[pa.Table]) -> pa.Table:
-    """Tables of tasks, in task order, as one."""
+    """Concatenate tables of tasks, in task order."""
     return pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()

@@ -71,7 +71,7 @@ class TaskVocabulary:
 
     @property
     def classes(self) -> list[str]:
-        """In their order."""
+        """Return the classes in order."""
         classes: list[str] = self.task["labels"][0].as_py()
         return classes
 
@@ -158,13 +158,13 @@ def _fit(
 
 
 def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
-    """Judges of a block, and the labels that they gave."""
+    """Return the judges of a block, and the labels that they gave."""
     tasks = label_tasks(rows, task)
     return (tasks[0].judges, set(tasks[0].classes)) if tasks else ({}, set())
 
 
 def _block_labels(rows: pa.Table, vocabulary: TaskVocabulary) -> LabelTask:
-    """Labels of a block, with the codes of the whole task; none may count."""
+    """Return the labels of a block, with the codes of the whole task."""
     tasks = label_tasks(rows, vocabulary.task)
     if tasks:
         return tasks[0].among(vocabulary.judges)
@@ -180,7 +180,7 @@ def _codes(rows: pa.Table, vocabulary: TaskVocabulary) -> list[LabelCodes]:
 
 
 def _sums(tasks: Sequence[LabelCodes], fit: ItemFit) -> LabelSums:
-    """What the items of a block add up to."""
+    """Return the sums over the items of a block."""
     [labelled] = labelled_items([LabelTask("", [], {}, [], codes) for codes in tasks], [fit])
     return sums_of(labelled)
 
@@ -192,7 +192,7 @@ def _make(
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Rows of a block; with the first one what is told of the whole task."""
+    """Write the rows of a block; the first block writes those of the whole task too."""
     rows = opened()
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
     metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted")}

@@ -38,7 +38,7 @@ class LabelTask:
     codes: LabelCodes
 
     def among(self, judges: Mapping[str, str]) -> LabelTask:
-        """The same with the codes of more judges, those of the whole task."""
+        """Return the task with the codes of more judges, those of the whole task."""
         place = {name: n for n, name in enumerate(judges)}
         wider = np.array([place[name] for name in self.judges], np.int64)
         codes = replace(self.codes, judges=wider[self.codes.judges], n_judges=len(judges))
@@ -46,7 +46,7 @@ class LabelTask:
 
 
 def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
-    """Categorical tasks in code point order, each with its codes.
+    """Return categorical tasks in code point order, each with its codes.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetric
 
 
 def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
-    """Labels of all categorical tasks."""
+    """Infer the labels of all categorical tasks."""
     choices, choice_metrics = chosen_together(context)
     task_output = run_by_task(
         context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, prior=choices,
@@ -59,7 +59,7 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
 
 
 def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """Parts of a task that is too large to be done whole."""
+    """Return the partitions of a task that is too large for one job."""
     inputs, tasks = whole.inputs, whole.small["tasks"]
     if not has_blocks(context, inputs, "controlled", "categorical", tasks, ("used",)):
         return []
@@ -87,7 +87,7 @@ def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics
 
 
 def check_label_calibration(context: StageContext) -> StageOutput[CalibrationMetrics]:
-    """Probabilities of labels against what is known of items."""
+    """Check probabilities of labels against the truth of items."""
     task_output = run_by_task(
         context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
     )

@@ -69,7 +69,7 @@ class ComparedOutputs:
 
     @cached_property
     def graphs(self) -> ComparisonGraphs:
-        """Of all segments, as `rank_segments` pools them: of equal outputs one stands for all."""
+        """Return the graphs of all segments; one output stands for all that are equal to it."""
         asked = np.concatenate([np.stack([self.first, self.second]), self.same], axis=1)
         outcome = np.append(self.outcome, np.zeros(self.same.shape[1], np.int64))
         first, second = self._first_of_tied(self.equal)[asked]
@@ -80,7 +80,7 @@ class ComparedOutputs:
 
     @cached_property
     def representative(self) -> Codes:
-        """``(n_outputs,)`` the output asked about in place of those that are equal to it.
+        """Return the output that is asked about in place of each, ``(n_outputs,)``.
 
         The first that can be shown.
         """
@@ -96,19 +96,19 @@ class ComparedOutputs:
 
     @property
     def can_be_asked(self) -> Flags:
-        """``(n_outputs,)`` whether judges can be asked about the output: of equal ones, once."""
+        """Return whether judges can be asked about each output; of equal ones, about one."""
         return np.asarray(self.is_shown & (self.representative == np.arange(self.segment.size)))
 
     @property
     def is_compared(self) -> Flags:
-        """``(n_outputs,)`` whether a comparison connects the output to any other."""
+        """Return whether a comparison connects each output to another, ``(n_outputs,)``."""
         part = self.graphs.part
         with_one = np.zeros(int(part.max(initial=-1)) + 1, np.bool_)
         with_one[part[self.first]] = True
         return np.asarray(with_one[part])
 
     def text(self, output: int) -> str | None:
-        """What is shown; None: the item's name."""
+        """Return the text that is shown; None for the item's name."""
         return self.items.listed_value("text", output) if self.has_texts else None
 
 
@@ -121,7 +121,7 @@ def compared_outputs(
     *,
     notes: list[str],
 ) -> ComparedOutputs:
-    """The outputs of one task.
+    """Return the outputs of one task.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ Node = tuple[str | None, str, str | None]
 def _nodes(
     comparisons: pa.Table, candidates: Mapping[str, Row], task: str, notes: list[str]
 ) -> list[Node]:
-    """Segment, item and system of each output, in order."""
+    """Return segment, item and system of each output, in order."""
     sides = [
         pa.table([comparisons[n].cast(TEXT) for n in ("segment", f"item_{side}", f"system_{side}")],
                  ("segment", "item", "system"))
@@ -200,7 +200,7 @@ def _nodes(
 def _placed(
     comparisons: pa.Table, segments: Sequence[str | None], names: Sequence[str]
 ) -> tuple[pa.Table, Codes, Codes]:
-    """Comparisons of these outputs, and the codes of both."""
+    """Return the comparisons of these outputs, and the codes of both sides."""
     if any(segment is not None for segment in segments):
         comparisons = comparisons.filter(comparisons["segment"].is_valid())
     n, n_rows = len(names), comparisons.num_rows
@@ -222,7 +222,7 @@ def _placed(
 def _ties(
     segments: Sequence[str | None], names: Sequence[str], equal: Mapping[int, Sequence[Row]]
 ) -> Codes:
-    """Each output of a group and the group's first."""
+    """Return pairs of each output of a group and the group's first."""
     if not equal:
         return np.zeros((2, 0), np.int64)
     place = {key: code for code, key in enumerate(zip(segments, names, strict=True))}
@@ -234,7 +234,7 @@ def _ties(
 
 
 def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tied: Codes) -> bytes:
-    """The same whatever the order of comparisons, and whichever output stands first."""
+    """Return comparisons as bytes that do not depend on the order of rows or of outputs."""
     turned = np.where(first <= second, outcome, -outcome)
     rows = np.stack([np.minimum(first, second), np.maximum(first, second), turned])
     ties = np.sort(tied, axis=0)

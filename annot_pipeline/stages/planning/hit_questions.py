@@ -23,7 +23,7 @@ Questions = tuple[list[Question], dict[str, str]]
 def hit_questions(
     tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign
 ) -> Questions:
-    """What is asked, a question a task, and why other tasks of the design cannot be asked.
+    """Return one question per task, and why other tasks of the design cannot be asked.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def hit_questions(
 
 
 def adequacy_of(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
-    """Tasks whose outputs a task labels, by name."""
+    """Return the tasks whose outputs a task labels, by name."""
     return [
         name
         for name, labelled_task in labelled_by(listed.by_task, settings).items()

@@ -37,19 +37,19 @@ class Listed:
     n_homes: int
 
     def rows(self, *tasks: str) -> Mapping[str, Row]:
-        """What is said of an item: for the first of the tasks that lists it, else for any."""
+        """Return the row of each item, of the first task that lists it, else of any."""
         own = [self.by_task[task] for task in tasks if task in self.by_task]
         return ChainMap[str, Row](*own, self.common)
 
     def homeless(self) -> set[str]:
-        """Listed items that are of no task unless somebody judged them: there are several."""
+        """Return listed items that belong to no task unless judged, as there are several."""
         if self.n_homes < 2:
             return set()
         return self.common.keys() - {item for rows in self.by_task.values() for item in rows}
 
 
 def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed:
-    """The rows of the item tables by task and item.
+    """Return the rows of the item tables by task and item.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed
 
 
 def _declared_homes(settings: Campaign) -> set[str]:
-    """Tasks that items without one can be of before anything is judged.
+    """Return the tasks that items without a task may belong to, before any judgment.
 
     Those that campaign.yaml names; among several the one that has the campaign's own name, as
     exports that map no task have. Patterns name none, and a task of adequacy has no items of its
@@ -98,7 +98,7 @@ def _declared_homes(settings: Campaign) -> set[str]:
 
 
 def labelled_by(tasks: Iterable[str], settings: Campaign) -> dict[str, str]:
-    """Of each task that declares adequacy, by name, the task that labels its outputs."""
+    """Return, for each task that declares adequacy, the task that labels its outputs."""
     adequacies = {name: declared(name, settings).adequacy for name in sorted(tasks)}
     return {
         name: adequacy.task
@@ -108,6 +108,6 @@ def labelled_by(tasks: Iterable[str], settings: Campaign) -> dict[str, str]:
 
 
 def declared(task: str, settings: Campaign) -> TaskSettings:
-    """What campaign.yaml says of a task: the first pattern that matches its name."""
+    """Return the settings of a task: the first pattern that matches its name."""
     none = TaskSettings(name=task)
     return next((s for s in settings.tasks if fnmatch.fnmatchcase(task, s.name)), none)

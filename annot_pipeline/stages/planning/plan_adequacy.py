@@ -167,7 +167,7 @@ def plan_adequacy(
 
 
 def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa.Table:
-    """The votes on these outputs, in an order of their own."""
+    """Return the votes on these outputs, in a fixed order."""
     names = pa.array([name for task in tasks for name in task.outputs.items.names], TEXT)
     columns = {name: votes[name].cast(TEXT) for name in ("task", "item", "label")}
     table = pa.table(columns | {"votes": votes["votes"]})
@@ -209,7 +209,7 @@ def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: lis
 
 
 def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
-    """Notes on outputs that no comparison connects: those that one can, and those that none can."""
+    """Return notes on the outputs that no comparison connects."""
     lone = ~outputs.is_compared
     n_segments = int(outputs.segment.max(initial=-1)) + 1
     askable = np.bincount(outputs.segment[outputs.can_be_asked], minlength=n_segments)
@@ -236,7 +236,7 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
 
 
 def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) -> TaskItems:
-    """The outputs of all compared tasks; the state hangs on comparisons and on every vote."""
+    """Return the outputs of all compared tasks; every comparison and vote changes the state."""
     names = [name for part in parts for name in part.names]
     vote_values = json.dumps([votes[name].to_pylist() for name in ("item", "label", "votes")])
     unscored = np.full(len(names), np.nan)
@@ -259,7 +259,7 @@ def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) 
 
 
 def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str]) -> list[Codes]:
-    """HITs without items that were asked before under the same name."""
+    """Return the HITs without items that another HIT asks under the same name."""
     seen: set[str] = set()
     new_hits: list[Codes] = []
     twice = 0

@@ -93,7 +93,7 @@ def _copies(
     least: int,
     each: int,
 ) -> tuple[dict[str, list[str | None]], np.ndarray]:
-    """Controls of the items that are looked at, by kind and item, and which items these are.
+    """Return controls of candidate items, by kind and item, and which items these are.
 
     The least judged, and as many more as it takes until each kind can be made ``each`` times.
     """
@@ -135,14 +135,14 @@ class _Degraded:
             return None
 
     def notes(self) -> list[str]:
-        """How many texts could not be degraded, and why."""
+        """Return how many texts could not be degraded, and why."""
         return [
             f"{self._items.question.task}: {n:,} texts cannot be degraded: {reason}"
             for reason, n in Counter(self._refused.values()).most_common(3)
         ]
 
     def _donors(self, item: int, rng: np.random.Generator) -> list[str]:
-        """Texts of other segments, at random."""
+        """Return texts of other segments, in random order."""
         texts, segments = self._texts, self._items.segments
         some = rng.integers(0, len(texts), 2 * DONORS).tolist()
         own = segments[item]

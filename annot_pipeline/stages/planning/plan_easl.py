@@ -75,7 +75,7 @@ def plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
 
 
 def _segments(items: TaskItems) -> np.ndarray | None:
-    """Codes of segments; None where the task has none. Items without one are one group."""
+    """Return codes of segments; None where the task has none. Items without one are one group."""
     if all(segment is None for segment in items.segments):
         return None
     codes: dict[str | None, int] = {}
@@ -83,7 +83,7 @@ def _segments(items: TaskItems) -> np.ndarray | None:
 
 
 def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
-    """The items that have a text; all, under their names, where none has one."""
+    """Return the items that have a text; all items if none has one."""
     task = items.question.task
     shown = [bool((items.listed_value("text", i) or "").strip()) for i in range(len(items.names))]
     if all(shown):

@@ -132,7 +132,7 @@ def plan_hits(
 def questions_of(
     tasks: pa.Table, items: pa.Table, votes: pa.Table | None, settings: Campaign
 ) -> tuple[list[Question], dict[str, str]]:
-    """What the design can ask, a question a task, and why other tasks cannot be asked."""
+    """Return the questions of the design, one per task, and why other tasks have none."""
     votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
     return hit_questions(tasks, listed_items(items, tasks, settings), votes, settings)
 
@@ -155,7 +155,7 @@ class _Known:
         self._equal = equal.to_pylist()
 
     def homeless(self, tasks: Iterable[str]) -> set[str]:
-        """Listed items that are of no task, and that no task has judged."""
+        """Return listed items that are of no task, and that no task has judged."""
         unjudged = self.listed.homeless()
         for task in tasks if unjudged else ():
             scores, comparisons = self._scores[task], self._comparisons[task]
@@ -164,13 +164,13 @@ class _Known:
         return unjudged
 
     def scored(self, question: Question) -> TaskItems:
-        """Items judged for a task, and those listed for it that nobody has judged."""
+        """Return items judged for a task, and items listed for it that nobody has judged."""
         return _task_items(question, self._scores[question.task], self.listed)
 
     def compared(
         self, question: Question, notes: list[str], *, labelled_by: str | None = None
     ) -> ComparedOutputs:
-        """Outputs compared for a task, and those listed for it."""
+        """Return outputs compared for a task, and those listed for it."""
         task = question.task
         equal: dict[int, list[Row]] = {}
         for row in self._equal:
@@ -186,7 +186,7 @@ class _Known:
 def _planned(
     question: Question, inputs: _Known, notes: list[str], effort: dict[str, dict[str, int]]
 ) -> tuple[TaskItems, Slots]:
-    """The HITs of one task."""
+    """Return the HITs of one task."""
     settings = inputs.settings
     match settings.next_hits.design:
         case "easl":

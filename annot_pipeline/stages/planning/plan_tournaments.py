@@ -58,7 +58,7 @@ class _Segments:
 
     @property
     def is_open(self) -> Flags:
-        """Whether the bracket is not done."""
+        """Return whether the bracket is not finished."""
         return np.asarray(self.n_sets > 1)
 
 
@@ -113,7 +113,7 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
 
 
 def even_parts(n: int, most: int) -> list[int]:
-    """Sizes of the fewest parts of n questions of which none has more than ``most``."""
+    """Return the sizes of the fewest nearly equal parts of n questions, none above ``most``."""
     n_parts = -(-n // most)
     return [n // n_parts + (part < n % n_parts) for part in range(n_parts)]
 
@@ -139,7 +139,7 @@ def _segments(outputs: ComparedOutputs, can_be_asked: Flags) -> _Segments:
 def _top_pairs(
     outputs: ComparedOutputs, can_be_asked: Flags
 ) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Segments whose two best outputs are isolated, and which outputs to show for them."""
+    """Yield segments whose two best outputs are isolated, and which outputs to show."""
     component = outputs.graphs.component
     asked = np.flatnonzero(can_be_asked)
     least = np.full(int(component.max(initial=-1)) + 1, -1)
@@ -156,7 +156,7 @@ def _top_pairs(
 
 
 def _by_segment(segment: Codes, can_be_asked: Flags) -> list[Codes]:
-    """Outputs that can be asked about, by segment; outputs stand by segment."""
+    """Return the outputs that can be asked about, by segment."""
     asked = np.flatnonzero(can_be_asked)
     ends = np.searchsorted(segment[asked], np.arange(int(segment.max(initial=-1)) + 2))
     return [asked[start:end] for start, end in itertools.pairwise(ends)]

@@ -36,7 +36,7 @@ NAMES = ("system", "segment", "item", "criterion")
 
 
 def cell_sums(standardized: pa.Table, tasks: pa.Table) -> tuple[pa.Table, int]:
-    """Sums of a block, and how many of its judgments name no system.
+    """Return the sums of a block, and how many of its judgments name no system.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def cell_sums(standardized: pa.Table, tasks: pa.Table) -> tuple[pa.Table, int]:
 def cells_of_sums(
     blocks: Sequence[pa.Table], task: str, standardize: Standardize, *, has_scale: bool
 ) -> TaskCells:
-    """Segment scores of a task, by the sums of all blocks in their order."""
+    """Return the segment scores of a task from the sums of all blocks in their order."""
     table = pa.concat_tables(blocks)
     system, segments = index(table["system"]), segment_codes(table)
     cells = index_pairs(system.codes, segments)

@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CodedScores:
-    """Arrays are ``(n_scores,)``.
+    """Holds scores with their codes; arrays are ``(n_scores,)``.
 
     Parameters
     ----------
@@ -71,6 +71,6 @@ def coded_scores(
 
 
 def _among(indexed: Index, names: Sequence[str]) -> Codes:
-    """Codes among other names, which hold all that were found."""
+    """Return codes among other names, which hold all that were found."""
     place = {name: n for n, name in enumerate(names)}
     return np.array([place[name] for name in indexed.names], np.int64)[indexed.codes]

@@ -60,7 +60,7 @@ class Judges:
 
     @classmethod
     def from_rows(cls, rows: pa.Table) -> Judges:
-        """Those of some judgments: ``task``, ``judge``, ``judge_id``."""
+        """Return the judges of judgments, which have ``task``, ``judge``, ``judge_id``."""
         task, judge = index(rows["task"]), index(rows["judge"])
         pairs = index_pairs(task.codes, judge.codes)
         first = np.unique(pairs.codes, return_index=True)[1]
@@ -72,7 +72,7 @@ class Judges:
 
     @classmethod
     def joined(cls, parts: Sequence[Judges]) -> Judges:
-        """All of several, each once."""
+        """Return the judges of several blocks, each once."""
         public_names = {
             (task, judge): public
             for part in parts
@@ -86,7 +86,7 @@ class Judges:
         )
 
     def codes(self, rows: pa.Table) -> Codes:
-        """Places ``(n_rows,)`` of the judges of judgments, who are all known."""
+        """Return the code of the judge of each judgment, ``(n_rows,)``; all are known."""
         task, judge = index(rows["task"]), index(rows["judge"])
         pairs = index_pairs(task.codes, judge.codes)
         place = {name: n for n, name in enumerate(zip(self.tasks, self.judges, strict=True))}
@@ -120,11 +120,11 @@ class ScoreBlock:
 
     @classmethod
     def from_rows(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
-        """Of judgments that take part (`takes_part`)."""
+        """Return the block of judgments that take part (`takes_part`)."""
         return cls(rows, judges.codes(rows), len(judges.judges), orient_scores(rows, tasks))
 
     def measured(self, settings: Standardize) -> dict[str, tuple[Codes, Floats]]:
-        """Judges and values of what is averaged by judge."""
+        """Return judges and values of what is averaged by judge."""
         score = self.oriented.score
         at_end = (score == self.oriented.low) | (score == self.oriented.high)
         selected = {name: _is(self.rows, *controls) for name, controls in MEANS.items()}
@@ -137,7 +137,7 @@ class ScoreBlock:
         }
 
     def extents(self, settings: Standardize) -> SumsByName[Extent]:
-        """What is to be known of all items before sums are made; by what is measured."""
+        """Return the extents of values, needed of all items before sums; by what is measured."""
         return SumsByName({
             name: Extent.from_values(*values, n_groups=self.n_judges)
             for name, values in self.measured(settings).items()
@@ -146,7 +146,7 @@ class ScoreBlock:
     def first_sums(
         self, settings: Standardize, extents: Mapping[str, Extent]
     ) -> SumsByName[FirstSums]:
-        """Sums by judge; extents are of all items."""
+        """Return sums by judge; extents are of all items."""
         return SumsByName({
             name: FirstSums.from_values(*values, extents[name])
             for name, values in self.measured(settings).items()
@@ -158,7 +158,7 @@ class ScoreBlock:
         extents: Mapping[str, Extent],
         firsts: Mapping[str, FirstSums],
     ) -> GridSums:
-        """Squared distances from judges' means, where they are not known by `first_sums`."""
+        """Return squared distances from judges' means, where `first_sums` lack them."""
         values = self.measured(settings)[COUNTS]
         return squares_about(*values, extents[COUNTS], firsts[COUNTS])
 
@@ -184,16 +184,16 @@ class JudgeMoments:
 
     @cached_property
     def counted(self) -> Moments:
-        """Number, mean and variance of the scores that z-scores are made by."""
+        """Return number, mean and variance of the scores that z-scores use."""
         return moments_of(self.extents[COUNTS], self.firsts[COUNTS], self.squares)
 
     @property
     def sd(self) -> Floats:
-        """Their standard deviation."""
+        """Return the standard deviation of the counted scores."""
         return np.sqrt(self.counted.variance)
 
     def mean(self, name: str) -> Floats:
-        """Mean of what is measured; NaN without values."""
+        """Return the mean of what is measured; NaN without values."""
         return self.firsts[name].means(self.extents[name])
 
 

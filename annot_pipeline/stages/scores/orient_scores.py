@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OrientedScores:
-    """Arrays are ``(n_rows,)``.
+    """Holds scores turned so that more is better; arrays are ``(n_rows,)``.
 
     Parameters
     ----------
@@ -73,6 +73,6 @@ def orient_scores(rows: pa.Table, tasks: pa.Table) -> OrientedScores:
 
 
 def _codes(column: pa.ChunkedArray, names: list[str]) -> npt.NDArray[np.int64]:
-    """Place of each value among the names; -1 if it is null or not there."""
+    """Return the place of each value among the names; -1 if null or not among them."""
     codes = pc.index_in(column.cast(TEXT), pa.array(names, TEXT))
     return np.asarray(pc.fill_null(codes, -1).to_numpy(), np.int64)

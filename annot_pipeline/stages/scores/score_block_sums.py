@@ -49,7 +49,7 @@ COLUMNS = ("item", "criterion", "judge", "control", "kept", "score", "z")
 
 @dataclass(frozen=True)
 class ScoreDomain:
-    """What is found of blocks, or of all of them, before anything is measured.
+    """Holds judges, criteria and range of the scores of one block or of all.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ScoreDomain:
 
     @classmethod
     def from_blocks(cls, blocks: Sequence[ScoreDomain]) -> ScoreDomain:
-        """Of all blocks."""
+        """Return the domain of all blocks."""
         values = None
         block_values = [block.values for block in blocks if block.values is not None]
         if len(block_values) == len(blocks):
@@ -100,7 +100,7 @@ class ScoreDomain:
 
     @property
     def scale(self) -> Scale:
-        """What sums over blocks are made about."""
+        """Return the scale that sums over blocks use."""
         centre = float(np.rint(self.total / self.n)) if self.n else 0.0  # whole scores stay whole
         furthest = max(self.high - centre, centre - self.low, 0.0) if self.n else 0.0
         domain = np.empty(0) if self.values is None else self.values
@@ -131,7 +131,7 @@ def scan(table: StoredTable, suffix: str) -> ScoreDomain:
 
 @dataclass(frozen=True)
 class Coded:
-    """What is known of a block whose scores are coded.
+    """Holds the counts of a block whose scores are coded.
 
     Parameters
     ----------
@@ -164,29 +164,29 @@ class Coded:
 
 @dataclass(frozen=True)
 class ScoresOfBlock:
-    """Where what is known of a block's scores lies: what is dumped there, and its number."""
+    """Holds the paths of a block's intermediate files, and the block's number."""
 
     folder: Path
     n: int
 
     @property
     def scores(self) -> Path:
-        """`CodedScores`."""
+        """Return the path of the block's `CodedScores`."""
         return self.folder / f"scores-{self.n}"
 
     @property
     def units(self) -> Path:
-        """`ScoreUnits`."""
+        """Return the path of the block's `ScoreUnits`."""
         return self.folder / f"units-{self.n}"
 
     @property
     def differences(self) -> Path:
-        """`ItemDifferences`."""
+        """Return the path of the block's `ItemDifferences`."""
         return self.folder / f"differences-{self.n}"
 
     @property
     def met(self) -> Path:
-        """`JudgedItems`."""
+        """Return the path of the block's `JudgedItems`."""
         return self.folder / f"met-{self.n}"
 
 
@@ -213,7 +213,7 @@ def _rows(table: StoredTable, suffix: str) -> pa.Table:
 
 
 def _counted(rows: pa.Table, suffix: str) -> pa.Table:
-    """Those of all judges, or of judges kept."""
+    """Return the judgments of all judges, or of judges kept, by the suffix."""
     return rows if suffix else rows.filter(rows["kept"])
 
 
@@ -262,20 +262,20 @@ def code(table: StoredTable, block: ScoresOfBlock, domain: ScoreDomain, suffix: 
 
 
 def _all_z(rows: pa.Table) -> Floats:
-    """All z-scores of a block, of controls too."""
+    """Return all z-scores of a block, controls included."""
     z: Floats = rows["z"].drop_null().to_numpy()
     return z
 
 
 def z_values(table: StoredTable, suffix: str, cells: Codes) -> tuple[Floats, Codes]:
-    """Distinct z-scores of a block in some cells, and how often each occurs."""
+    """Return distinct z-scores of a block in some cells, and how often each occurs."""
     return values_of_cells(_all_z(_rows(table, suffix)), cells)
 
 
 def sum_up(
     block: ScoresOfBlock, of_units: ItemResamples, of_pairs: ItemResamples, cuts: ScaleCuts
 ) -> BlockSums:
-    """Sums over the items of a block."""
+    """Return sums over the items of a block."""
     of_units, of_pairs = replace(of_units), replace(of_pairs)  # what is drawn goes with the job
     scores: CodedScores = load(block.scores)
     units: ScoreUnits = load(block.units)
@@ -298,7 +298,7 @@ def sum_up(
 
 
 def ordinal_sum_of(block: ScoresOfBlock, of_units: ItemResamples, sums: Path) -> Floats:
-    """What a block adds to ordinal alpha, which asks for the ``sums`` of all blocks."""
+    """Return a block's sums for ordinal alpha, which needs the ``sums`` of all blocks."""
     of_units = replace(of_units)  # what is drawn goes with the job
     units: ScoreUnits = load(block.units)
     replicates = replicate_counts(

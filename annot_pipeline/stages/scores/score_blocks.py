@@ -67,7 +67,7 @@ def scored_in_blocks(
 def compared_in_blocks(
     context: StageContext, inputs: InputPartition, tasks: pa.Table
 ) -> list[Make]:
-    """What makes ``comparisons`` of a task, of the judgments that were given side by side.
+    """Return what makes ``comparisons`` of a task, from judgments given side by side.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def compared_in_blocks(
 def ranked_in_blocks(
     context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
 ) -> list[Make]:
-    """What makes rankings of the systems of a task, by sums over its blocks.
+    """Return what makes the system rankings of a task, by sums over its blocks.
 
     Parameters
     ----------

@@ -128,7 +128,7 @@ def score_items(
 
 
 def _metrics_of_task(scores: pa.Table) -> dict[str, Any]:
-    """How many items have how many judgments; those of systems the ranking counts."""
+    """Count items without a system by number of judgments, and all scored items."""
     n = scores["n_judgments"].to_numpy()
     alone = pc.is_null(scores["system"]).to_numpy() & (n > 0)
     judgments, n_items = np.unique(n[alone], return_counts=True)
@@ -191,7 +191,7 @@ class Online:
 
 
 def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
-    """Online scores of the items of one task.
+    """Return online scores of the items of one task.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
 def _compared(
     rows: pa.Table, items: _Items, ordinary: npt.NDArray[np.bool_], score: Floats, settings: Easl
 ) -> _Compared:
-    """Bounded ranking aggregation and TrueSkill, by the judgments that are ``ordinary``."""
+    """Run bounded ranking aggregation and TrueSkill on ``ordinary`` judgments."""
     codes = items.pairs.codes[ordinary]
     pairs = implied.imply_comparisons(
         rows.filter(pa.array(ordinary)),
@@ -255,7 +255,7 @@ def _compared_before(
     ordinary: npt.NDArray[np.bool_],
     online: Online,
 ) -> _Compared:
-    """What `score_online` says of items, by name; of others, why they stand alone."""
+    """Return the rows of `score_online` by item name; for other items, the reason."""
     place = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
     online_rows = online.scores.take(place)
     seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
@@ -269,7 +269,7 @@ def _compared_before(
 
 
 def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
-    """Whether a judgment was given in a HIT of `Online.crowded`."""
+    """Return whether a judgment was given in a HIT of `Online.crowded`."""
     loose = pc.and_(rows["segment"].is_null(), rows["ranking"].is_null())
     wanted = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
     there = pc.is_in(text_keys(rows["judge"], rows["hit"]), wanted)
@@ -277,7 +277,7 @@ def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
 
 
 def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Codes) -> pa.Array:
-    """Why a row says less than others; null where nothing is missing."""
+    """Return why a row has nulls; null where nothing is missing."""
     both = (f"{NO_SCALE}; {reason}" for reason in implied.REASONS)
     texts = (NOT_KEPT, NO_SCALE, *implied.REASONS, *both)
     n = len(implied.REASONS)
@@ -288,7 +288,7 @@ def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Code
 
 
 def _least(names: pa.ChunkedArray, items: Codes, n_items: int) -> pa.Array:
-    """The first in code point order of the names that rows give an item; null if none does."""
+    """Return the first name, by code point, that rows give an item; null if none does."""
     is_named = names.is_valid().to_numpy()
     named = index(names.filter(pa.array(is_named)))
     least = np.full(n_items, len(named.names), np.int64)

@@ -79,7 +79,7 @@ class TaskCells:
 
 
 def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, dict[str, int]]:
-    """Judgments of outputs of systems; and how many name no system, by the same tasks."""
+    """Return the judgments of systems' outputs, and counts without a system, by task."""
     ordinary = standardized.filter(is_in(standardized["control"], ORDINARY))
     rows = named_outputs(ordinary)
     task, system = index(rows["task"]), index(rows["system"])
@@ -110,13 +110,13 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
 
 
 def named_outputs(rows: pa.Table) -> pa.Table:
-    """Ordinary judgments that name a system, in their order."""
+    """Return ordinary judgments that name a system, in their order."""
     of_systems = pc.and_(is_in(rows["control"], ORDINARY), pc.is_valid(rows["system"]))
     return rows.filter(of_systems)
 
 
 def segment_codes(rows: pa.Table) -> Codes:
-    """Codes of segments; an item without one is a segment of its own, whatever its name."""
+    """Return codes of segments; an item without one is a segment of its own, whatever its name."""
     without = pc.is_null(rows["segment"])
     items = index(rows["item"].filter(without))
     segments = index(rows["segment"].filter(pc.invert(without)))
@@ -133,18 +133,18 @@ def _by_task(task: Index) -> list[Codes]:
 
 
 def methods_of(judgments: JudgedOutputs, task: int) -> list[str]:
-    """Those that the task allows: without a scale there is no EASL."""
+    """Return the methods that the task allows: without a scale there is no EASL."""
     return [method for method in METHODS if method != "easl" or judgments.scaled[task]]
 
 
 def system_names(judgments: JudgedOutputs, task: int) -> list[str]:
-    """Names of a task's systems, by their codes in it."""
+    """Return the names of a task's systems, by their codes in it."""
     codes = judgments.systems.second[_span(judgments.systems.first, task)]
     return [judgments.system[code] for code in codes]
 
 
 def n_segments(judgments: JudgedOutputs, task: int) -> int:
-    """Segments of a task."""
+    """Return the number of segments of a task."""
     span = _span(judgments.segments.first, task)
     return int(span.stop - span.start)
 
@@ -152,7 +152,7 @@ def n_segments(judgments: JudgedOutputs, task: int) -> int:
 def segment_scores(
     judgments: JudgedOutputs, task: int, method: str, standardize: Standardize
 ) -> Cells:
-    """Segment scores of one task; those without any judgment that counts are left out."""
+    """Return the segment scores of one task; those without a judgment that counts are left out."""
     rows, cells, first = rows_of(judgments, task)
     means = cell_means(
         judgments.cells.codes[rows] - first,
@@ -164,14 +164,14 @@ def segment_scores(
 
 
 def cells_of(systems: Codes, segments: Codes, means: CellMeans, standardize: Standardize) -> Cells:
-    """Those that have a score, rounded to where equal scores are equal."""
+    """Return the cells that have a score, rounded so that equal scores are equal."""
     some = means.n > 0
     as_equal = printed if standardize.arithmetic == "wmt" else comparable
     return Cells(systems[some], segments[some], as_equal(means.mean[some]), means.n[some])
 
 
 def task_cells(judgments: JudgedOutputs, task: int, standardize: Standardize) -> TaskCells:
-    """Segment scores of one task, by all methods that it allows."""
+    """Return the segment scores of one task, by all methods that it allows."""
     return TaskCells(
         judgments.task[task],
         system_names(judgments, task),
@@ -184,7 +184,7 @@ def task_cells(judgments: JudgedOutputs, task: int, standardize: Standardize) ->
 
 
 def rows_of(judgments: JudgedOutputs, task: int) -> tuple[Codes, slice, int]:
-    """Rows of a task, its cells, and the first of them."""
+    """Return the rows of a task, its cells, and the first of them."""
     systems = _span(judgments.systems.first, task)
     ends = np.searchsorted(judgments.cells.first, [systems.start, systems.stop])
     start, stop = ends.tolist()
@@ -192,13 +192,13 @@ def rows_of(judgments: JudgedOutputs, task: int) -> tuple[Codes, slice, int]:
 
 
 def local_codes(judgments: JudgedOutputs, task: int, cells: slice) -> tuple[Codes, Codes]:
-    """Codes of systems and segments of a task's cells, from 0 in the task."""
+    """Return the codes of systems and segments of a task's cells, from 0 in the task."""
     systems = judgments.cells.first[cells] - _span(judgments.systems.first, task).start
     segments = judgments.cells.second[cells] - _span(judgments.segments.first, task).start
     return systems, segments
 
 
 def _span(tasks: Codes, task: int) -> slice:
-    """Where a task stands among rising codes of tasks."""
+    """Return the slice of a task in rising codes of tasks."""
     start, stop = np.searchsorted(tasks, [task, task + 1]).tolist()
     return slice(start, stop)

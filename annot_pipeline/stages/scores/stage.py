@@ -38,7 +38,7 @@ def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]
 
 
 def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
-    """Parts of a task that is standardised in blocks."""
+    """Return the partitions of a task that is standardised in blocks."""
     n_blocks = len(whole.inputs.files["standardized"].files)
     if n_blocks == 1:
         return []

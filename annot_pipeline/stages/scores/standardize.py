@@ -34,7 +34,7 @@ from annot_pipeline.storage.tables import (
 
 
 def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetrics]:
-    """z-scores of all scalar tasks."""
+    """Standardise the scores of all scalar tasks."""
     from annot_pipeline.stages.scores.standardize_scores import COUNTED
 
     tasks, items = context.read("tasks"), context.inputs["item_rows"]

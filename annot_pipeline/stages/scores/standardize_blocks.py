@@ -107,7 +107,7 @@ def _rows(table: StoredTable, columns: Sequence[str], tasks: pa.Table) -> pa.Tab
 
 
 def _scan(rows: pa.Table) -> tuple[Judges, bool]:
-    """Judges of a block, and whether anything tells the order in which they worked."""
+    """Return the judges of a block, and whether anything tells the order in which they worked."""
     return Judges.from_rows(rows), bool(pc.any(order_is_told(rows)).as_py())
 
 
@@ -118,7 +118,7 @@ def _runs(
     n: Codes,
     judges: Judges,
 ) -> pa.Array:
-    """Longest runs of equal scores, as `runs_of_work` gives them; ``n`` judgments of each judge."""
+    """Return longest runs of equal scores; ``n`` are judgments of each judge."""
     some = chunk_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
     runs = np.concatenate(
         context.run([partial(_runs_of_some, tables, tasks, names) for names in some])
@@ -127,7 +127,7 @@ def _runs(
 
 
 def _runs_of_some(tables: Sequence[StoredTable], tasks: pa.Table, judges: Sequence[str]) -> Codes:
-    """Of some judges, in their order."""
+    """Return the longest runs of some judges, in their order."""
     blocks = (_rows(table, RUN, tasks) for table in tables)
     rows = pa.concat_tables([block.filter(is_in(block["judge"], judges)) for block in blocks])
     place = pc.index_in(rows["judge"].cast(pa.string()), pa.array(judges, pa.string()))

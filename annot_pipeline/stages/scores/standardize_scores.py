@@ -86,7 +86,7 @@ def standardize_scores(
 def standardized_rows(
     block: ScoreBlock, moments: JudgeMoments, listed: ListedItems, settings: Standardize
 ) -> pa.Table:
-    """The table ``standardized`` of a block; parameters as `standardize_scores` has them."""
+    """Return ``standardized`` of a block; parameters are those of `standardize_scores`."""
     score = block.oriented.score
     z = z_of(block.judges, score, moments.counted.mean, moments.sd, arithmetic=settings.arithmetic)
     table = listed.describe(block.rows.select(DESCRIBING))
@@ -102,7 +102,7 @@ def standardized_rows(
 def judge_rows(
     judges: Judges, moments: JudgeMoments, tasks: pa.Table, runs: pa.Array, settings: Standardize
 ) -> pa.Table:
-    """The table ``judge_scores``; ``runs`` are those of `runs_of_work`."""
+    """Return the table ``judge_scores``; ``runs`` are those of `runs_of_work`."""
     mean, sd, n = moments.counted.mean, moments.sd, moments.counted.n
     statistics = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
     scaled = {row["task"] for row in tasks.to_pylist() if row["scale_low"] is not None}
@@ -149,7 +149,7 @@ def judges_without_z(judge_scores: pa.Table, n_kept: Codes) -> list[str]:
 
 
 def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
-    """Whether each judgment is one of those that are standardised: scalar, and it counts.
+    """Return whether each judgment is standardised: it is scalar, and it counts.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
 
 
 def _reasons(n: Codes, sd: Floats, settings: Standardize) -> pa.Array:
-    """Why a judge has no z; null for one who has."""
+    """Return why a judge has no z; null for one who has."""
     what = "scores" if settings.controls == "include" else "ordinary scores"
     counts, place = np.unique(n, return_inverse=True)
     texts = [f"{n} {what}; 2 are needed" if n < 2 else f"all {n} {what} are equal" for n in counts]
