@@ -72,7 +72,7 @@ def _newest_release(campaign: LoadedCampaign) -> Release | None:
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
-    settled = runs["settle_judgments"].metrics(JudgmentMetrics)
+    judgment_metrics = runs["settle_judgments"].metrics(JudgmentMetrics)
     controlled = runs["control_judges"].metrics(ControlMetrics)
     files = read_table(runs["read_records"].result.tables["record_files"]).to_pylist()
     tasks = read_table(runs["settle_judgments"].result.tables["tasks"]).to_pylist()
@@ -98,10 +98,10 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
             | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
             for t in tasks
         ],
-        "records": settled.records,
+        "records": judgment_metrics.records,
         "fates": controlled.fates,
-        "rejections": settled.rejections,
-        "look_alikes": settled.look_alikes,
+        "rejections": judgment_metrics.rejections,
+        "look_alikes": judgment_metrics.look_alikes,
         "gates": [gate.document() for run in runs.values() for gate in run.gates],
     }
 
