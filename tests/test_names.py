@@ -1,19 +1,12 @@
-"""Names say what things hold: no preposition, participle or pronoun is one.
-
-Modules that were written before this rule hold the number of such names that
-`old_names.json` records; it may only fall. `UPDATE_NAMES=1` records it again.
-"""
+"""Names say what things hold: no preposition, participle or pronoun is one."""
 
 from __future__ import annotations
 
 import ast
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-RECORD = Path(__file__).parent / "old_names.json"
 BANNED = frozenset({
     "apart", "beside", "found", "given", "kept", "known", "left", "made", "of", "settled", "told",
 })  # fmt: skip
@@ -51,14 +44,7 @@ def counts() -> dict[str, int]:
 
 
 def test_names_are_nouns_and_verbs():
-    now = counts()
-    if os.environ.get("UPDATE_NAMES"):
-        RECORD.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
-    recorded = json.loads(RECORD.read_text(encoding="utf-8"))
-    more = {path: n for path, n in now.items() if n > recorded.get(path, 0)}
-    assert more == {}, f"rename what {sorted(BANNED)} is bound to"
-    fewer = {path: n for path, n in recorded.items() if now.get(path, 0) < n}
-    assert fewer == {}, "record the smaller numbers: UPDATE_NAMES=1 pytest tests/test_names.py"
+    assert counts() == {}, f"rename what {sorted(BANNED)} is bound to"
 
 
 def test_every_kind_of_binding_is_seen():

@@ -172,13 +172,16 @@ def temporary_build(
         How the key of the judges' names follows from the secret; None: as in builds of now.
     """
     real = Store(campaign.store)
-    with temporary_store(campaign, settings, continues_previous=True) as temporary, real.in_use():
+    with (
+        temporary_store(campaign, settings, continues_previous=True) as temporary,
+        real.shared_lock(),
+    ):
         for name in ("archive", KEY_FILE, *(SHARED if reuse else ())):
             if (real.root / name).exists():
                 (temporary.store / name).symlink_to((real.root / name).resolve())
         record_derivation(temporary.store, derivation or key_derivation(real.root))
         work = {"archive_exports": _archived(exports)} | dict(overrides or {})
-        yield Build(temporary, progress=progress, instead=work)
+        yield Build(temporary, progress=progress, overrides=work)
 
 
 def recomputed_tables(build: Build, names: Iterable[str]) -> dict[str, StoredTable]:

@@ -87,7 +87,7 @@ def prune(
         return document | {"dry_run": True}
     try:
         with (
-            store.alone(
+            store.exclusive_lock(
                 lambda: progress(f"a build or a check uses the store; waiting{store.users()}")
             ),
             releases.publishing(lambda: progress(WAITING)),

@@ -93,7 +93,7 @@ def publish(build: Build) -> Publication:
         try:
             with (
                 running("publishing"),
-                build.store.in_use(build.say_waiting),  # nobody cleans what is published
+                build.store.shared_lock(build.say_waiting),  # nobody cleans what is published
                 releases.publishing(lambda: build.progress("another build publishes; waiting")),
             ):
                 for problem in (*releases.damaged_copies(), releases.lost_number()):

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from annot_pipeline.config.signature import digest, signature
 from annot_pipeline.contracts import FATES, GOLD, SCHEMA_VERSION
-from annot_pipeline.runtime.partitions import cut
+from annot_pipeline.runtime.partitions import partition_tasks
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.stages.build import (
     Build,
@@ -47,7 +47,7 @@ COMPARED_ROWS = 4_000_000
 
 
 def exports_with_fates(
-    build: Build, made: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
+    build: Build, tables: Mapping[str, StoredTable], runs: Mapping[str, StageRun]
 ) -> list[dict[str, Any]]:
     """Return the exports of this build, with the fates of their records."""
     accounts = {
@@ -56,10 +56,10 @@ def exports_with_fates(
     }
     ignored = {
         (row["source_order"], row["file_order"]): json.loads(row["ignored"])
-        for row in read_unharmed(made["record_files"]).to_pylist()
+        for row in read_unharmed(tables["record_files"]).to_pylist()
     }
     rows = []
-    for export in read_unharmed(made["exports"]).to_pylist():
+    for export in read_unharmed(tables["exports"]).to_pylist():
         row = {
             "kind": export["kind"],
             "source": export["source_order"],
@@ -146,10 +146,11 @@ def release_manifest(
             {
                 "stage": run.result.stage,
                 "run": run.result.run,
-                "code_version": run.result.basis.code_version,
+                "code_version": run.result.fingerprint.code_version,
                 "key": build.published(run.result.key),
                 "inputs": {
-                    n: build.published_version(n, v) for n, v in run.result.basis.inputs.items()
+                    n: build.published_version(n, v)
+                    for n, v in run.result.fingerprint.inputs.items()
                 },
                 "outputs": {
                     n: build.published_version(n, t.sha256) for n, t in run.result.tables.items()
@@ -163,17 +164,17 @@ def release_manifest(
 
 def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
     """Return the metrics of stages that manifests publish as ``facts``."""
-    settled = runs["settle_judgments"].metrics(JudgmentMetrics)
+    judgments = runs["settle_judgments"].metrics(JudgmentMetrics)
     controlled = runs["control_judges"].metrics(ControlMetrics)
     labels = runs["infer_labels"].metrics(LabelMetrics)
     segments = runs["rank_segments"].metrics(SegmentRankMetrics)
     return {
-        "records": settled.records,
+        "records": judgments.records,
         "fates": controlled.fates,
         "verdicts": controlled.verdicts,
-        "rejections": settled.rejections,
-        "kinds": settled.kinds,
-        "guessed_tasks": settled.guessed_tasks,
+        "rejections": judgments.rejections,
+        "kinds": judgments.kinds,
+        "guessed_tasks": judgments.guessed_tasks,
         "comparisons": runs["break_into_comparisons"].metrics(ComparisonMetrics).comparisons,
         "segment_graphs": segments.segment_graphs,
         "adequacy": segments.adequacy,
@@ -189,7 +190,7 @@ def published_metrics(runs: Mapping[str, StageRun]) -> dict[str, Any]:
 
 
 def _files_of(table: StoredTable) -> dict[str, Any]:
-    """The files of a table that lies in several."""
+    """Return the files of a table that has several."""
     if len(table.files) == 1:
         return {}
     files = [
@@ -207,7 +208,7 @@ def _files_of(table: StoredTable) -> dict[str, Any]:
 def changes_since(
     build: Build, folder: Path, document: Mapping[str, Any], parent: Release | None
 ) -> dict[str, Any] | None:
-    """What is new since the parent: counts (null where judgments cannot be matched) and flags."""
+    """Return changes since the parent: counts (null if judgments cannot be matched) and flags."""
     if parent is None:
         return None
     inputs: dict[str, pa.Table | StoredTable] = {}
@@ -220,11 +221,11 @@ def changes_since(
     queries = Queries(build.campaign.settings.resources, build.campaign.spill)
     counts: dict[str, int | None] = {}
     sizes = _task_sizes(parent.stored("lineage"), new["lineage"])
-    parts = cut(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
-    for place, names in enumerate(parts, start=1):  # ids name their task: counts add up
-        tasks = Tasks.from_names(names, none=place == len(parts))
-        told = {"same_names": named_alike}
-        with queries.run("audit/changes", inputs, told, tasks=tasks, filtered=inputs) as rows:
+    task_groups = partition_tasks(sizes, most=COMPARED_ROWS, least=COMPARED_ROWS)
+    for place, names in enumerate(task_groups, start=1):  # ids name their task: counts add up
+        tasks = Tasks.from_names(names, none=place == len(task_groups))
+        parameters = {"same_names": named_alike}
+        with queries.run("audit/changes", inputs, parameters, tasks=tasks, filtered=inputs) as rows:
             for name, n in rows.read_all().to_pylist()[0].items():
                 counts[name] = None if n is None else n + (counts.get(name) or 0)
     exports = export_changes(parent.manifest, document)
@@ -237,7 +238,7 @@ def changes_since(
 
 
 def _task_sizes(*tables: StoredTable) -> Counter[str]:
-    """Rows by task, of all tables."""
+    """Return the number of rows by task, over all tables."""
     sizes: Counter[str] = Counter()
     for table in tables:
         counts = read_table(table, ["task"])["task"].value_counts().to_pylist()

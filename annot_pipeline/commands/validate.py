@@ -22,7 +22,7 @@ from annot_pipeline.config import (
 )
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.errors import AnnotError
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.build import STAGES, Build, Progress, StageRun
 from annot_pipeline.stages.ingest.metrics import JudgmentMetrics
 from annot_pipeline.stages.ingest.present_exports import check_exports
@@ -72,7 +72,7 @@ def _newest_release(campaign: LoadedCampaign) -> Release | None:
 
 
 def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path) -> dict[str, Any]:
-    settled = runs["settle_judgments"].metrics(JudgmentMetrics)
+    judgment_metrics = runs["settle_judgments"].metrics(JudgmentMetrics)
     controlled = runs["control_judges"].metrics(ControlMetrics)
     files = read_table(runs["read_records"].result.tables["record_files"]).to_pylist()
     tasks = read_table(runs["settle_judgments"].result.tables["tasks"]).to_pylist()
@@ -98,10 +98,10 @@ def _document(campaign: LoadedCampaign, runs: dict[str, StageRun], records: Path
             | {"scale": None if t["scale_low"] is None else [t["scale_low"], t["scale_high"]]}
             for t in tasks
         ],
-        "records": settled.records,
+        "records": judgment_metrics.records,
         "fates": controlled.fates,
-        "rejections": settled.rejections,
-        "look_alikes": settled.look_alikes,
+        "rejections": judgment_metrics.rejections,
+        "look_alikes": judgment_metrics.look_alikes,
         "gates": [gate.document() for run in runs.values() for gate in run.gates],
     }
 
@@ -150,7 +150,7 @@ def _filled(columns: list[pa.ChunkedArray]) -> tuple[int, pa.Array]:
         values = values.dictionary_decode()
     values = values.drop_null()
     blank = pc.equal(pc.utf8_trim_whitespace(values.cast(TEXT)), "")
-    n_blank = pc.sum(is_any(column, values.filter(blank))).as_py() if pc.any(blank).as_py() else 0
+    n_blank = pc.sum(is_in(column, values.filter(blank))).as_py() if pc.any(blank).as_py() else 0
     return len(column) - column.null_count - n_blank, values.filter(pc.invert(blank))
 
 

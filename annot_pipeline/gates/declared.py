@@ -283,14 +283,15 @@ GATES: tuple[Gate[Any], ...] = (
         "adequacy_without_labels", SegmentRankMetrics, "segment_ranks",
         "number of tasks whose adequacy names a task without labels",
         "mend tasks.adequacy.task; or ask: annot hits with next_hits.design: adequacy",
-        lambda m: named([f"{task}: {of}" for task, of in m.adequacy_without_labels.items()]),
+        lambda m: named([f"{task}: {name}" for task, name in m.adequacy_without_labels.items()]),
         warn=0,
     ),
     Gate(
         "disconnected_systems", SystemRankMetrics, "system_rankings",
         "number of tasks whose systems no chain of comparisons connects",
         "they are ranked in parts, see component; compare systems of different parts",
-        lambda m: named([t for t, of in m.systems_compared.items() if of["parts"] > 1]), warn=0,
+        lambda m: named([t for t, counts in m.systems_compared.items() if counts["parts"] > 1]),
+        warn=0,
     ),
     Gate(
         "no_finite_scores", SystemRankMetrics, "system_rankings",
@@ -373,7 +374,7 @@ GATES: tuple[Gate[Any], ...] = (
         "convergence", LabelMetrics, "labels",
         "number of tasks whose model did not converge",
         "raise dawid_skene.max_iterations",
-        lambda m: named([t for t, settled in m.converged.items() if not settled]), warn=0,
+        lambda m: named([t for t, converged in m.converged.items() if not converged]), warn=0,
     ),
     Gate(
         "class_identity", LabelMetrics, "prevalence",
@@ -387,7 +388,7 @@ GATES: tuple[Gate[Any], ...] = (
         "number of tasks whose held-out labels show that calibrated probabilities are too sure",
         "judges err together: set dawid_skene.pooling and dawid_skene.temper to held_out; if they "
         "are, ask more judges or an expert, and mind certainty (docs/calibration.md)",
-        lambda m: named([t for t, of in m.calibrations.items() if of["is_left_overconfident"]]),
+        lambda m: named([t for t, row in m.calibrations.items() if row["is_left_overconfident"]]),
         warn=0,
     ),
     Gate(
@@ -395,7 +396,7 @@ GATES: tuple[Gate[Any], ...] = (
         "number of tasks whose held-out labels calibration predicts worse than Dawid-Skene alone",
         "numbers that were given, or are usual where labels are too few to tell, do not do here: "
         "set dawid_skene.pooling and dawid_skene.temper to held_out, or ask for more labels",
-        lambda m: named([t for t, of in m.calibrations.items() if of["is_worse"]]), warn=0,
+        lambda m: named([t for t, row in m.calibrations.items() if row["is_worse"]]), warn=0,
     ),
     Gate(
         "wrong_certain_labels", CalibrationMetrics, "label_calibration",

@@ -24,7 +24,7 @@ RESULT = {"result_format": "SUMMARY", "partial_unexpected_count": SHOWN_VALUES}
 
 
 def suite_of(name: str, rules: Sequence[Rule]) -> ExpectationSuite:
-    """The suite of a table; each expectation carries the place of its rule in ``meta``."""
+    """Return the suite of a table; ``meta`` of an expectation has the place of its rule."""
     with warnings.catch_warnings():  # it imports pyspark where that is, which knows no pandas 3
         warnings.simplefilter("ignore", FutureWarning)
         import great_expectations as gx
@@ -36,7 +36,7 @@ def suite_of(name: str, rules: Sequence[Rule]) -> ExpectationSuite:
 def hold_to_suite(
     name: str, rules: Sequence[Rule], rows: pa.Table
 ) -> tuple[list[Breach], list[str]]:
-    """Hold a table to its rules.
+    """Check a table against its rules.
 
     Parameters
     ----------
@@ -93,21 +93,21 @@ def _validate(suite: ExpectationSuite, rows: pa.Table) -> list[Any]:
 def _expectation(rule: Rule, place: int) -> Expectation:
     import great_expectations.expectations.core as gxe
 
-    given: dict[str, Any] = {"severity": rule.severity, "meta": {"rule": place}}
+    arguments: dict[str, Any] = {"severity": rule.severity, "meta": {"rule": place}}
     if len(rule.columns) > 1:
-        return gxe.ExpectCompoundColumnsToBeUnique(column_list=list(rule.columns), **given)
-    (given["column"],) = rule.columns
+        return gxe.ExpectCompoundColumnsToBeUnique(column_list=list(rule.columns), **arguments)
+    (arguments["column"],) = rule.columns
     if rule.kind == "repeated":
-        return gxe.ExpectColumnValuesToBeUnique(**given)
+        return gxe.ExpectColumnValuesToBeUnique(**arguments)
     if rule.kind == "not_allowed":
-        return gxe.ExpectColumnValuesToBeInSet(value_set=list(rule.allowed), **given)
+        return gxe.ExpectColumnValuesToBeInSet(value_set=list(rule.allowed), **arguments)
     return gxe.ExpectColumnValuesToBeBetween(
-        min_value=rule.minimum, max_value=rule.maximum, **given
+        min_value=rule.minimum, max_value=rule.maximum, **arguments
     )
 
 
 def _raised(info: dict[str, Any] | None) -> str | None:
-    """Why an expectation could not be checked, which it tells at once or by metric."""
+    """Return why an expectation could not be checked; metrics may hold the error."""
     entries = [info or {}, *(e for e in (info or {}).values() if isinstance(e, dict))]
     for entry in entries:
         if entry.get("raised_exception"):

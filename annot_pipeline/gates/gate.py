@@ -20,7 +20,7 @@ Level = Literal["pass", "warn", "error"]
 
 @dataclass(frozen=True)
 class Finding:
-    """What a gate measured: the figure, and what stands behind it.
+    """Represents what a gate measured: the figure, and the details behind it.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Finding:
 
 
 class Levels(NamedTuple):
-    """What a figure is held against (None: never), and how many it takes (None: no matter)."""
+    """Holds the levels of a gate (None: never), and its minimum (None: any number)."""
 
     warn: float | None
     error: float | None
@@ -50,7 +50,7 @@ class Levels(NamedTuple):
 
 @dataclass(frozen=True)
 class Gate(Generic[M]):
-    """One gate.
+    """Represents a gate, which checks one figure of a build.
 
     Parameters
     ----------
@@ -83,17 +83,17 @@ class Gate(Generic[M]):
     error: float | None = None
     minimum: int | None = None
 
-    def levels(self, given: Threshold | None) -> Levels:
-        """The levels of a campaign; what it does not give keeps its default."""
-        given = given or Threshold()
+    def levels(self, threshold: Threshold | None) -> Levels:
+        """Return the levels of a campaign, with defaults for those that it does not set."""
+        threshold = threshold or Threshold()
         warn, error = (
-            getattr(given if name in given.model_fields_set else self, name)
+            getattr(threshold if name in threshold.model_fields_set else self, name)
             for name in ("warn", "error")
         )
-        return Levels(warn, error, given.minimum or self.minimum)
+        return Levels(warn, error, threshold.minimum or self.minimum)
 
     def asks(self, levels: Levels) -> str:
-        """What the figure is, with the minimum that it takes."""
+        """Return what the figure is, with the minimum that it takes."""
         return self.question.replace("{minimum}", f"{levels.minimum}")
 
     @property
@@ -115,7 +115,7 @@ class Gate(Generic[M]):
 
 @dataclass(frozen=True)
 class GateResult:
-    """How a gate went; `document` is what the manifest holds.
+    """Represents the result of a gate; `document` is what the manifest holds.
 
     What could not be checked (``unchecked``) is no verdict on the data, and counts as an error.
     """
@@ -133,12 +133,12 @@ class GateResult:
     unchecked: str = ""
 
     def document(self) -> dict[str, Any]:
-        """As the manifest holds it."""
+        """Return the document that the manifest holds."""
         return asdict(self)
 
     @property
     def headline(self) -> str:
-        """The figure and its limit, without what stands behind it."""
+        """Return the figure and its limit, without details."""
         if self.unchecked:
             return f"{self.name}: could not be checked: {self.unchecked}"
         limit = self.error if self.level == "error" else self.warn
@@ -149,7 +149,7 @@ class GateResult:
 
     @property
     def short(self) -> str:
-        """The same in a line or so, with the first of what stands behind it."""
+        """Return the figure and its limit in one line, with the first detail."""
         detail = f"{self.detail[:LINE]}…" if len(self.detail) > LINE else self.detail
         return self.headline + (f"; {detail}" if detail else "")
 
@@ -158,7 +158,7 @@ class GateResult:
 
 
 def figure(value: float, question: str) -> str:
-    """What a gate measured, or allows, as people read it."""
+    """Return a measured or allowed figure as people read it."""
     if question.startswith("share"):
         return share_text(value, 2)
     return f"{value:,.0f}" if value == int(value) else f"{value:.3f}"

@@ -18,17 +18,17 @@ from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 
 
 def named(names: Sequence[str]) -> Finding:
-    """How many names there are, and the first of them."""
+    """Return how many names there are, and the first of them."""
     return Finding(len(names), first_of(names))
 
 
 def named_by_task(names: Mapping[str, Sequence[str]]) -> Finding:
-    """The same of the names of each task."""
+    """Return how many names there are in all tasks, and the first of them."""
     return named([f"{task} {name}" for task in sorted(names) for name in names[task]])
 
 
 def total(counts: Mapping[str, int]) -> int:
-    """The sum of counts by task."""
+    """Return the sum of counts by task."""
     return sum(counts.values())
 
 
@@ -64,7 +64,7 @@ REJECTED_ASSIGNMENT = "assignment was rejected"
 
 
 def rejected(metrics: JudgmentMetrics) -> Finding:
-    """Share of the records rejected, other than by who paid for them, with the reasons."""
+    """Return the share of rejected records, except refused work, with the reasons."""
     rows = [r for r in metrics.rejections if r["kind"] != REJECTED_ASSIGNMENT]
     share = sum(r["records"] for r in rows) / max(metrics.records, 1)
     reasons = "; ".join(f"{r['records']:,} x {r['kind']} (as {r['example']})" for r in rows)
@@ -72,7 +72,7 @@ def rejected(metrics: JudgmentMetrics) -> Finding:
 
 
 def rejected_in_worst(metrics: JudgmentMetrics) -> Finding:
-    """The same share in the worst export, and its name."""
+    """Return the same share in the worst export, and the export's name."""
     shares = [
         ((f["rejected"] - f["rejected_assignments"]) / max(f["records"], 1), f["source_file"])
         for f in metrics.files
@@ -82,21 +82,21 @@ def rejected_in_worst(metrics: JudgmentMetrics) -> Finding:
 
 
 def superseded_by_order(metrics: JudgmentMetrics) -> Finding:
-    """Answers that gave way by the order of files alone, by file."""
+    """Return how many answers were superseded by the order of files alone, by file."""
     rows = metrics.superseded_by_order
     files = [f"{r['records']:,} x {r['file']} over {r['over']}" for r in rows]
     return Finding(sum(r["records"] for r in rows), first_of(files, between="; "))
 
 
 def judges_below_chance(metrics: LabelMetrics, minimum: int) -> Finding:
-    """Share of the judges who do worse than chance, and their names; of few it is not serious."""
-    found, judges = named_by_task(metrics.judges_below_chance), sum(metrics.judges.values())
-    finding = Finding(found.value / max(judges, 1), found.detail)
+    """Return the share and names of judges below chance; not serious if judges are few."""
+    below_chance, judges = named_by_task(metrics.judges_below_chance), sum(metrics.judges.values())
+    finding = Finding(below_chance.value / max(judges, 1), below_chance.detail)
     return finding if judges >= minimum else replace(finding, serious=0.0)
 
 
 def judges_failed(metrics: ControlMetrics, minimum: int) -> Finding:
-    """Share of the judges in control who failed; of few it is not serious."""
+    """Return the share of controlled judges who failed; not serious if judges are few."""
     finding = of_judges_in_control(metrics, metrics.verdicts["failed"])
     return finding if metrics.judges_in_control >= minimum else replace(finding, serious=0.0)
 
@@ -113,13 +113,13 @@ def verdicts_without_power(metrics: ControlMetrics) -> Finding:
 
 
 def of_judges_in_control(metrics: ControlMetrics, n: int) -> Finding:
-    """Share that ``n`` judges are of those in judge control, and all verdicts."""
+    """Return the share of ``n`` in the judges in judge control, and all verdicts."""
     verdicts = ", ".join(f"{n:,} {name}" for name, n in metrics.verdicts.items() if n)
     return Finding(n / max(metrics.judges_in_control, 1), verdicts)
 
 
 def unpaired_controls(metrics: ControlMetrics) -> Finding:
-    """Share of the controls without their ordinary judgment, with the reasons."""
+    """Return the share of the controls without their ordinary judgment, with the reasons."""
     reasons = "; ".join(f"{n:,} x {reason}" for reason, n in metrics.unpaired_reasons.items())
     return Finding(metrics.unpaired_controls / max(metrics.paired_controls, 1), reasons)
 
@@ -134,7 +134,7 @@ def agreement_by_chance(metrics: AgreementMetrics, minimum: int) -> Finding:
 
 
 def contract_of(table: str) -> Callable[[TableMetrics], Finding]:
-    """Measures in how many ways a table breaks its contract or is doubtful."""
+    """Return a measure of how often a table breaks its contract or is doubtful."""
 
     def measure(metrics: TableMetrics) -> Finding:
         checked = metrics.contracts[table]
@@ -146,26 +146,28 @@ def contract_of(table: str) -> Callable[[TableMetrics], Finding]:
 
 
 def worst_task(shares: Mapping[str, float]) -> Finding:
-    """The largest share of any task, and the tasks by it."""
+    """Return the largest share of any task, and the tasks by it."""
     order = sorted(shares, key=lambda task: (-shares[task], task))
     named = first_of([f"{task} {shares[task]:.1%}" for task in order if shares[task]])
     return Finding(shares[order[0]] if order else 0.0, named)
 
 
 def segments_in_parts(metrics: SegmentRankMetrics) -> Finding:
-    """Share of segments in several parts, in the worst task."""
+    """Return the share of segments in several parts, in the worst task."""
     graphs = metrics.segment_graphs.items()
     return worst_task({t: g["segments_in_parts"] / max(g["segments"], 1) for t, g in graphs})
 
 
 def thin_systems(metrics: SystemRankMetrics, minimum: int) -> Finding:
-    """Systems that no method ranks by enough judgments."""
+    """Return the systems that no method ranks by enough judgments."""
     systems = metrics.judgments_of_systems.items()
-    return named([f"{task} {s}" for task, of in systems for s, n in of.items() if n < minimum])
+    return named(
+        [f"{task} {s}" for task, by_system in systems for s, n in by_system.items() if n < minimum]
+    )
 
 
 def few_judgments(metrics: LabelMetrics | ItemScoreMetrics, minimum: int) -> Finding:
-    """Share of the items judged that have too few judgments."""
+    """Return the share of the items judged that have too few judgments."""
     items = [counts for task in metrics.items_by_judgments.values() for counts in task]
     few = sum(n_items for n_judgments, n_items in items if n_judgments < minimum)
     return Finding(few / max(sum(n_items for _, n_items in items), 1))

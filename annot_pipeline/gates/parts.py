@@ -20,8 +20,8 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass
-class _Found:
-    """Rows that break a rule, so far."""
+class _Breached:
+    """Collects the rows that break a rule."""
 
     rows: int = 0
     places: list[int] = field(default_factory=list)
@@ -35,32 +35,34 @@ class _Found:
             self.places += (np.flatnonzero(broken)[:room] + start).tolist()
 
 
-def hold_by_parts(rules: Sequence[Rule], parts: Iterable[pa.Table]) -> list[Breach]:
-    """Hold a table to its rules.
+def check_rules_by_chunk(rules: Sequence[Rule], chunks: Iterable[pa.Table]) -> list[Breach]:
+    """Check a table against its rules, chunk by chunk.
 
     Parameters
     ----------
     rules
         Of its contract.
-    parts
+    chunks
         The table, in parts that lie in memory one by one; its rows in the order of the key.
     """
-    found = [_Found() for _ in rules]
+    breached = [_Breached() for _ in rules]
     key = next((rule.columns for rule in rules if rule.kind == "repeated"), ())
     repeats = _Repeats(key)
     start = 0
-    for part in parts:
-        for rule, so_far in zip(rules, found, strict=True):
+    for chunk in chunks:
+        for rule, so_far in zip(rules, breached, strict=True):
             if rule.kind == "repeated":
-                repeats.add(part, so_far, start)
+                repeats.add(chunk, so_far, start)
             else:
-                so_far.add(_broken(rule, part[rule.columns[0]]), start)
-        start += part.num_rows
-    return [Breach(r, f.rows, tuple(f.places)) for r, f in zip(rules, found, strict=True) if f.rows]
+                so_far.add(_broken(rule, chunk[rule.columns[0]]), start)
+        start += chunk.num_rows
+    return [
+        Breach(r, f.rows, tuple(f.places)) for r, f in zip(rules, breached, strict=True) if f.rows
+    ]
 
 
 def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
-    """Which values break a rule; nulls break none."""
+    """Return which values break a rule; nulls break none."""
     if rule.kind == "not_allowed":
         allowed = pc.is_in(values, pa.array(rule.allowed, values.type))
         return _flags(pc.and_(pc.is_valid(values), pc.invert(allowed)))
@@ -74,13 +76,13 @@ def _broken(rule: Rule, values: pa.ChunkedArray) -> Flags:
 
 @dataclass
 class _Repeats:
-    """Rows whose key is that of the row before or after, equal nulls too, across parts."""
+    """Finds rows with the key of a neighbouring row, equal nulls too, across chunks."""
 
     key: Sequence[str]
     last: pa.Table | None = None
     last_counts: bool = False
 
-    def add(self, part: pa.Table, found: _Found, start: int) -> None:
+    def add(self, part: pa.Table, breached: _Breached, start: int) -> None:
         """Count those of a part, and the last row of the one before where this one repeats it."""
         if not part.num_rows:
             return
@@ -98,7 +100,7 @@ class _Repeats:
         again = np.append(same, False) | np.insert(same, 0, False)
         n_before = both.num_rows - part.num_rows
         again[:n_before] &= not self.last_counts  # counted with its own part
-        found.add(again, start - n_before)
+        breached.add(again, start - n_before)
         self.last, self.last_counts = rows.slice(rows.num_rows - 1), bool(again[-1])
 
 

@@ -19,7 +19,7 @@ Severity = Literal["critical", "warning"]
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule: what is wrong with the rows that break it.
+    """Represents one rule: what is wrong with the rows that break it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Rule:
 
     @property
     def words(self) -> str:
-        """What a row is that breaks it."""
+        """Return the words for a row that breaks the rule."""
         name = ", ".join(self.columns)
         if self.kind == "repeated":
             return f"{name} repeats"
@@ -54,20 +54,20 @@ class Rule:
 
 @dataclass(frozen=True)
 class Breach:
-    """A rule that rows break: how many do, and the places of the first of them."""
+    """Represents a broken rule: how many rows break it, and the places of the first."""
 
     rule: Rule
     rows: int
     places: tuple[int, ...]
 
     def text(self, keys: Sequence[str]) -> str:
-        """For people, with the keys of the first rows."""
+        """Return the breach as text, with the keys of the first rows."""
         return breach_text(self.rule.words, self.rows, keys)
 
 
 @dataclass(frozen=True)
 class Checked:
-    """How a table went: what breaks its contract, and what is doubtful."""
+    """Holds the result of a check: what breaks the contract, and what is doubtful."""
 
     broken: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
@@ -78,22 +78,24 @@ class Checked:
 
 
 def breach_text(words: str, rows: int, keys: Sequence[str]) -> str:
-    """What is wrong, in how many rows, and in which first."""
+    """Return what is wrong, in how many rows, and in which first."""
     named = ", ".join(keys[:SHOWN_VALUES]) + (" and more" if rows > len(keys) else "")
     return f"{words} in {rows:,} row{'s' * (rows != 1)}" + (f": {named}" if keys else "")
 
 
 def rules_of(table: Table) -> list[Rule]:
-    """All rules of a table, in the order of its columns, the key last."""
+    """Return all rules of a table, in the order of its columns, the key last."""
     rules = []
     for column in table.columns:
-        of = (column.name,)
+        names = (column.name,)
         if column.allowed:
-            rules.append(Rule("not_allowed", of, allowed=column.allowed))
+            rules.append(Rule("not_allowed", names, allowed=column.allowed))
         if column.minimum is not None or column.maximum is not None:
-            rules.append(Rule("out_of_range", of, minimum=column.minimum, maximum=column.maximum))
+            rules.append(
+                Rule("out_of_range", names, minimum=column.minimum, maximum=column.maximum)
+            )
         if column.doubtful_below is not None:
-            rules.append(Rule("out_of_range", of, "warning", minimum=column.doubtful_below))
+            rules.append(Rule("out_of_range", names, "warning", minimum=column.doubtful_below))
     if table.unique:
         rules.append(Rule("repeated", table.key))
     return rules

@@ -115,14 +115,14 @@ def check_gate_names(thresholds: Mapping[str, Threshold]) -> None:
             f"gates.{name}.{level}", "a share above 1 is never reached",
             "0 to 1: 5% is 0.05", "write null to switch the level off", (str(value),),
         )
-        for name, given in thresholds.items()
-        for level, value in (("warn", given.warn), ("error", given.error))
+        for name, threshold in thresholds.items()
+        for level, value in (("warn", threshold.warn), ("error", threshold.error))
         if name in shares and value is not None and value > 1
     ]  # fmt: skip
     problems += [
         Problem(f"gates.{name}.minimum", "the gate has no minimum", ", ".join(with_minimum))
-        for name, given in thresholds.items()
-        if given.minimum is not None and name not in with_minimum
+        for name, threshold in thresholds.items()
+        if threshold.minimum is not None and name not in with_minimum
     ]
     if problems:
         raise ConfigError("campaign.yaml: levels that a gate cannot have", problems)

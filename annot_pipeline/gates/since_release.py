@@ -16,7 +16,7 @@ Measure = Callable[[ReleaseChangeMetrics, int], Finding]
 
 
 def since_release(measure: Measure) -> Measure:
-    """A figure of what changed since the newest release; without one there is nothing to find."""
+    """Return a measure of changes since the newest release; without one, of nothing."""
 
     def measured(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
         finding = measure(metrics, minimum)
@@ -26,16 +26,16 @@ def since_release(measure: Measure) -> Measure:
 
 
 def largest_change(changes: Sequence[Change], minimum: int) -> Finding:
-    """The largest of some changes of enough items, and each with its interval."""
+    """Return the largest change of enough items, and each with its interval."""
     changes = [change for change in changes if change["items"] >= minimum]
-    told = [
+    texts = [
         f"{c['name']} {c['change']:+.3f} ({c['low']:+.3f} to {c['high']:+.3f})" for c in changes
     ]
-    return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(told, between="; "))
+    return Finding(abs(changes[0]["change"]) if changes else 0.0, first_of(texts, between="; "))
 
 
 def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
-    """Share of the items of both releases that changed their label."""
+    """Return the share of the items of both releases that changed their label."""
     return _in_worst_task(
         metrics.label_changes, "changed", "items", minimum,
         lambda row: (
@@ -45,7 +45,7 @@ def label_flips(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 
 def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
-    """Share of the judgments by judges who are new."""
+    """Return the share of the judgments by judges who are new."""
     if metrics.judges_have_other_names:
         return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
@@ -58,7 +58,7 @@ def unseen_judges(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 
 def vanished_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
-    """Share of the newest release's judgments that no export holds any more."""
+    """Return the share of the newest release's judgments that no export holds any more."""
     if metrics.judges_have_other_names:  # and with them judgments
         return Finding(0.0, OTHER_NAMES)
     return _in_worst_task(
@@ -68,7 +68,7 @@ def vanished_judgments(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 
 
 def vanished_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
-    """Share of the newest release's items that no export judges any more."""
+    """Return the share of the newest release's items that no export judges any more."""
     return _in_worst_task(
         metrics.vanished_judgments, "vanished_items", "items", minimum,
         lambda row: (
@@ -80,18 +80,18 @@ def vanished_items(metrics: ReleaseChangeMetrics, minimum: int) -> Finding:
 def _in_worst_task(
     rows: Sequence[Row], part: str, whole: str, minimum: int, tell: Callable[[Row], str]
 ) -> Finding:
-    """The largest share of any task, and the tasks by it; small tasks count together, as one."""
+    """Return the largest share of any task, and tasks by share; small tasks count as one."""
     large = [row for row in rows if row[whole] >= minimum]
     small = [row for row in rows if row[whole] < minimum]
     sums = [
         (sum(row[part] for row in task), sum(row[whole] for row in task))
         for task in (*([row] for row in large), small)
     ]
-    share = max((n / of for n, of in sums if of >= minimum), default=0.0)
-    told = [
+    share = max((n / total for n, total in sums if total >= minimum), default=0.0)
+    texts = [
         f"{row['task']} {tell(row)}"
         for tasks in (large, small)
         for row in sorted(tasks, key=lambda row: (-row[part] / max(row[whole], 1), row["task"]))
         if row[part]
     ]
-    return Finding(share, first_of(told, between="; "))
+    return Finding(share, first_of(texts, between="; "))

@@ -41,7 +41,7 @@ def load(path: Path) -> Any:
 
 @dataclass(frozen=True)
 class StoredBlocks(Generic[B]):
-    """Blocks in files (`methods.numerics.blocks.Blocks`); jobs are functions of modules.
+    """Represents blocks in files (`methods.numerics.blocks.Blocks`) with jobs run by the engine.
 
     Parameters
     ----------

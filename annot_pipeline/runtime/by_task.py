@@ -11,7 +11,7 @@ from annot_pipeline.runtime.indexing import index
 
 
 class ByTask:
-    """A table by task: views of it where its rows stand in the order of tasks.
+    """Represents a table by task; tasks are views of it if its rows are in task order.
 
     Parameters
     ----------
@@ -20,28 +20,28 @@ class ByTask:
     """
 
     def __init__(self, table: pa.Table) -> None:
-        found = index(table["task"], null="")
-        codes = found.codes
+        indexed = index(table["task"], null="")
+        codes = indexed.codes
         if (np.diff(codes) < 0).any():
             order = np.argsort(codes, kind="stable")
             table, codes = table.take(pa.array(order)), codes[order]
-        ends = np.cumsum(np.bincount(codes, minlength=len(found.names))).tolist()
+        ends = np.cumsum(np.bincount(codes, minlength=len(indexed.names))).tolist()
         self._table = table
-        self._spans = dict(zip(found.names, zip([0, *ends], ends, strict=False), strict=True))
+        self._spans = dict(zip(indexed.names, zip([0, *ends], ends, strict=False), strict=True))
 
     @property
     def names(self) -> list[str]:
-        """Tasks that have rows, in code point order."""
+        """Return the tasks that have rows, in code point order."""
         return list(self._spans)
 
     def __getitem__(self, task: str) -> pa.Table:
-        """Rows of a task, in their order; none if the table does not know it."""
+        """Return the rows of a task in their order; none if the table lacks the task."""
         start, end = self._spans.get(task, (0, 0))
         return self._table.slice(start, end - start)
 
     def only(self, tasks: Collection[str]) -> pa.Table:
-        """Rows of some tasks."""
+        """Return the rows of some tasks."""
         if {*self._spans} <= {*tasks}:
             return self._table
-        parts = [self[task] for task in sorted(tasks)]
-        return pa.concat_tables([self._table.slice(0, 0), *parts])
+        pieces = [self[task] for task in sorted(tasks)]
+        return pa.concat_tables([self._table.slice(0, 0), *pieces])

@@ -34,12 +34,12 @@ class Read(Protocol):
     """Reads an input table, its bytes checked; where tasks are named, little of the others."""
 
     def __call__(self, name: str, /, *, tasks: Collection[str] | None = None) -> pa.Table:
-        """The columns that the stage declares."""
+        """Return the columns that the stage declares."""
 
 
 @dataclass(frozen=True)
 class StageContext:
-    """What a stage may use; large tables can be written to ``folder`` straight away.
+    """Holds what a stage may use; large tables can be written to ``folder`` directly.
 
     ``columns`` are those that the stage declares of its ``inputs``; ``read`` gives an input table
     whole; ``latest`` what the stage made last, if the same code did with the same settings.
@@ -56,43 +56,45 @@ class StageContext:
     latest: Callable[[], StageResult | None]
 
     def tasks_of(self, *kinds: str) -> list[str]:
-        """Names of the tasks of some kinds."""
+        """Return the names of the tasks of some kinds."""
         rows = self.read("tasks").select(["task", "kind"]).to_pylist()
         return [row["task"] for row in rows if row["kind"] in kinds]
 
     @property
     def salt(self) -> str:
-        """Hashed into the published ids of judgments."""
+        """Return the salt that is hashed into the published ids of judgments."""
         return derive(self.judge_key(), "judgment")
 
     @property
     def engine(self) -> Engine:
-        """Where the parts of the work are done."""
+        """Return the engine that runs the jobs of the stage."""
         return engine_of(self.campaign.settings, self.store.root, self.progress)
 
     def run(self, jobs: Sequence[Callable[[], T]], at_once: int | None = None) -> list[T]:
-        """What jobs return that the engine runs, in their order; see `Engine.run`.
+        """Return the results of jobs that the engine runs, in their order; see `Engine.run`.
 
         On another machine a job gives its memory back: its process lives on, beside others.
         """
         all_jobs = jobs if self.is_here else [partial(_then_free, job) for job in jobs]
         stage = self.folder.parent.name.replace("_", " ")
-        of = f"of {len(jobs):,} parts"
-        return self.engine.run(all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {of}"))
+        total = f"of {len(jobs):,} parts"
+        return self.engine.run(
+            all_jobs, at_once, lambda n: self.progress(f"{stage}: {n:,} {total}")
+        )
 
     @property
     def is_here(self) -> bool:
-        """Whether the engine is this machine."""
+        """Return whether the engine is this machine."""
         return self.campaign.settings.engine.kind == "local"
 
     @property
     def queries(self) -> Queries:
-        """SQL with the campaign's limits."""
+        """Return SQL with the campaign's limits."""
         return Queries(self.campaign.settings.resources, self.campaign.spill)
 
     @property
-    def part_queries(self) -> Queries:
-        """SQL of a part: on Spark one thread, for each core there has a job of its own."""
+    def partition_queries(self) -> Queries:
+        """Return SQL for a partition: one thread on Spark, where each core has its own job."""
         resources = self.campaign.settings.resources
         if not self.is_here:
             resources = resources.model_copy(update={"threads": 1})
@@ -101,7 +103,7 @@ class StageContext:
 
 @dataclass(frozen=True)
 class StageOutput(Generic[M]):
-    """The result of a stage.
+    """Represents the result of a stage.
 
     Parameters
     ----------
@@ -133,9 +135,9 @@ class StageOutput(Generic[M]):
 
 
 def _then_free(job: Callable[[], T]) -> T:
-    found = job()
+    result = job()
     give_back_memory()
-    return found
+    return result
 
 
 def write_declared(path: Path, name: str, opened: Opened) -> TableFile:
@@ -160,7 +162,7 @@ def write_declared(path: Path, name: str, opened: Opened) -> TableFile:
 
 
 def _as_declared(rows: Rows, name: str, *, may_be_null: bool = False) -> Rows:
-    """Rows of a gold table with the columns, types and descriptions of its contract."""
+    """Return the rows of a gold table with the columns, types and descriptions of its contract."""
     contract = GOLD.get(name)
     if contract is None:
         return rows

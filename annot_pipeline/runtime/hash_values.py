@@ -15,21 +15,21 @@ import pyarrow.compute as pc
 
 
 def hash_values(tables: Sequence[pa.Table]) -> str:
-    """SHA-256 of the values of tables, in their order.
+    """Return the SHA-256 of the values of tables, in their order.
 
     Parameters
     ----------
     tables
         Of the same columns whenever hashes are compared: names and types are not hashed.
     """
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for rows in tables:
-        found.update(f"{rows.num_rows} rows".encode())
+        digest.update(f"{rows.num_rows} rows".encode())
         for column in rows.columns if rows.num_rows else ():
-            found.update(f"{column.null_count} null".encode())
-            for part in _bytes(column):
-                found.update(part)
-    return found.hexdigest()
+            digest.update(f"{column.null_count} null".encode())
+            for chunk in _bytes(column):
+                digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _bytes(column: pa.ChunkedArray) -> Iterator[Any]:

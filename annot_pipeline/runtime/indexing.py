@@ -18,14 +18,14 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Index:
-    """Distinct names in code point order, and each row's place among them."""
+    """Holds distinct names in code point order, and each row's place among them."""
 
     names: list[str]
     codes: Codes
 
 
 def index(column: pa.ChunkedArray | pa.Array, *, null: str | None = None) -> Index:
-    """Codes of a text column without nulls, or where a name is given that stands for them."""
+    """Return the codes of a text column; nulls need a name that stands for them."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_encode()
@@ -36,17 +36,17 @@ def index(column: pa.ChunkedArray | pa.Array, *, null: str | None = None) -> Ind
             stands = len(dictionary)
             dictionary = pa.concat_arrays([dictionary, pa.array([null], dictionary.type)])
         indices = indices.fill_null(stands)
-    given = indices.to_numpy(zero_copy_only=False)
-    used = np.flatnonzero(np.bincount(given, minlength=len(dictionary)))
+    codes = indices.to_numpy(zero_copy_only=False)
+    used = np.flatnonzero(np.bincount(codes, minlength=len(dictionary)))
     names = dictionary.take(pa.array(used))
     order = pc.sort_indices(names).to_numpy()  # by bytes: UTF-8 keeps the code point order
     place = np.empty(len(dictionary), np.int64)
     place[used[order]] = np.arange(order.size)
-    return Index(names.take(pa.array(order)).to_pylist(), place[given])
+    return Index(names.take(pa.array(order)).to_pylist(), place[codes])
 
 
-def is_any(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:
-    """Whether each value of a text column is one of some names; a null is none.
+def is_in(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.ChunkedArray:
+    """Return whether each value of a text column is one of some names; a null is none.
 
     Only distinct values are compared where the column is encoded, not each row's text.
     """
@@ -62,7 +62,7 @@ def is_any(column: pa.ChunkedArray, names: Collection[str] | pa.Array) -> pa.Chu
 
 @dataclass(frozen=True)
 class PairIndex:
-    """Distinct pairs of codes in order, and each row's place among them."""
+    """Holds distinct pairs of codes in order, and each row's place among them."""
 
     first: Codes  # (n_pairs,)
     second: Codes  # (n_pairs,)
@@ -70,7 +70,7 @@ class PairIndex:
 
 
 def index_pairs(first: Codes, second: Codes) -> PairIndex:
-    """Codes of pairs; ordered by the first, then by the second."""
+    """Return the codes of pairs; ordered by the first, then by the second."""
     width = int(second.max(initial=0)) + 1
     numbers = first * width + second
     pairs, _ = distinct(numbers)
@@ -78,19 +78,19 @@ def index_pairs(first: Codes, second: Codes) -> PairIndex:
 
 
 def names_of(names: Sequence[str], codes: Codes) -> pa.Array:
-    """Names of codes, as a column."""
+    """Return the names of codes, as a column."""
     return pc.take(pa.array(names, pa.string()), pa.array(codes))
 
 
 def text_keys(*columns: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
-    """Names of several columns as one text; lengths say where each ends, whatever they hold."""
+    """Return the names of several columns as one text, with lengths that keep it unique."""
     texts = [column.cast(TEXT) for column in columns]
     lengths = [pc.binary_length(text).cast(TEXT) for text in texts[:-1]]
     return pc.binary_join_element_wise(*lengths, *texts, ":")
 
 
 def class_order(labels: Sequence[str]) -> list[str]:
-    """Numeric if all labels are integers, else by code point."""
+    """Sort labels, numerically if all are integers, else by code point."""
     try:
         return sorted(labels, key=lambda label: (int(label), label))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Tasks with more judgments than one job takes: which these are, and their parts.
+"""Find the tasks with more judgments than one job takes, and split their work into blocks.
 
 Such a task lies in several files of whole items (runtime.partitions), and what is worked out is
 sums over these blocks, then what follows from the sums.
@@ -15,33 +15,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import (
-    InputPart,
+    InputPartition,
     Make,
-    Part,
-    known_parts,
-    made_before,
-    part_key,
-    runs_of,
+    Partition,
+    cached_partitions,
+    chunk_by_size,
+    never_called,
+    partition_key,
 )
 from annot_pipeline.storage.tables import StoredTable, groups_unharmed
 
 T = TypeVar("T")
 
 WHOLE = 500_000
-"""Judgments of a task up to which all that comes of them is worked out by one job."""
+"""Maximum number of judgments of a task that one job works on."""
 HELD = 1 << 28
-"""Bytes of sums of blocks that are held at once, about."""
+"""Approximate bytes of sums of blocks in memory at once."""
 BLOCKS = "blocks"
-"""The folder of what larger tasks are worked out by, while a stage runs."""
+"""Name of the folder for temporary files of larger tasks, while a stage runs."""
 
 
 def has_blocks(
-    context: StageContext, of: InputPart, table: str, kind: str, tasks: pa.Table,
+    context: StageContext, inputs: InputPartition, table: str, kind: str, tasks: pa.Table,
     fates: Collection[str],
 ) -> bool:  # fmt: skip
-    """Whether it is one task of a kind whose judgments are too many for one job.
+    """Return whether the input is one task of a kind with too many judgments for one job.
 
     Parameters
     ----------
@@ -52,35 +52,34 @@ def has_blocks(
     fates
         Of the judgments that count: copies of exports must not change it.
     """
-    judgments = of.files[table]
+    judgments = inputs.files[table]
     if len(judgments.files) == 1 or judgments.rows <= WHOLE:
         return False
     if tasks["kind"].to_pylist() != [kind]:
         return False
-    counts = [partial(_n_of_fates, piece.files[table], [*fates]) for piece in of.slices(table)]
+    counts = [partial(_n_of_fates, piece.files[table], [*fates]) for piece in inputs.slices(table)]
     return sum(context.run(counts)) > WHOLE
 
 
 def _n_of_fates(table: StoredTable, fates: Sequence[str]) -> int:
     return sum(
-        pc.sum(is_any(rows["fate"], fates)).as_py() or 0
-        for rows in groups_unharmed(table, ["fate"])
+        pc.sum(is_in(rows["fate"], fates)).as_py() or 0 for rows in groups_unharmed(table, ["fate"])
     )
 
 
-def some_judges(n: Mapping[str, int]) -> list[list[str]]:
-    """Judges by name, in runs whose judgments are no more than one job takes.
+def chunk_judges(n: Mapping[str, int]) -> list[list[str]]:
+    """Return chunks of judges, by name, whose judgments one job can take.
 
     Parameters
     ----------
     n
         Judgments by judge.
     """
-    return [*runs_of(sorted(n.items()), most=WHOLE, least=WHOLE)]
+    return [*chunk_by_size(sorted(n.items()), most=WHOLE, least=WHOLE)]
 
 
-def spans_of(counts: Sequence[int], most: int) -> list[tuple[int, int]]:
-    """Codes that follow each other, from the first to before the second, in spans.
+def spans_by_size(counts: Sequence[int], most: int) -> list[tuple[int, int]]:
+    """Return spans of consecutive codes, each from its first to before its second number.
 
     Parameters
     ----------
@@ -89,17 +88,17 @@ def spans_of(counts: Sequence[int], most: int) -> list[tuple[int, int]]:
     most
         Of a span, unless it is one code.
     """
-    found, start, held = [], 0, 0
+    spans, start, held = [], 0, 0
     for code, n in enumerate(counts):
         if held and held + n > most:
-            found.append((start, code))
+            spans.append((start, code))
             start, held = code, 0
         held += n
-    return [*found, (start, len(counts))]
+    return [*spans, (start, len(counts))]
 
 
-def added(context: StageContext, jobs: Sequence[Callable[[], T]], n_bytes: int) -> T:
-    """What jobs give, added up in their order, so many at a time as memory is to hold.
+def sum_in_batches(context: StageContext, jobs: Sequence[Callable[[], T]], n_bytes: int) -> T:
+    """Return the sum of the jobs' results, in their order, in batches that fit into memory.
 
     Parameters
     ----------
@@ -107,29 +106,34 @@ def added(context: StageContext, jobs: Sequence[Callable[[], T]], n_bytes: int) 
         Of what one job gives, about.
     """
     some = max(HELD // n_bytes, 1)
-    found = (
-        of for first in range(0, len(jobs), some) for of in context.run(jobs[first : first + some])
+    results = (
+        result
+        for first in range(0, len(jobs), some)
+        for result in context.run(jobs[first : first + some])
     )
-    return reduce(add, found)
+    return reduce(add, results)
 
 
-def parts_of_blocks(
-    context: StageContext, n_blocks: int, made_of: Any, makes: Callable[[], Sequence[Make]]
-) -> list[Part]:
-    """Parts of one task, a block each; what they share is worked out unless all are known.
+def block_partitions(
+    context: StageContext, n_blocks: int, fingerprint: Any, makes: Callable[[], Sequence[Make]]
+) -> list[Partition]:
+    """Return one partition per block of a task; shared work is done unless all are cached.
 
     Parameters
     ----------
-    made_of
-        All that the rows of the task follow from, but code and settings.
+    fingerprint
+        All that the rows of the task depend on, except code and settings.
     makes
-        Works that out, and gives what makes each part.
+        Does the shared work, and returns what makes each partition.
     """
-    basis = [[made_of, n] for n in range(n_blocks)]
-    known = {part.key for part in known_parts(context.latest())}
-    keys = {part_key(told, goes_on=n > 0) for n, told in enumerate(basis)}
-    made = [made_before] * n_blocks if keys <= known else makes()
+    fingerprints = [[fingerprint, n] for n in range(n_blocks)]
+    cached_keys = {partition.key for partition in cached_partitions(context.latest())}
+    keys = {
+        partition_key(fingerprint_of_block, continues_previous=n > 0)
+        for n, fingerprint_of_block in enumerate(fingerprints)
+    }
+    makers = [never_called] * n_blocks if keys <= cached_keys else makes()
     return [
-        Part(told, make, goes_on=n > 0)
-        for n, (told, make) in enumerate(zip(basis, made, strict=True))
+        Partition(fingerprint_of_block, make, continues_previous=n > 0)
+        for n, (fingerprint_of_block, make) in enumerate(zip(fingerprints, makers, strict=True))
     ]

@@ -12,7 +12,7 @@ from annot_pipeline.storage.shortages import cannot_write
 
 
 def check_parent(campaign: LoadedCampaign, waiting: Callable[[], None]) -> str | None:
-    """Make sure that a build may go on from the newest release, if there is one.
+    """Check that a build may continue from the newest release, if there is one.
 
     Reads all its files, 1 GB a second. What a killed build published whole, but did not point to,
     is the newest release from here on; ``waiting`` is called if another build publishes just now.

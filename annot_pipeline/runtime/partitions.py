@@ -1,10 +1,10 @@
-"""Tables that are made in parts, each made anew only if what it is made of changed.
+"""Write tables in partitions, and write a partition again only if its inputs changed.
 
-A part is a file of some whole tasks; where one task is too large for a part, it lies in several
-that follow each other, of whole items. What a part is made of gives its name, so that a stage finds
-in its latest result (of the same code and settings) which parts it has; those are linked, not made.
-Where parts end follows from the names themselves: a task, or item, that grows, comes or goes moves
-the ends near it alone.
+A partition is a file of some whole tasks. A task that is too large for one partition has several
+that follow each other, of whole items. The fingerprint of a partition gives its name, so a stage
+finds the partitions that its latest result (of the same code and settings) has already; it links
+those. Partitions end at names that hash to certain values: a task, or item, that grows, is added or
+removed moves only the ends near it.
 """
 
 from __future__ import annotations
@@ -40,51 +40,51 @@ from annot_pipeline.storage.tables import (
     tasks_in,
 )
 
-PART_ROWS = 250_000
-"""Rows of a part at most, unless it is one item."""
+PARTITION_ROWS = 250_000
+"""Maximum number of rows of a partition, unless it is one item."""
 LEAST_ROWS = 1 << 15
-"""Rows from which a part may end."""
+"""Number of rows from which a partition may end."""
 ENDS = 4
-"""One task or item in so many, by its name, ends a part that may end."""
-GOES_ON = "+"
-"""Ends the name of a part that goes on with the task of the one before."""
+"""One task or item in so many, by the hash of its name, ends a partition that may end."""
+CONTINUES_PREVIOUS = "+"
+"""Suffix of the name of a partition that continues the task of the previous one."""
 
 Make: TypeAlias = Callable[[Path, str], tuple[Mapping[str, TableFile], Document]]
 
 
 @dataclass(frozen=True)
-class Part:
-    """A part of a stage's tables that can be made by itself.
+class Partition:
+    """Represents a part of a stage's tables that can be made independently of the others.
 
     Parameters
     ----------
-    made_of
-        All that its rows and document follow from, but code and settings.
+    fingerprint
+        All that its rows and document depend on, except code and settings.
     make
-        Given a folder and the part's key, writes the files of `part_path`; returns them by table,
-        and a JSON document. Takes nothing of the process that it was made in.
-    goes_on
-        Whether it is of the same task as the part before.
+        Given a folder and the partition's key, writes the files of `partition_path`; returns them
+        by table, and a JSON document. It needs nothing from the process that created it.
+    continues_previous
+        Whether it belongs to the same task as the previous partition.
     """
 
-    made_of: Any
+    fingerprint: Any
     make: Make
-    goes_on: bool = False
+    continues_previous: bool = False
 
     @cached_property
     def key(self) -> str:
-        """Its name."""
-        return part_key(self.made_of, goes_on=self.goes_on)
+        """Return the name of the partition."""
+        return partition_key(self.fingerprint, continues_previous=self.continues_previous)
 
 
-def part_key(made_of: Any, *, goes_on: bool) -> str:
-    """The name of a `Part`."""
-    return digest(made_of)[:32] + GOES_ON * goes_on
+def partition_key(fingerprint: Any, *, continues_previous: bool) -> str:
+    """Return the name of a `Partition`."""
+    return digest(fingerprint)[:32] + CONTINUES_PREVIOUS * continues_previous
 
 
 @dataclass(frozen=True)
-class InputPart:
-    """Some tasks of the tables that a stage reads: of each table, files that hold them alone.
+class InputPartition:
+    """Holds the files of some tasks in the tables that a stage reads; they hold no other task.
 
     Parameters
     ----------
@@ -92,71 +92,74 @@ class InputPart:
         By table: one file, or of a task that is too large for one, several.
     tasks
         Those that the tables name, in order.
-    goes_on
-        Whether it is of the same task as the one before; never of whole tasks.
+    continues_previous
+        Whether it belongs to the same task as the previous one; never true for whole tasks.
     """
 
     files: Mapping[str, StoredTable]
     tasks: Sequence[str]
-    goes_on: bool = False
+    continues_previous: bool = False
 
     @property
     def hashes(self) -> list[str]:
-        """Of the bytes of all files."""
+        """Return the hash of each table's bytes."""
         return [table.sha256 for table in self.files.values()]
 
-    def slices(self, name: str) -> list[InputPart]:
-        """The files of one table, each by itself."""
+    def slices(self, name: str) -> list[InputPartition]:
+        """Return each file of one table as an input of its own."""
         return [
-            InputPart({name: StoredTable((file,))}, self.tasks, goes_on=n > 0)
+            InputPartition({name: StoredTable((file,))}, self.tasks, continues_previous=n > 0)
             for n, file in enumerate(self.files[name].files)
         ]
 
-    def aligned(self) -> list[InputPart]:
-        """Files of all tables side by side, where each has as many: those of the same items."""
+    def aligned(self) -> list[InputPartition]:
+        """Return files of the same items together; all files as one if tables differ in number."""
         tables = [table.files for table in self.files.values()]
         if len({len(files) for files in tables}) > 1:
             return [self]
         return [
-            InputPart(
-                {name: StoredTable((file,)) for name, file in zip(self.files, of, strict=True)},
+            InputPartition(
+                {
+                    name: StoredTable((file,))
+                    for name, file in zip(self.files, files_side_by_side, strict=True)
+                },
                 self.tasks,
-                goes_on=n > 0,
+                continues_previous=n > 0,
             )
-            for n, of in enumerate(zip(*tables, strict=True))
+            for n, files_side_by_side in enumerate(zip(*tables, strict=True))
         ]
 
 
-def cut(
+def partition_tasks(
     sizes: Mapping[str, int], *, most: int | None = None, least: int | None = None
 ) -> list[list[str]]:
-    """Names of tasks, in order, in parts; at least one part, which may be empty.
+    """Split task names, in order, into partitions; there is at least one, which may be empty.
 
     Parameters
     ----------
     sizes
         Rows by task.
     most, least
-        As `runs_of` takes them.
+        As `chunk_by_size` takes them.
     """
     in_order = ((task, sizes[task]) for task in sorted(sizes))
-    return list(runs_of(in_order, most=most, least=least)) or [[]]
+    return list(chunk_by_size(in_order, most=most, least=least)) or [[]]
 
 
-def runs_of(
+def chunk_by_size(
     sizes: Iterable[tuple[str, int]], *, most: int | None = None, least: int | None = None
 ) -> Iterator[list[str]]:
-    """Names, in order, in runs.
+    """Yield chunks of consecutive names whose rows fit into one partition.
 
     Parameters
     ----------
     sizes
         Names in order, and rows of each.
     most, least
-        Rows of a run at most, unless it is one name, and from which it may end; `PART_ROWS`
+        Rows of a run at most, unless it is one name, and from which it may end; `PARTITION_ROWS`
         and `LEAST_ROWS`.
     """
-    most, least = most or PART_ROWS, least or LEAST_ROWS
+    most, least = most or PARTITION_ROWS, least or LEAST_ROWS
     names: list[str] = []
     rows = 0
     for name, n in sizes:
@@ -173,55 +176,62 @@ def runs_of(
 
 
 def is_large(rows: int) -> bool:
-    """Whether a task is more than one part holds."""
-    return rows > PART_ROWS
+    """Return whether a task has more rows than one partition holds."""
+    return rows > PARTITION_ROWS
 
 
-def input_parts(context: StageContext, *names: str) -> list[InputPart]:
-    """Whole tasks of tables that were made of the same parts."""
-    tables = [_by_tasks(context.inputs[name]) for name in names]
+def input_partitions(context: StageContext, *names: str) -> list[InputPartition]:
+    """Return the files of whole tasks, of tables that have the same partitions."""
+    tables = [_group_by_task(context.inputs[name]) for name in names]
     return [
-        InputPart(
-            dict(zip(names, of, strict=True)),
-            sorted({task for table in of for file in table.files for task in tasks_in(file)}),
+        InputPartition(
+            dict(zip(names, tables_side_by_side, strict=True)),
+            sorted(
+                {
+                    task
+                    for table in tables_side_by_side
+                    for file in table.files
+                    for task in tasks_in(file)
+                }
+            ),
         )
-        for of in zip(*tables, strict=True)
+        for tables_side_by_side in zip(*tables, strict=True)
     ]
 
 
-def input_slices(context: StageContext, name: str) -> list[InputPart]:
-    """All files of a table, each by itself: for what is done row by row, or item by item."""
-    return [piece for of in input_parts(context, name) for piece in of.slices(name)]
+def input_slices(context: StageContext, name: str) -> list[InputPartition]:
+    """Return each file of a table by itself, for work that is done by row or by item."""
+    return [piece for inputs in input_partitions(context, name) for piece in inputs.slices(name)]
 
 
-def _by_tasks(table: StoredTable) -> list[StoredTable]:
-    """Files of whole tasks: what goes on with a task comes to the file before."""
-    found: list[list[TableFile]] = []
+def _group_by_task(table: StoredTable) -> list[StoredTable]:
+    """Group files by whole tasks: a file that continues a task joins the previous file."""
+    groups: list[list[TableFile]] = []
     for file in table.files:
-        if file.path.stem.endswith(GOES_ON):
-            found[-1].append(file)
+        if file.path.stem.endswith(CONTINUES_PREVIOUS):
+            groups[-1].append(file)
         else:
-            found.append([file])
-    return [StoredTable(tuple(files)) for files in found]
+            groups.append([file])
+    return [StoredTable(tuple(files)) for files in groups]
 
 
-def part_path(folder: Path, table: str, key: str) -> Path:
-    """Where a part of a table lies."""
+def partition_path(folder: Path, table: str, key: str) -> Path:
+    """Return the path of a partition of a table."""
     return folder / f"{table}-{key}.parquet"
 
 
-def placed_part(
+def place_partition(
     folder: Path, table: str, key: str, write: Callable[[Path], TableFile]
 ) -> TableFile:
-    """A part that is written, and appears whole: two machines may make the same one."""
-    return placed(part_path(folder, table, key), write)
+    """Write a partition that appears in one step; two machines may write the same one."""
+    return placed(partition_path(folder, table, key), write)
 
 
-def write_part(
+def write_partition(
     folder: Path, table: str, key: str, rows: Callable[[], Iterator[pa.Table]]
 ) -> TableFile:
-    """Write a part whose rows come in tables, one after the other, each time anew."""
-    return placed_part(
+    """Write a partition from an iterator of tables; ``rows`` may be called again."""
+    return place_partition(
         folder,
         table,
         key,
@@ -229,21 +239,21 @@ def write_part(
     )
 
 
-def link_part(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
-    """A part that is a file of the store, byte for byte.
+def link_partition(folder: Path, table: str, key: str, file: TableFile) -> TableFile:
+    """Link, or copy, a file of the store as a partition and return it.
 
     Raises
     ------
     StoreError
         Its bytes are not those that were written.
     """
-    path = part_path(folder, table, key)
+    path = partition_path(folder, table, key)
     linked = TableFile(path, file.sha256, file.rows)
     try:
         os.link(file.path, path)
         return linked
     except FileExistsError:
-        if is_unharmed(linked):  # that part was made already
+        if is_unharmed(linked):  # that partition was made already
             return linked
     except OSError:  # a disk without links
         pass
@@ -259,64 +269,69 @@ def _copied(file: TableFile, path: Path) -> TableFile:
 
 
 @dataclass(frozen=True)
-class KnownPart:
-    """A part that a result of the stage has: its files by table, and its document."""
+class CachedPartition:
+    """Holds a partition of an earlier result: its files by table, and its document."""
 
     key: str
     files: Mapping[str, TableFile]
     document: Document
 
 
-def known_parts(result: StageResult | None) -> list[KnownPart]:
-    """The parts of a result, if there is one."""
+def cached_partitions(result: StageResult | None) -> list[CachedPartition]:
+    """Return the partitions of a result; none without a result."""
     files: dict[str, dict[str, TableFile]] = {}
     for table, stored in result.tables.items() if result else ():
         for file in stored.files:
             files.setdefault(file.path.stem.rpartition("-")[2], {})[table] = file
     documents = result.document.get(PARTITIONS, {}) if result else {}
     return [
-        KnownPart(key, files[key], document) for key, document in documents.items() if key in files
+        CachedPartition(key, files[key], document)
+        for key, document in documents.items()
+        if key in files
     ]
 
 
-def is_known(context: StageContext, made_of: Any, *, goes_on: bool = False) -> bool:
-    """Whether the latest result of the stage has a part."""
-    return part_key(made_of, goes_on=goes_on) in {
-        part.key for part in known_parts(context.latest())
+def is_cached(context: StageContext, fingerprint: Any, *, continues_previous: bool = False) -> bool:
+    """Return whether the latest result of the stage has a partition."""
+    return partition_key(fingerprint, continues_previous=continues_previous) in {
+        partition.key for partition in cached_partitions(context.latest())
     }
 
 
-def made_before(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Document]:
-    """Stands for the work on a part that is known, which is not asked for."""
+def never_called(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Document]:
+    """Stand in for the work on a cached partition; it is never called."""
     raise LookupError(f"{key} is known, so it is not made in {folder}")
 
 
-def in_parts(
-    context: StageContext, parts: Sequence[Part], *, at_once: int | None = None
+def run_partitions(
+    context: StageContext, partitions: Sequence[Partition], *, at_once: int | None = None
 ) -> tuple[dict[str, StoredTable], dict[str, Document]]:
-    """Return the tables of a stage that consist of parts, and the documents of parts by key.
+    """Make the partitions that are not cached; return tables, and documents by partition key.
 
     Parameters
     ----------
-    parts
+    partitions
         In the order of their rows.
     at_once
-        How many are made side by side on one machine; as many as there are workers.
+        How many are made at once on one machine; by default as many as there are workers.
     """
-    latest = {part.key: part for part in known_parts(context.latest())}
-    known = {part.key: latest[part.key] for part in parts if part.key in latest}
-    new = [part for part in parts if part.key not in known]
-    jobs = [partial(part.make, context.folder, part.key) for part in new]
-    done = dict(zip((part.key for part in new), context.run(jobs, at_once), strict=True))
+    latest = {partition.key: partition for partition in cached_partitions(context.latest())}
+    cached = {
+        partition.key: latest[partition.key] for partition in partitions if partition.key in latest
+    }
+    new = [partition for partition in partitions if partition.key not in cached]
+    jobs = [partial(partition.make, context.folder, partition.key) for partition in new]
+    done = dict(zip((partition.key for partition in new), context.run(jobs, at_once), strict=True))
     remove_unfinished(context.folder)  # of machines that were lost
-    for key, part in known.items():
+    for key, partition in cached.items():
         linked = {
-            table: link_part(context.folder, table, key, file) for table, file in part.files.items()
+            table: link_partition(context.folder, table, key, file)
+            for table, file in partition.files.items()
         }
-        done[key] = linked, part.document
-    in_order = {part.key: done[part.key] for part in parts}
+        done[key] = linked, partition.document
+    in_order = {partition.key: done[partition.key] for partition in partitions}
     tables = {
-        table: StoredTable(tuple(found[table] for found, _ in in_order.values()))
-        for table in in_order[parts[0].key][0]
+        table: StoredTable(tuple(files[table] for files, _ in in_order.values()))
+        for table in in_order[partitions[0].key][0]
     }
     return tables, {key: document for key, (_, document) in in_order.items()}

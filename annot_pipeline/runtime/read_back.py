@@ -12,7 +12,7 @@ from annot_pipeline.errors import ConfigError, Problem
 
 
 def refuse_read_back(campaign: LoadedCampaign, paths: Sequence[Path]) -> None:
-    """No glob of the campaign may take our files for exports.
+    """Refuse globs of the campaign that take our own files for exports.
 
     Raises
     ------

@@ -11,7 +11,7 @@ from annot_pipeline.runtime.context import StageContext, StageOutput
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of the pipeline.
+    """Represents one stage of the pipeline.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Stage:
         Raised whenever the same inputs would give another result.
     work
         Does it.
-    remembered
+    cached
         Whether a result may be used again for the same inputs, settings and code.
     kinds
         Shown in Dagster.
@@ -40,5 +40,5 @@ class Stage:
     settings: tuple[str, ...]
     code_version: str
     work: Callable[[StageContext], StageOutput[StageMetrics]]
-    remembered: bool = True
+    cached: bool = True
     kinds: frozenset[str] = frozenset({"parquet"})

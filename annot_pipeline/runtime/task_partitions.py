@@ -1,7 +1,7 @@
-"""Stages that work task by task do so part by part, and anew only for tasks that have changed.
+"""Run stages that work task by task, in partitions, and only for tasks that have changed.
 
-A part is some whole tasks (runtime.partitions). One whose tables are all as they were is linked; of
-one that is made, the document holds a hash of each task's rows in all inputs, and its metrics.
+A partition holds some whole tasks (runtime.partitions). A partition whose inputs are unchanged is
+linked. The document of a partition holds a hash of each task's rows in all inputs, and metrics.
 Where the hash is the same as in the latest result, by the same code with the same settings, the
 task's rows and metrics are copied. A rebuild for `annot verify` has no latest result, so it makes
 everything.
@@ -26,13 +26,13 @@ from annot_pipeline.runtime.context import Document, M, StageContext, StageOutpu
 from annot_pipeline.runtime.hash_values import hash_values
 from annot_pipeline.runtime.large_tasks import BLOCKS
 from annot_pipeline.runtime.partitions import (
-    InputPart,
-    KnownPart,
-    Part,
-    in_parts,
-    input_parts,
-    known_parts,
-    write_part,
+    CachedPartition,
+    InputPartition,
+    Partition,
+    cached_partitions,
+    input_partitions,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.storage.tables import (
     StoredTable,
@@ -41,45 +41,45 @@ from annot_pipeline.storage.tables import (
     read_unharmed,
 )
 
-MADE_OF = "tasks_made_of"
-"""Key of a part's document that holds the hashes, by task."""
-OF_TASKS = "of_tasks"
-"""Key of a part's document that holds metrics, by task."""
+TASK_FINGERPRINTS = "tasks_made_of"
+"""Key of a partition's document that holds the hashes, by task."""
+METRICS_BY_TASK = "of_tasks"
+"""Key of a partition's document that holds metrics, by task."""
 
 Progress: TypeAlias = Callable[[str], None]
-Given: TypeAlias = Mapping[str, Any]
+PriorResults: TypeAlias = Mapping[str, Any]
 
 
-class Told:
-    """Tells progress in this process, and nothing on another machine."""
+class ProgressCallback:
+    """Reports progress in this process, and nothing on another machine."""
 
     def __init__(self, tell: Progress = lambda _: None) -> None:
         self.tell = tell
 
     def __call__(self, message: str) -> None:
-        """Tell it."""
+        """Report a message."""
         self.tell(message)
 
-    def __reduce__(self) -> tuple[type[Told], tuple[()]]:
-        return Told, ()
+    def __reduce__(self) -> tuple[type[ProgressCallback], tuple[()]]:
+        return ProgressCallback, ()
 
 
-def now_and_then(progress: Progress) -> Progress:
-    """Passes a message on if the last one is a second ago."""
+def throttle_progress(progress: Progress) -> Progress:
+    """Return a callback that passes at most one message per second on."""
     last = time.monotonic()
 
-    def told(message: str) -> None:
+    def report(message: str) -> None:
         nonlocal last
         if time.monotonic() - last >= 1:
             last = time.monotonic()
             progress(message)
 
-    return told
+    return report
 
 
 @dataclass(frozen=True)
 class TaskRows:
-    """What work on some tasks is given.
+    """Holds the input of the work on some tasks.
 
     Parameters
     ----------
@@ -87,22 +87,22 @@ class TaskRows:
         Of the campaign.
     tables
         Rows of these tasks, by input; of an input that is asked for whole, all rows.
-    given
+    prior
         What the stage found before, by task.
     workers
         Threads that the work may take.
     progress
-        Told what is going on.
+        Is called with messages about the progress.
     """
 
     settings: Campaign
     tables: Mapping[str, pa.Table]
-    given: Given
+    prior: PriorResults
     workers: int
     progress: Progress
 
     def __getitem__(self, name: str) -> pa.Table:
-        """Rows of an input."""
+        """Return the rows of an input."""
         return self.tables[name]
 
 
@@ -111,7 +111,7 @@ TaskWork: TypeAlias = Callable[[TaskRows], tuple[Mapping[str, pa.Table], TaskMet
 
 @dataclass(frozen=True)
 class TaskOutput:
-    """The result of a stage that works task by task.
+    """Holds the result of a stage that works task by task.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class TaskOutput:
     metrics
         By name and task, in the order of tasks.
     partitions
-        Documents of parts, by key.
+        Documents of partitions, by key.
     """
 
     tables: Mapping[str, StoredTable]
@@ -134,37 +134,37 @@ class TaskOutput:
 
 @dataclass(frozen=True)
 class WholeTasks:
-    """Whole tasks of which a part may be made; one task, if its rows lie in several files.
+    """Holds the inputs of a partition: whole tasks, or one task if it has several files.
 
     Parameters
     ----------
-    of
-        Files of the inputs that lie in parts.
+    inputs
+        Files of the inputs that have partitions.
     small
         Rows that are handed over of other inputs.
-    given
+    prior
         What the stage found before, by task.
-    made_of
-        All that comes of them follows from, but code and settings.
+    fingerprint
+        All that the result depends on, except code and settings.
     """
 
-    of: InputPart
+    inputs: InputPartition
     small: Mapping[str, pa.Table]
-    given: Given
-    made_of: Sequence[Any]
+    prior: PriorResults
+    fingerprint: Sequence[Any]
 
     def folder(self, context: StageContext) -> Path:
-        """Where it may put what is of no use when the stage has ended."""
-        return context.folder / BLOCKS / digest(self.made_of)[:32]
+        """Return the folder for temporary files, which are deleted when the stage has ended."""
+        return context.folder / BLOCKS / digest(self.fingerprint)[:32]
 
 
-Large: TypeAlias = Callable[[WholeTasks], Sequence[Part]]
-"""Gives the parts of a task that is too large to be made whole."""
+Large: TypeAlias = Callable[[WholeTasks], Sequence[Partition]]
+"""Returns the partitions of a task that is too large for one job."""
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What is the same for all parts of a stage."""
+class _SharedWork:
+    """Holds what is the same for all partitions of a stage."""
 
     work: TaskWork
     settings: Campaign
@@ -172,29 +172,29 @@ class _Asked:
     whole: Mapping[str, StoredTable]
     whole_hashes: Sequence[str]
     workers: int
-    progress: Told
+    progress: ProgressCallback
 
 
 @dataclass(frozen=True)
-class _TaskPart:
-    """One part: files, of which of its tasks each is read, and what else is given of the tasks."""
+class _TaskPartition:
+    """Holds the inputs of one partition: files, the tasks to read of each, and other rows."""
 
     files: Mapping[str, StoredTable]
     wanted: Mapping[str, Sequence[str]]
     tasks: Sequence[str]
     small: Mapping[str, pa.Table]
-    given: Given
-    latest: Sequence[KnownPart]
+    prior: PriorResults
+    latest: Sequence[CachedPartition]
 
 
-def of_tasks(
+def run_by_task(
     context: StageContext,
     work: TaskWork,
     *names: str,
     kinds: Mapping[str, Sequence[str]] | None = None,
     whole: Collection[str] = (),
-    apart: Collection[str] = (),
-    given: Given | None = None,
+    read_by_stage: Collection[str] = (),
+    prior: PriorResults | None = None,
     large: Large = lambda _: (),
 ) -> TaskOutput:
     """Return tables and metrics of a stage that works task by task, in the order of tasks.
@@ -204,128 +204,151 @@ def of_tasks(
     work
         Makes tables, sorted by task, and metrics by task; of a module, for machines to find it.
     names
-        Inputs that lie in parts, which were made of each other's; of others, rows are handed over.
+        Inputs with the same partitions; of other inputs, rows are handed over.
     kinds
         Kinds of tasks that an input is read for, where it is not all.
     whole
-        Inputs without tasks, of which each part is given all rows.
-    apart
-        Inputs that the stage reads itself, for what is given.
-    given
+        Inputs without tasks, of which each partition gets all rows.
+    read_by_stage
+        Inputs that the stage reads itself, for ``prior``.
+    prior
         What the stage found before, by task; its ``repr`` tells all of it.
     large
-        Gives the parts of a task that is too large for this; of others none.
+        Returns the partitions of a task that is too large for one job; none for others.
     """
-    given, kinds = given or {}, kinds or {}
-    settings, in_files = context.campaign.settings, input_parts(context, *names)
-    handed_over = [name for name in context.inputs if name not in (*names, *whole, *apart)]
+    prior, kinds = prior or {}, kinds or {}
+    settings, in_files = context.campaign.settings, input_partitions(context, *names)
+    handed_over = [name for name in context.inputs if name not in (*names, *whole, *read_by_stage)]
     small = {name: ByTask(context.read(name)) for name in handed_over}
     tasks_of = {name: {*context.tasks_of(*kinds[name])} for name in kinds}
     workers = settings.resources.workers // len(in_files) if context.is_here else 1
-    asked = _Asked(
+    shared = _SharedWork(
         work=work,
         settings=settings,
         columns=context.columns,
         whole={name: context.inputs[name] for name in whole},
         whole_hashes=[hash_values([context.read(name)]) for name in whole],
         workers=max(workers, 1),
-        progress=Told(context.progress),
+        progress=ProgressCallback(context.progress),
     )
     latest = {
-        task: known for known in known_parts(context.latest()) for task in known.document[MADE_OF]
+        task: partition
+        for partition in cached_partitions(context.latest())
+        for task in partition.document[TASK_FINGERPRINTS]
     }
-    parts: list[Part] = []
-    for of in in_files:
-        part = _TaskPart(
-            files=of.files,
+    partitions: list[Partition] = []
+    for inputs in in_files:
+        task_partition = _TaskPartition(
+            files=inputs.files,
             wanted={
-                name: sorted(tasks_of.get(name, {*of.tasks}).intersection(of.tasks))
+                name: sorted(tasks_of.get(name, {*inputs.tasks}).intersection(inputs.tasks))
                 for name in names
             },
-            tasks=of.tasks,
-            small={name: rows.only(of.tasks) for name, rows in small.items()},
-            given={task: given[task] for task in of.tasks if task in given},
-            latest=list({id(latest[task]): latest[task] for task in of.tasks if task in latest}
+            tasks=inputs.tasks,
+            small={name: rows.only(inputs.tasks) for name, rows in small.items()},
+            prior={task: prior[task] for task in inputs.tasks if task in prior},
+            latest=list({id(latest[task]): latest[task] for task in inputs.tasks if task in latest}
                         .values()),
         )  # fmt: skip
-        made_of = [
-            of.hashes, part.wanted, hash_values(list(part.small.values())), asked.whole_hashes,
-            {task: repr(told) for task, told in part.given.items()},
+        fingerprint = [
+            inputs.hashes, task_partition.wanted, hash_values(list(task_partition.small.values())),
+            shared.whole_hashes,
+            {task: repr(value) for task, value in task_partition.prior.items()},
         ]  # fmt: skip
-        cut = large(WholeTasks(of, part.small, part.given, made_of))
-        parts.extend(cut or [Part(made_of, partial(_make, asked, part))])
-    tables, by_part = in_parts(context, parts)
+        blocks = large(WholeTasks(inputs, task_partition.small, task_partition.prior, fingerprint))
+        partitions.extend(
+            blocks or [Partition(fingerprint, partial(_make, shared, task_partition))]
+        )
+    tables, documents = run_partitions(context, partitions)
     if latest:
-        hashes = {task: of for part in by_part.values() for task, of in part[MADE_OF].items()}
+        hashes = {
+            task: task_hash
+            for document in documents.values()
+            for task, task_hash in document[TASK_FINGERPRINTS].items()
+        }
         same = [task for task in hashes if task in latest
-                and latest[task].document[MADE_OF][task] == hashes[task]]  # fmt: skip
+                and latest[task].document[TASK_FINGERPRINTS][task] == hashes[task]]  # fmt: skip
         if 0 < len(same) < len(hashes):
             n = len(hashes)
             context.progress(f"{n - len(same)} of {n} tasks are not as they were")
-    return TaskOutput(tables, _joined([part[OF_TASKS] for part in by_part.values()]), by_part)
+    return TaskOutput(
+        tables, _joined([document[METRICS_BY_TASK] for document in documents.values()]), documents
+    )
 
 
 def _make(
-    asked: _Asked, part: _TaskPart, folder: Path, key: str
+    shared: _SharedWork, task_partition: _TaskPartition, folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Make a part: what is new in it, and what the latest result knows."""
+    """Make a partition: new rows by the work, unchanged tasks from the latest result."""
     inputs = {
-        name: _read(table, asked.columns[name], part.wanted[name])
-        for name, table in part.files.items()
+        name: _read(table, shared.columns[name], task_partition.wanted[name])
+        for name, table in task_partition.files.items()
     }
-    inputs |= {name: ByTask(rows) for name, rows in part.small.items()}
+    inputs |= {name: ByTask(rows) for name, rows in task_partition.small.items()}
     hashes = {
         task: digest([
-            hash_values([rows[task] for rows in inputs.values()]), asked.whole_hashes,
-            repr(part.given.get(task)),
+            hash_values([rows[task] for rows in inputs.values()]), shared.whole_hashes,
+            repr(task_partition.prior.get(task)),
         ])
-        for task in part.tasks
+        for task in task_partition.tasks
     }  # fmt: skip
-    found: list[tuple[Mapping[str, pa.Table], TaskMetrics]] = []
-    known: set[str] = set()
-    for latest in part.latest:
-        same = [task for task, of in latest.document[MADE_OF].items() if hashes.get(task) == of]
+    results: list[tuple[Mapping[str, pa.Table], TaskMetrics]] = []
+    copied: set[str] = set()
+    for latest in task_partition.latest:
+        same = [
+            task
+            for task, task_hash in latest.document[TASK_FINGERPRINTS].items()
+            if hashes.get(task) == task_hash
+        ]
         if same:
-            found.append(_known(latest, same))
-            known.update(same)
-    changed = [task for task in part.tasks if task not in known]
-    if changed or not found:
-        rows = {name: of.only(changed) for name, of in inputs.items()}
-        rows |= {name: read_unharmed(of, asked.columns[name]) for name, of in asked.whole.items()}
-        given = {task: told for task, told in part.given.items() if task not in known}
-        told = TaskRows(asked.settings, rows, given, asked.workers, asked.progress)
-        found.append(asked.work(told))
-    tables = {name: _in_order([tables[name] for tables, _ in found]) for name in found[0][0]}
+            results.append(_cached_rows(latest, same))
+            copied.update(same)
+    changed = [task for task in task_partition.tasks if task not in copied]
+    if changed or not results:
+        rows = {name: table.only(changed) for name, table in inputs.items()}
+        rows |= {
+            name: read_unharmed(table, shared.columns[name]) for name, table in shared.whole.items()
+        }
+        prior = {task: value for task, value in task_partition.prior.items() if task not in copied}
+        task_rows = TaskRows(shared.settings, rows, prior, shared.workers, shared.progress)
+        results.append(shared.work(task_rows))
+    tables = {name: _in_order([tables[name] for tables, _ in results]) for name in results[0][0]}
     files = {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+        name: write_partition(folder, name, key, partial(iter, [rows]))
+        for name, rows in tables.items()
     }
-    return files, {MADE_OF: hashes, OF_TASKS: _joined([metrics for _, metrics in found])}
+    return files, {
+        TASK_FINGERPRINTS: hashes,
+        METRICS_BY_TASK: _joined([metrics for _, metrics in results]),
+    }
 
 
 def _read(table: StoredTable, columns: Sequence[str], tasks: Sequence[str]) -> ByTask:
-    """Rows of some tasks."""
+    """Return the rows of some tasks, by task."""
     read = ByTask(read_unharmed(table, columns, tasks))
     return ByTask(read.only(tasks))
 
 
-def _known(latest: KnownPart, tasks: Sequence[str]) -> tuple[dict[str, pa.Table], TaskMetrics]:
+def _cached_rows(
+    latest: CachedPartition, tasks: Sequence[str]
+) -> tuple[dict[str, pa.Table], TaskMetrics]:
     """Return rows and metrics of some tasks from the latest result."""
     tables = {
         name: ByTask(read_as_written(file)).only(tasks) for name, file in latest.files.items()
     }
     metrics = {
         name: {task: by_task[task] for task in tasks if task in by_task}
-        for name, by_task in latest.document[OF_TASKS].items()
+        for name, by_task in latest.document[METRICS_BY_TASK].items()
     }
     return tables, metrics
 
 
 def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
-    """Rows of several tables, by task; names plain, as their codes depend on the tables."""
+    """Return rows of several tables by task; names plain, as codes depend on the tables."""
     schema = tables[-1].schema  # as the work makes it; what was read again may name parts of it
-    for place, of in enumerate(schema):
-        if pa.types.is_dictionary(of.type):
-            schema = schema.set(place, of.with_type(of.type.value_type))
+    for place, field in enumerate(schema):
+        if pa.types.is_dictionary(field.type):
+            schema = schema.set(place, field.with_type(field.type.value_type))
     whole = pa.concat_tables([rows.cast(schema) for rows in tables])
     if len(tables) == 1:
         return whole
@@ -334,7 +357,7 @@ def _in_order(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 def _joined(metrics_of_parts: Sequence[TaskMetrics]) -> TaskMetrics:
-    """Return metrics in the order of tasks; those of a task in several parts are added up."""
+    """Return metrics in the order of tasks; a task in several partitions has their sum."""
     joined: TaskMetrics = {}
     for metrics in metrics_of_parts:
         for name, by_task in metrics.items():
@@ -345,7 +368,7 @@ def _joined(metrics_of_parts: Sequence[TaskMetrics]) -> TaskMetrics:
 
 
 def _added(first: Any, second: Any) -> Any:
-    """Lists one after the other; numbers summed, by their names."""
+    """Return two lists joined, or the sums of numbers by their names."""
     if isinstance(first, dict):
         return {name: first[name] + second[name] for name in first}
     return first + second

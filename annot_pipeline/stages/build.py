@@ -39,7 +39,7 @@ from annot_pipeline.storage.places import check_places
 from annot_pipeline.storage.queries import give_back_memory, sql_digest
 from annot_pipeline.storage.releases import Releases
 from annot_pipeline.storage.shortages import cannot_write, running
-from annot_pipeline.storage.store import LastFailure, StageBasis, StageResult, Store
+from annot_pipeline.storage.store import LastFailure, StageFingerprint, StageResult, Store
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -93,14 +93,14 @@ class Build:
         Id of the build; processes of one build share it.
     progress
         Told, in a sentence, what is going on.
-    instead
+    overrides
         Work that takes a stage's place, by stage: of a recomputation that asks what would be if.
     """
 
     campaign: LoadedCampaign
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     progress: Progress = lambda _: None
-    instead: Mapping[str, Work] = field(default_factory=dict)
+    overrides: Mapping[str, Work] = field(default_factory=dict)
     mask: NameMask | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
@@ -108,12 +108,12 @@ class Build:
         self.store = Store(self.campaign.store)
         if self.campaign.settings.privacy.pseudonymize:
             self.mask = NameMask(self.store, self.run)
-            told = self.progress
-            self.progress = lambda text: told(self.masked(text))
+            progress = self.progress
+            self.progress = lambda text: progress(self.masked(text))
 
     @cached_property
     def key(self) -> bytes:
-        """The key of the judges' pseudonyms."""
+        """Return the key of the judges' pseudonyms."""
         return judge_key(self.campaign.settings, self.campaign.store)
 
     def masked(self, text: str) -> str:
@@ -143,7 +143,7 @@ class Build:
                     Releases.for_campaign(self.campaign).refuse_vanished()
                 self.store.prepare()
                 record_derivation(self.store.root, key_derivation(self.store.root))
-                with self.store.in_use(self.say_waiting), running(f"stage {stage.name}"):
+                with self.store.shared_lock(self.say_waiting), running(f"stage {stage.name}"):
                     run = self._run_stage(stage)
             except OSError as error:
                 raise cannot_write(self.store.root, error, "store") from error
@@ -170,16 +170,19 @@ class Build:
             return True
 
     def say_waiting(self) -> None:
-        """Tell that another process has the store for itself."""
+        """Report that another process has locked the store."""
         self.progress(f"annot prune has the store for itself; waiting{self.store.users()}")
 
     def written(self, planned: Mapping[str, Planned]) -> dict[str, StoredTable]:
-        """Tables whose files the engine gives, in a folder that all its machines reach."""
+        """Return tables whose files the engine writes, in a folder that all machines reach."""
         engine = engine_of(self.campaign.settings, self.store.root, self.progress)
-        jobs = [make for of in planned.values() for _, make in of]
+        jobs = [make for jobs_of_table in planned.values() for _, make in jobs_of_table]
         of_all = f"of {len(jobs):,} gold files"
-        found = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
-        return {name: StoredTable(tuple(next(found) for _ in of)) for name, of in planned.items()}
+        files = iter(engine.run(jobs, done=lambda n: self.progress(f"wrote {n:,} {of_all}")))
+        return {
+            name: StoredTable(tuple(next(files) for _ in jobs_of_table))
+            for name, jobs_of_table in planned.items()
+        }
 
     @contextmanager
     def noting(self) -> Iterator[None]:
@@ -212,17 +215,19 @@ class Build:
             table: self.store.recorded(self.run, MAKER[table].name).tables[table]
             for table in stage.inputs
         }
-        basis = self.basis(stage, {name: table.sha256 for name, table in inputs.items()})
-        remembered = stage.remembered and stage.name not in self.instead
-        key = digest([stage.name, asdict(basis), "" if remembered else self.run])[:32]
-        result = self.store.result(stage.name, key) if remembered else None
+        fingerprint = self.fingerprint(
+            stage, {name: table.sha256 for name, table in inputs.items()}
+        )
+        cached = stage.cached and stage.name not in self.overrides
+        key = digest([stage.name, asdict(fingerprint), "" if cached else self.run])[:32]
+        result = self.store.result(stage.name, key) if cached else None
         if result and not (
             result.is_unharmed and is_checked(stage.name, stage.outputs, result.document)
         ):
             self.store.discard(result)
             result = None
         if result is None:
-            result = self._make(stage, key, basis, inputs)
+            result = self._make(stage, key, fingerprint, inputs)
         else:
             result = replace(result, reused=True)
         self.store.record(self.run, result)
@@ -233,12 +238,12 @@ class Build:
         return StageRun(result, tuple(gates))
 
     def recorded(self, stage: Stage, *, own: bool = False) -> StageRun:
-        """A stage's result as this build (or, unless ``own``, the latest) made it."""
+        """Return a stage's result in this build or, unless ``own``, in the latest one."""
         result = self.store.recorded(self.run, stage.name, own=own)
         return StageRun(result, tuple(self.gates(stage, result)))
 
     def gates(self, stage: Stage, result: StageResult) -> list[GateResult]:
-        """How the gates of a stage go with the levels of this campaign.
+        """Return the results of a stage's gates at the levels of this campaign.
 
         Raises
         ------
@@ -258,8 +263,8 @@ class Build:
             for gate in gates
         ]
 
-    def basis(self, stage: Stage, inputs: Mapping[str, str]) -> StageBasis:
-        """All that can move the stage's bytes, given the hashes of its input tables."""
+    def fingerprint(self, stage: Stage, inputs: Mapping[str, str]) -> StageFingerprint:
+        """Return all that can change the stage's bytes, given the hashes of its input tables."""
         document = {
             "code": stage.code_version,
             "sql": sql_digest(),
@@ -269,10 +274,14 @@ class Build:
         }
         if "privacy" in stage.settings:
             document["judge_key"] = derive(self.key, "fingerprint")
-        return StageBasis(stage.code_version, digest(document), dict(inputs))
+        return StageFingerprint(stage.code_version, digest(document), dict(inputs))
 
     def _make(
-        self, stage: Stage, key: str, basis: StageBasis, inputs: Mapping[str, StoredTable]
+        self,
+        stage: Stage,
+        key: str,
+        fingerprint: StageFingerprint,
+        inputs: Mapping[str, StoredTable],
     ) -> StageResult:
         def work(folder: Path) -> tuple[dict[str, StoredTable], dict[str, Any]]:
             context = StageContext(
@@ -286,9 +295,9 @@ class Build:
                 read=lambda name, *, tasks=None: read_unharmed(
                     inputs[name], stage.inputs[name], tasks
                 ),
-                latest=cache(lambda: self._latest(stage, basis)),
+                latest=cache(lambda: self._latest(stage, fingerprint)),
             )
-            output = self.instead.get(stage.name, stage.work)(context)
+            output = self.overrides.get(stage.name, stage.work)(context)
             tables: dict[str, StoredTable] = {}
             contracts: dict[str, dict[str, Any]] = {}
             for name in stage.outputs:
@@ -299,18 +308,18 @@ class Build:
             rows = {name: table.rows for name, table in tables.items()}
             return tables, output.document() | TableMetrics(rows, contracts).document()
 
-        result = self.store.make(stage.name, key, basis, self.run, work)
+        result = self.store.make(stage.name, key, fingerprint, self.run, work)
         if sum(table.rows for table in result.tables.values()) > MANY_ROWS:
             give_back_memory()
         return result
 
-    def _latest(self, stage: Stage, basis: StageBasis) -> StageResult | None:
-        """What the stage made last, if it is whole, of this code and these settings."""
+    def _latest(self, stage: Stage, fingerprint: StageFingerprint) -> StageResult | None:
+        """Return the stage's latest result, if it is whole, of this code and these settings."""
         try:
             latest = self.store.recorded(self.run, stage.name)
         except StoreError:
             return None
-        is_same = latest.basis.settings == basis.settings
+        is_same = latest.fingerprint.settings == fingerprint.settings
         return latest if is_same and latest.is_unharmed else None
 
 
@@ -322,12 +331,12 @@ def check_one_build(build: Build, runs: Mapping[str, StageRun]) -> None:
     StoreError
         Which stage has to run again; a selection of assets was materialized, not all.
     """
-    made = {name: table for run in runs.values() for name, table in run.result.tables.items()}
+    tables = {name: table for run in runs.values() for name, table in run.result.tables.items()}
     stale = [
         stage.name
         for stage in STAGES
-        if runs[stage.name].result.basis
-        != build.basis(stage, {name: made[name].sha256 for name in stage.inputs})
+        if runs[stage.name].result.fingerprint
+        != build.fingerprint(stage, {name: tables[name].sha256 for name in stage.inputs})
     ]
     if stale:
         raise StoreError(

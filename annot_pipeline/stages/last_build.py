@@ -12,7 +12,7 @@ from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 
 def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTable]:
-    """Tables of the last build, up to those that are needed.
+    """Return the tables of the last build, up to those that are needed.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ def last_build(build: Build, *needed: str, command: str) -> dict[str, StoredTabl
         raise _stale(title, missing.what, build, command, do=missing.do)
     for stage in stages:
         inputs = {name: tables[name].sha256 for name in stage.inputs}
-        basis = results[stage.name].basis
-        if dict(basis.inputs) != inputs:
+        fingerprint = results[stage.name].fingerprint
+        if dict(fingerprint.inputs) != inputs:
             what = f"the last build did not get as far as {stage.name}"
             raise _stale("the last build is not whole", what, build, command)
-        if basis != build.basis(stage, inputs):
+        if fingerprint != build.fingerprint(stage, inputs):
             what = f"{stage.name} was made with other settings, another key or other code"
             raise _stale("the last build was another one", what, build, command)
     return tables
 
 
 def failing_gates(build: Build) -> list[Problem]:
-    """Gates at which a build would fail again, for nothing has changed since the last one.
+    """Return gates that would fail again, as nothing has changed since the last build.
 
     Of stages that would be made again nothing is said. Writes nothing; without a key, none.
     """
@@ -74,7 +74,7 @@ def failing_gates(build: Build) -> list[Problem]:
             if stage.name == "archive_exports":
                 _check_exports(build, run.result.tables["exports"], "")
             inputs = {name: tables[name].sha256 for name in stage.inputs}
-            if run.result.basis != build.basis(stage, inputs):
+            if run.result.fingerprint != build.fingerprint(stage, inputs):
                 break
             runs.append(run)
             tables |= run.result.tables
@@ -109,13 +109,13 @@ def _check_exports(build: Build, exports: StoredTable, command: str) -> None:
         "is gone": before.keys() - now.keys(),
         "has changed": {key for key in now.keys() & before.keys() if now[key] != before[key]},
     }
-    told = [
+    changes = [
         f"{what}: {first_of(sorted({name for _, name in keys}))}"
         for what, keys in news.items()
         if keys
     ]
-    if told:
-        raise _stale("exports are not those of the last build", "; ".join(told), build, command)
+    if changes:
+        raise _stale("exports are not those of the last build", "; ".join(changes), build, command)
 
 
 def _stale(title: str, what: str, build: Build, command: str, do: str = "") -> StoreError:

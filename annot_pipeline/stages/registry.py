@@ -59,7 +59,7 @@ MAKER = {table: stage for stage in STAGES for table in stage.outputs}
 
 
 def stages_for(tables: Iterable[str]) -> tuple[Stage, ...]:
-    """The stages that make some tables, and all that they are made of, in order."""
+    """Return the stages that make some tables, and all upstream ones, in order."""
     needed = {MAKER[table].name for table in tables}
     for stage in reversed(STAGES):
         if stage.name in needed:

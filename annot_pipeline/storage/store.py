@@ -51,8 +51,8 @@ UNUSED_AFTER = 86_400.0
 
 
 @dataclass(frozen=True)
-class StageBasis:
-    """What went into a result: hash of code and settings, and of each input table."""
+class StageFingerprint:
+    """Holds the hashes of what a result depends on: code and settings, and each input table."""
 
     code_version: str
     settings: str
@@ -61,11 +61,11 @@ class StageBasis:
 
 @dataclass(frozen=True)
 class StageResult:
-    """A stage's tables, the document of its metrics, the run that made it, and how long it took."""
+    """Holds a stage's tables, the document of its metrics, its run, and the seconds it took."""
 
     stage: str
     key: str
-    basis: StageBasis
+    fingerprint: StageFingerprint
     tables: Mapping[str, StoredTable]
     document: Mapping[str, Any]
     run: str
@@ -74,15 +74,15 @@ class StageResult:
 
     @property
     def is_unharmed(self) -> bool:
-        """Whether the bytes of all tables are those that were written."""
+        """Return whether the bytes of all tables are those that were written."""
         return all(is_unharmed(file) for table in self.tables.values() for file in table.files)
 
     def stored(self) -> dict[str, Any]:
         """Return it as it is stored beside the tables."""
-        told = {
+        document = {
             "stage": self.stage,
             "key": self.key,
-            "basis": asdict(self.basis),
+            "basis": asdict(self.fingerprint),
             "tables": {
                 name: [
                     {"file": file.path.name, "sha256": file.sha256, "rows": file.rows}
@@ -94,19 +94,19 @@ class StageResult:
             "run": self.run,
             "seconds": self.seconds,
         }
-        return told | {"sha256": digest_of(told)}
+        return document | {"sha256": digest_of(document)}
 
 
 @dataclass(frozen=True)
 class LastFailure:
-    """What a failed build said to do, and a digest of what it looked at."""
+    """Holds what a failed build said to do, and a digest of what it looked at."""
 
     advice: tuple[str, ...]
     state: str
 
 
 class Store:
-    """The folder of a campaign's working state."""
+    """Represents the folder of a campaign's working state."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -114,22 +114,22 @@ class Store:
 
     @property
     def archive(self) -> Path:
-        """Raw bytes of exports, by SHA-256."""
+        """Return the folder of the raw bytes of exports, by SHA-256."""
         return self.root / "archive"
 
     @property
     def records(self) -> Path:
-        """Parsed exports."""
+        """Return the folder of parsed exports."""
         return self.root / "records"
 
     @property
     def export_digests(self) -> Path:
-        """What the sensor knows of exports that it has read."""
+        """Return the file of digests of exports that the sensor has read."""
         return self.root / "export_digests.json"
 
     @property
     def checkpoints(self) -> Path:
-        """Where long calculations stand that did not end."""
+        """Return the folder of checkpoints of unfinished calculations."""
         return self.root / "checkpoints"
 
     @property
@@ -146,7 +146,7 @@ class Store:
                 temporary.write_text(text, encoding="utf-8")
 
     def settings(self, settings_hash: str) -> str | None:
-        """Settings that were kept; None where they are not."""
+        """Return settings that were kept; None if they were not."""
         path = self._settings / f"{settings_hash}.json"
         return read_regular(path).decode("utf-8") if path.is_file() else None
 
@@ -207,7 +207,7 @@ class Store:
         self,
         stage: str,
         key: str,
-        basis: StageBasis,
+        fingerprint: StageFingerprint,
         run: str,
         work: Callable[[Path], tuple[Mapping[str, StoredTable], Mapping[str, Any]]],
     ) -> StageResult:
@@ -219,8 +219,8 @@ class Store:
         with appearing(folder) as temporary:
             tables, document = work(temporary)
             seconds = round(time.monotonic() - started, 3)
-            made = StageResult(stage, key, basis, tables, document, run, seconds)
-            write_json(temporary / RESULT, made.stored())
+            result = StageResult(stage, key, fingerprint, tables, document, run, seconds)
+            write_json(temporary / RESULT, result.stored())
         return _result(read_json(folder / RESULT), folder)
 
     def discard(self, result: StageResult) -> None:
@@ -230,7 +230,7 @@ class Store:
         self._remove(folder, lambda: self._read_result(folder / RESULT) == result)
 
     def _remove(self, folder: Path, is_useless: Callable[[], bool]) -> None:
-        """Remove a result if it is still of no use when nobody else removes any of its stage."""
+        """Remove a result if it is still useless once no other process removes one of its stage."""
         if not folder.exists():
             return
         gone = temp_sibling(folder)
@@ -247,7 +247,7 @@ class Store:
             write_json(self.root / "runs" / owner / f"{result.stage}.json", asdict(note))
 
     def recorded(self, run: str, stage: str, *, own: bool = False) -> StageResult:
-        """The stage's result in this run, else (unless ``own``) that of the latest run.
+        """Return the stage's result in this run, else (unless ``own``) in the latest run.
 
         Raises
         ------
@@ -281,7 +281,7 @@ class Store:
             write_json(self._outcome, document | ({"failure": asdict(failure)} if failure else {}))
 
     def last_outcome(self) -> dict[str, str] | None:
-        """Run, time and outcome of the latest build; None before the first."""
+        """Return run, time and outcome of the latest build; None before the first."""
         try:
             outcome = read_json(self._outcome)
             return {name: str(outcome[name]) for name in ("run", "finished", "outcome")}
@@ -289,7 +289,7 @@ class Store:
             return None
 
     def last_failure(self) -> LastFailure | None:
-        """Return why the latest build failed; None where it did not, or nothing tells."""
+        """Return why the latest build failed; None if it did not, or if that is unknown."""
         try:
             failure = read_json(self._outcome)["failure"]
             return LastFailure(tuple(map(str, failure["advice"])), str(failure["state"]))
@@ -297,15 +297,15 @@ class Store:
             return None
 
     def unended(self) -> dict[str, str] | None:
-        """The latest build if nothing tells how it ended: run, last stage, and when that was."""
+        """Return run, last stage and time of the latest build if it has no recorded outcome."""
         notes = [path for path in self.root.glob("runs/*/*.json") if path.parent.name != "latest"]
-        made = []
+        dated_notes = []
         for path in notes:
             with contextlib.suppress(FileNotFoundError):  # a build cleans meanwhile
-                made.append((path.stat().st_mtime, path))
-        if not made:
+                dated_notes.append((path.stat().st_mtime, path))
+        if not dated_notes:
             return None
-        seconds, last = max(made)
+        seconds, last = max(dated_notes)
         outcome, when = self.last_outcome(), datetime.fromtimestamp(seconds, UTC)
         if outcome and (
             outcome["run"] == last.parent.name or when.isoformat() < outcome["finished"]
@@ -319,8 +319,8 @@ class Store:
         return self.root / "last_build.json"
 
     @contextlib.contextmanager
-    def in_use(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """While a stage runs, nobody cleans; many stages may run at once.
+    def shared_lock(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+        """Lock the store for a stage, so that nobody cleans; many stages may run at once.
 
         ``waiting`` is called each minute while a process has the store alone.
 
@@ -333,8 +333,8 @@ class Store:
             yield
 
     @contextlib.contextmanager
-    def alone(self, waiting: Callable[[], None]) -> Iterator[None]:
-        """Wait until no stage runs, and let none start; ``waiting`` is called each minute.
+    def exclusive_lock(self, waiting: Callable[[], None]) -> Iterator[None]:
+        """Lock the store once no stage runs; ``waiting`` is called each minute.
 
         Raises
         ------
@@ -431,7 +431,7 @@ def _holds_only(folder: Path, suffix: str) -> bool:
 
 
 def _opened(lock: Path) -> int:
-    """Open a file to be locked; who may only read locks it, or the folder, for this machine."""
+    """Open a file to be locked; a reader without write access locks it, or the folder."""
     try:
         return open_lock(lock)
     except OSError:
@@ -439,7 +439,7 @@ def _opened(lock: Path) -> int:
 
 
 def _named_files(record_files: Path) -> set[str]:
-    """Keys of the parsed exports that a run used; none that is known, if nothing tells."""
+    """Return the keys of the parsed exports that a run used; none if they are unknown."""
     try:
         names = read_table(record_files, ["filename"])["filename"].to_pylist()
     except MemoryError:  # also Arrow's
@@ -451,7 +451,7 @@ def _named_files(record_files: Path) -> set[str]:
 
 @dataclass(frozen=True)
 class _Note:
-    """A run's note that a stage has a result."""
+    """Represents a run's note that a stage has a result."""
 
     stage: str
     key: str
@@ -459,7 +459,7 @@ class _Note:
 
 
 def _note(path: Path) -> _Note | None:
-    """A run's note; None: there is none, or it is damaged. What newer code adds to it is left."""
+    """Return a run's note, or None if there is none, or a damaged one."""
     try:
         note = read_json(path)
         return _Note(note["stage"], note["key"], note["reused"])
@@ -482,14 +482,14 @@ def _result(document: dict[str, Any], folder: Path) -> StageResult:
         raise ValueError("not as it was written")
     tables = {
         name: StoredTable(
-            tuple(TableFile(folder / of["file"], of["sha256"], of["rows"]) for of in files)
+            tuple(TableFile(folder / file["file"], file["sha256"], file["rows"]) for file in files)
         )
         for name, files in document["tables"].items()
     }
     return StageResult(
         document["stage"],
         document["key"],
-        StageBasis(**document["basis"]),
+        StageFingerprint(**document["basis"]),
         tables,
         document["facts"],
         document["run"],

@@ -52,7 +52,7 @@ def temporary_store(
         try:
             if shared:
                 claim(place, STORE)
-                held.enter_context(Store(place).in_use())  # else a build would clean it away
+                held.enter_context(Store(place).shared_lock())  # else a build would clean it away
             temporary = tempfile.TemporaryDirectory(
                 prefix=PREFIX, dir=place, ignore_cleanup_errors=True
             )  # executors may write there yet, of what was given up

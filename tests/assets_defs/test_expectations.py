@@ -58,7 +58,7 @@ def test_what_gates_did_not_see_is_told_and_stops_nothing(campaign, monkeypatch)
         return declared(rows, name, **how)
 
     monkeypatch.setattr(context, "_as_declared", doubled)
-    monkeypatch.setattr(check_tables, "hold_by_parts", lambda *_: [])
+    monkeypatch.setattr(check_tables, "check_rules_by_chunk", lambda *_: [])
     labels = evaluations(campaign)["labels"]
     assert not labels.passed
     assert labels.severity == dg.AssetCheckSeverity.WARN

@@ -48,7 +48,7 @@ def build_frozen(campaign: FrozenCampaign, folder: Path) -> Built:
         if campaign.rows:
             whole, most, least = campaign.rows
             patches.enter_context(mock.patch.object(large_tasks, "WHOLE", whole))
-            patches.enter_context(mock.patch.object(parts, "PART_ROWS", most))
+            patches.enter_context(mock.patch.object(parts, "PARTITION_ROWS", most))
             patches.enter_context(mock.patch.object(parts, "LEAST_ROWS", least))
         return build_file(path, *places, *campaign.sets)
 

@@ -8,7 +8,7 @@ import pytest
 from annot_pipeline.contracts import GOLD, JUDGMENTS, LABELS, LINEAGE
 from annot_pipeline.gates import expectations
 from annot_pipeline.gates.expectations import hold_to_suite
-from annot_pipeline.gates.parts import hold_by_parts
+from annot_pipeline.gates.parts import check_rules_by_chunk
 from annot_pipeline.gates.rules import Rule, rules_of
 from annot_pipeline.stages.gold import check_tables
 from annot_pipeline.stages.gold.check_contract import misshapen, violations
@@ -57,11 +57,12 @@ def test_every_rule_is_an_expectation(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_rule_is_held_by_parts(name, per_part):
     rows, rules = broken_rows(GOLD[name])
-    breaches = hold_by_parts(rules, parts(table_of(rows, GOLD[name]), per_part))
+    breaches = check_rules_by_chunk(rules, parts(table_of(rows, GOLD[name]), per_part))
     assert {b.rule: b.places for b in breaches} == expected(GOLD[name], rules)
     assert all(b.rows == len(b.places) for b in breaches)
     assert (
-        hold_by_parts(rules, parts(table_of(good_rows(GOLD[name], 3), GOLD[name]), per_part)) == []
+        check_rules_by_chunk(rules, parts(table_of(good_rows(GOLD[name], 3), GOLD[name]), per_part))
+        == []
     )
 
 
@@ -71,7 +72,7 @@ def test_keys_that_repeat_are_counted_once_a_row_wherever_parts_end(per_part):
     for row in rows[2:6]:
         row |= {"task": "task002", "item": None}  # equal nulls are equal
     repeated = [rule for rule in rules_of(LABELS) if rule.kind == "repeated"]
-    (breach,) = hold_by_parts(repeated, parts(table_of(rows, LABELS), per_part))
+    (breach,) = check_rules_by_chunk(repeated, parts(table_of(rows, LABELS), per_part))
     assert (breach.rows, breach.places) == (4, (2, 3, 4, 5))
 
 
@@ -169,7 +170,7 @@ def test_other_columns_and_types():
 
 
 def test_a_table_of_other_columns_is_not_looked_into(tmp_path, monkeypatch):
-    monkeypatch.setattr(check_tables, "hold_by_parts", None)
+    monkeypatch.setattr(check_tables, "check_rules_by_chunk", None)
     table = table_of(good_rows(LABELS, 2), LABELS).drop(["label"])
     file = write_table(tmp_path / "t.parquet", table)
     checked = check_table(LABELS, StoredTable((file,)))

@@ -45,7 +45,7 @@ def build(tmp_path, monkeypatch):
 
     def built(whole, rows, *sets, name="gold", **tasks):
         for module, of, value in (
-            (large_tasks, "WHOLE", whole), (parts, "PART_ROWS", rows),
+            (large_tasks, "WHOLE", whole), (parts, "PARTITION_ROWS", rows),
             (parts, "LEAST_ROWS", rows // 2),
         ):  # fmt: skip
             monkeypatch.setattr(module, of, value)

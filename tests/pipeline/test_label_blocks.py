@@ -67,7 +67,7 @@ pytestmark = pytest.mark.usefixtures("small")
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of some fifty labels."""
-    monkeypatch.setattr(parts, "PART_ROWS", 60)
+    monkeypatch.setattr(parts, "PARTITION_ROWS", 60)
     monkeypatch.setattr(parts, "LEAST_ROWS", 40)
     monkeypatch.setattr(large_tasks, "WHOLE", 100)
 

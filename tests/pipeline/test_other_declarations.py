@@ -50,7 +50,7 @@ def declare(folder, tasks):
     ],
 )
 def test_calibration_is_chosen_for_the_tasks_as_they_are(tmp_path, monkeypatch, seed, before, now):
-    monkeypatch.setattr(parts, "PART_ROWS", 400)
+    monkeypatch.setattr(parts, "PARTITION_ROWS", 400)
     monkeypatch.setattr(parts, "LEAST_ROWS", 100)
     (tmp_path / "a.csv").write_text(crowd(seed))
     declare(tmp_path, before)

@@ -18,7 +18,7 @@ from annot_pipeline.errors import GateError, StoreError
 from annot_pipeline.runtime import partitions as parts
 from annot_pipeline.runtime.context import PARTITIONS
 from annot_pipeline.runtime.executors.local import LocalEngine
-from annot_pipeline.runtime.partitions import cut
+from annot_pipeline.runtime.partitions import partition_tasks
 from annot_pipeline.stages import build as pipeline
 from annot_pipeline.stages.build import Build, stages_for
 from annot_pipeline.stages.gold import trace_lineage
@@ -44,7 +44,7 @@ def small_parts(monkeypatch):
     """Parts of some ten rows."""
 
     def set_size(most, least=1, ends=1):
-        monkeypatch.setattr(parts, "PART_ROWS", most)
+        monkeypatch.setattr(parts, "PARTITION_ROWS", most)
         monkeypatch.setattr(parts, "LEAST_ROWS", least)
         monkeypatch.setattr(parts, "ENDS", ends)
 
@@ -54,16 +54,16 @@ def small_parts(monkeypatch):
 def test_parts_are_of_whole_tasks_in_order(small_parts):
     small_parts(10, least=10)
     sizes = {"b": 4, "a": 3, "d": 20, "c": 4, "e": 1, "f": 9, "g": 1}
-    assert cut(sizes) == [["a", "b"], ["c"], ["d"], ["e", "f"], ["g"]]
-    assert cut({}) == [[]]
+    assert partition_tasks(sizes) == [["a", "b"], ["c"], ["d"], ["e", "f"], ["g"]]
+    assert partition_tasks({}) == [[]]
 
 
 def test_a_task_that_grows_or_comes_moves_no_far_end(small_parts):
     small_parts(10_000, least=100, ends=4)
     sizes = {f"task {n:03}": 30 for n in range(200)}
-    before = cut(sizes)
-    grown = cut({**sizes, "task 100": 250})
-    come = cut({**sizes, "task 100a": 30})
+    before = partition_tasks(sizes)
+    grown = partition_tasks({**sizes, "task 100": 250})
+    come = partition_tasks({**sizes, "task 100a": 30})
     assert len(before) > 15
     for after in (grown, come):
         assert before[0] == after[0]
@@ -110,12 +110,12 @@ def test_a_build_in_parts_gives_the_same_bytes(
     small_parts(size)
     monkeypatch.setattr(pipeline, "MANY_ROWS", size)  # memory is given back
     places = (f"store={tmp_path}/other", f"gold={tmp_path}/other-gold")
-    in_parts = build_campaign(exports, *places, sources=sources, gates=gates)
-    n_files = len(in_parts.runs["trace_lineage"].result.tables["lineage"].files)
+    run_partitions = build_campaign(exports, *places, sources=sources, gates=gates)
+    n_files = len(run_partitions.runs["trace_lineage"].result.tables["lineage"].files)
     by_item, by_task = 4 * len(TASKS), len(TASKS)
     assert n_files == {1: by_item, 30: by_task}.get(size, n_files)
     assert by_task <= n_files <= by_item
-    assert in_parts.hashes() == whole.hashes()
+    assert run_partitions.hashes() == whole.hashes()
     again = build_campaign(exports, *places, sources=sources, gates=gates)
     assert not again.publication.published, "tables put together have other hashes than their parts"
     small_parts(size + 60, least=60)
@@ -285,10 +285,12 @@ def test_parts_need_nothing_of_the_process_that_planned_them(campaign, monkeypat
     from annot_pipeline.stages.ingest import judgments
     from annot_pipeline.stages.judges import control
 
-    in_parts = parts.in_parts
+    run_partitions = parts.run_partitions
     for module in (control, gold, judgments):
         monkeypatch.setattr(
-            module, "in_parts", lambda context, of, **_: in_parts(context, list(map(Elsewhere, of)))
+            module,
+            "run_partitions",
+            lambda context, of, **_: run_partitions(context, list(map(Elsewhere, of))),
         )
     elsewhere, _ = made_in_parts(campaign, f"store={campaign.parent}/other")
     assert {n: t.sha256 for n, t in plain.items()} == {n: t.sha256 for n, t in elsewhere.items()}
@@ -329,13 +331,13 @@ def test_a_copy_that_was_broken_off_is_made_again(tmp_path, monkeypatch, links):
     if not links:
         monkeypatch.setattr(shutil, "copyfile", dies)
         with pytest.raises(KeyboardInterrupt):
-            parts.link_part(tmp_path, "t", "key", file)
+            parts.link_partition(tmp_path, "t", "key", file)
         assert not (tmp_path / "t-key.parquet").exists(), "half a file has its name"
         monkeypatch.setattr(shutil, "copyfile", plain)
     for left in (b"half", None):
         if left:
             (tmp_path / "t-key.parquet").write_bytes(left)
-        made = parts.link_part(tmp_path, "t", "key", file)
+        made = parts.link_partition(tmp_path, "t", "key", file)
         assert is_unharmed(made)
         assert made.path == tmp_path / "t-key.parquet"
 

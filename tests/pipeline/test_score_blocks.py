@@ -75,7 +75,7 @@ def campaign(folder, text, **more):
 @pytest.fixture
 def small(monkeypatch):
     """Blocks of some fifty judgments."""
-    monkeypatch.setattr(parts, "PART_ROWS", 60)
+    monkeypatch.setattr(parts, "PARTITION_ROWS", 60)
     monkeypatch.setattr(parts, "LEAST_ROWS", 40)
     monkeypatch.setattr(large_tasks, "WHOLE", 100)
 

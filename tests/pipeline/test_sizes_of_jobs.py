@@ -44,7 +44,7 @@ def sizes(monkeypatch):
 
 @pytest.mark.slow
 def test_jobs_are_small_whatever_the_campaign_lists(tmp_path, monkeypatch, sizes):
-    monkeypatch.setattr(parts, "PART_ROWS", 1_000)
+    monkeypatch.setattr(parts, "PARTITION_ROWS", 1_000)
     monkeypatch.setattr(parts, "LEAST_ROWS", 500)
     monkeypatch.setattr(large_tasks, "WHOLE", 1_000)
     rows = ["task,item,judge,label,score"]

@@ -7,13 +7,13 @@ import pickle
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from annot_pipeline.runtime.task_partitions import Told
+from annot_pipeline.runtime.task_partitions import ProgressCallback
 from annot_pipeline.stages.ingest.look_alikes import may_be_alike, names_of
 
 
 def test_progress_is_told_here_and_nowhere_else():
     heard = []
-    told = Told(heard.append)
+    told = ProgressCallback(heard.append)
     told("here")
     pickle.loads(pickle.dumps(told))("elsewhere")
     assert heard == ["here"]

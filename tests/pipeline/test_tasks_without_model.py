@@ -89,7 +89,7 @@ def test_tasks_with_a_model_are_as_if_they_were_alone(tmp_path):
 def test_a_task_in_blocks_gives_the_same_rows(tmp_path, monkeypatch):
     folder = write_campaign(tmp_path)
     whole = build_file(folder)
-    monkeypatch.setattr(parts, "PART_ROWS", 3)
+    monkeypatch.setattr(parts, "PARTITION_ROWS", 3)
     monkeypatch.setattr(parts, "LEAST_ROWS", 2)
     monkeypatch.setattr(large_tasks, "WHOLE", 4)
     blocks = build_file(folder, f"store={tmp_path}/store2", f"gold={tmp_path}/gold2")

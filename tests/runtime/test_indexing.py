@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 
 names = st.lists(st.sampled_from(["", "a", "b", "ä", "zz", "a/b", "🙂"]) | st.none(), max_size=12)
 
@@ -33,7 +33,7 @@ def test_codes_are_places_among_sorted_names(values, cut, null):
 @given(names, st.integers(0, 12), st.lists(st.sampled_from(["", "a", "zz", "none"])))
 def test_a_null_is_no_name(values, cut, wanted):
     for column in forms(values, cut):
-        assert is_any(column, wanted).to_pylist() == [v is not None and v in wanted for v in values]
+        assert is_in(column, wanted).to_pylist() == [v is not None and v in wanted for v in values]
 
 
 @pytest.mark.parametrize("apart", [1, 1_000_000])

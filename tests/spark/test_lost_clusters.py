@@ -41,7 +41,7 @@ def campaign(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch):
     monkeypatch.setattr(spark_session, "LOOK", 0.5)
-    monkeypatch.setattr(spark_session, "TOLD", 2.0)
+    monkeypatch.setattr(spark_session, "PROGRESS_INTERVAL_S", 2.0)
 
 
 def test_a_cluster_that_is_gone_is_told_and_the_next_try_finds_another(cluster, tmp_path):

@@ -57,7 +57,7 @@ def test_prune_ends_with_an_error_where_a_stage_never_does(store, hold):
     process, waited = hold(store.root / ".lock", 1), []
     with (
         pytest.raises(StoreError, match="another process has held its lock") as error,
-        store.alone(lambda: waited.append(store.users())),
+        store.exclusive_lock(lambda: waited.append(store.users())),
     ):
         pass
     assert error.value.may_pass
@@ -65,7 +65,7 @@ def test_prune_ends_with_an_error_where_a_stage_never_does(store, hold):
     assert f"lsof {store.root / '.lock'}" in error.value.problems[0].do
     assert f"(process {process} on {socket.gethostname()})" in error.value.problems[0].what
     assert waited == [f" (process {process} on {socket.gethostname()})"]
-    with store.in_use():  # stages run side by side
+    with store.shared_lock():  # stages run side by side
         pass
 
 
@@ -73,7 +73,7 @@ def test_a_stage_ends_with_an_error_where_prune_never_does(store, hold):
     process, waited = hold(store.root / ".lock", 2), []
     with (
         pytest.raises(StoreError, match=f"process {process} on"),
-        store.in_use(lambda: waited.append(1)),
+        store.shared_lock(lambda: waited.append(1)),
     ):
         pass
     assert waited == [1]
@@ -102,7 +102,7 @@ def test_who_waits_is_told_again_and_goes_on_when_the_lock_is_free(store, hold, 
         if len(waited) == 3:
             os.kill(process, 9)
 
-    with store.alone(waits):
+    with store.exclusive_lock(waits):
         assert len(waited) >= 3
 
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.errors import StoreError
-from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, StageBasis, Store
+from annot_pipeline.storage.store import KEPT_RUNS, UNUSED_AFTER, StageFingerprint, Store
 from annot_pipeline.storage.tables import StoredTable, write_table
 
-BASIS = StageBasis("1", "settings", {})
+BASIS = StageFingerprint("1", "settings", {})
 
 
 def make(store: Store, key: str, run: str = "r1"):

@@ -62,11 +62,11 @@ def test_machines_that_share_a_store_lock_files_open_for_writing(tmp_path, monke
     monkeypatch.setattr(fcntl, "flock", noted)
     store = Store(tmp_path)
     store.prepare()
-    with store.in_use():
+    with store.shared_lock():
         made = make(store, "k")
     store.discard(made)
     store.clean(tmp_path / "spill")
-    with store.alone(lambda: None):
+    with store.exclusive_lock(lambda: None):
         pass
     assert locked == [(True, os.O_RDWR)] * 4
 
@@ -78,10 +78,10 @@ def test_nobody_cleans_while_a_stage_runs(tmp_path):
     (tmp_path / ".lock").touch()
     held = (tmp_path / ".lock").stat().st_ino
     (tmp_path / ".tmp-of-a-build").mkdir()
-    with store.in_use(), Store(tmp_path).in_use():
+    with store.shared_lock(), Store(tmp_path).shared_lock():
         Store(tmp_path).clean(tmp_path / "spill")
         assert (tmp_path / ".tmp-of-a-build").exists()
-    with store.alone(lambda: waited.append(1)):
+    with store.exclusive_lock(lambda: waited.append(1)):
         Store(tmp_path).clean(tmp_path / "spill")
         assert (tmp_path / ".tmp-of-a-build").exists()
     assert not waited
@@ -101,7 +101,7 @@ def test_who_may_only_read_locks_what_is_there(tmp_path, monkeypatch):
     Store(tmp_path).prepare()
     monkeypatch.setattr(os, "open", read_only)
     (tmp_path / ".tmp-of-a-build").mkdir()
-    with Store(tmp_path).in_use():
+    with Store(tmp_path).shared_lock():
         Store(tmp_path).clean(tmp_path / "spill")
     assert (tmp_path / ".tmp-of-a-build").is_dir()
     assert not (tmp_path / ".lock").exists()

@@ -210,7 +210,7 @@ def test_what_did_not_change_is_not_done_again(tmp_path: Path) -> None:
     nights = Nights(tmp_path / "campaign", "scores")
     nights.write()
     assert not any(run.result.reused for run in build_file(nights.folder).runs.values())
-    always = {stage.name for stage in STAGES if not stage.remembered}
+    always = {stage.name for stage in STAGES if not stage.cached}
     assert {"archive_exports", "read_records"} < always
 
     same = build_file(nights.folder)

@@ -140,7 +140,7 @@ def test_parts_night_by_night_are_the_whole_from_nothing(tmp_path, monkeypatch, 
     nights = Nights(tmp_path / "campaign", random.Random(seed))
 
     def cut_by(most, least, ends):
-        for name, value in (("PART_ROWS", most), ("LEAST_ROWS", least), ("ENDS", ends)):
+        for name, value in (("PARTITION_ROWS", most), ("LEAST_ROWS", least), ("ENDS", ends)):
             monkeypatch.setattr(parts, name, value)
 
     for night in range(NIGHTS):

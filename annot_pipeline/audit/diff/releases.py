@@ -172,7 +172,7 @@ def diff_releases(
         since archived bytes, kept settings or the key are missing.
     """
     releases, store = Releases.for_campaign(campaign), Store(campaign.store)
-    with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
+    with store.shared_lock() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
         old, new = (releases.get(version) for version in versions)
         for release in (old, new):
             compared = {c.table for of_name in tables for c in COMPARED[of_name]}

@@ -57,7 +57,7 @@ def verify(
     releases = Releases.for_campaign(campaign)
     releases.refuse_another()
     store = Store(campaign.store)
-    with store.in_use() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
+    with store.shared_lock() if store.root.is_dir() else nullcontext():  # nobody prunes meanwhile
         return _verify(campaign, releases, version, rebuild, Checked(progress))
 
 

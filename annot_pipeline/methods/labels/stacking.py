@@ -314,8 +314,10 @@ def held_out_predictions(
     """
     own = posterior[labels.item]
     of_pair = labels.sum_by_pair(np.ones((labels.pair.size, 1)))[labels.pair]
-    left = np.maximum(counts[labels.judge, labels.label] - labels.times[:, None] * own, LEAST)
-    chance = left / np.maximum(counts.sum(axis=1)[labels.judge] - of_pair * own, LEAST)
+    others_counts = np.maximum(
+        counts[labels.judge, labels.label] - labels.times[:, None] * own, LEAST
+    )
+    chance = others_counts / np.maximum(counts.sum(axis=1)[labels.judge] - of_pair * own, LEAST)
     evidence = labels.sum_by_pair(np.log(chance))  # of a judge on an item
     others = labels.sum_by_item(evidence)[labels.pair_item] - evidence
     n = labels.n_judges[labels.pair_item] - 1

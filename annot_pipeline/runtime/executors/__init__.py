@@ -26,7 +26,7 @@ class Engine(Protocol):
         at_once: int | None = None,
         done: Callable[[int], None] = lambda _: None,
     ) -> list[T]:
-        """What the jobs return, in their order.
+        """Return the results of the jobs, in their order.
 
         Jobs and what they return can be pickled. A job may be run again, or twice at once, where
         a machine is lost; it leaves the same files.
@@ -48,7 +48,7 @@ class Engine(Protocol):
 def engine_of(
     settings: Campaign, store: Path, progress: Callable[[str], None] = lambda _: None
 ) -> Engine:
-    """The engine that a campaign asks for.
+    """Return the engine that a campaign asks for.
 
     Parameters
     ----------

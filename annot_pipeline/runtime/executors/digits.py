@@ -25,7 +25,7 @@ SIZE = 24
 
 @cache
 def digits() -> dict[str, str]:
-    """Of each function that methods stand on the SHA-256 of what it gives, on a fixed grid.
+    """Return the SHA-256 of the results on a fixed grid of each function that methods use.
 
     A sum of two, a product, a quotient and a root have the same digits on any processor, and are
     left out; the order of a longer sum may be the processor's. Takes some 10 ms, once a process.
@@ -33,9 +33,9 @@ def digits() -> dict[str, str]:
     import numpy as np
 
     return {
-        name: hashlib.sha256(np.ascontiguousarray(found, np.float64).tobytes()).hexdigest()
-        for name, of in (*_of_numpy(), *_of_scipy(), *_of_python())
-        for found in [of()]
+        name: hashlib.sha256(np.ascontiguousarray(values, np.float64).tobytes()).hexdigest()
+        for name, compute in (*_of_numpy(), *_of_scipy(), *_of_python())
+        for values in [compute()]
     }
 
 
@@ -45,10 +45,10 @@ def _of_numpy() -> Iterator[tuple[str, Callable[[], Any]]]:
     whole, above, _ = _grids()
     of_whole: tuple[np.ufunc, ...] = (np.exp, np.exp2, np.expm1, np.sin, np.cos)
     of_above: tuple[np.ufunc, ...] = (np.log, np.log1p, np.log2, np.log10)
-    for of in of_whole:
-        yield of.__name__, partial(of, whole)
-    for of in of_above:
-        yield of.__name__, partial(of, above)
+    for function in of_whole:
+        yield function.__name__, partial(function, whole)
+    for function in of_above:
+        yield function.__name__, partial(function, above)
     yield "power", lambda: above**0.37
     yield "logaddexp", lambda: np.logaddexp(whole, whole[::-1])
     yield "hypot", lambda: np.hypot(above, above[::-1])
@@ -65,8 +65,8 @@ def _of_scipy() -> Iterator[tuple[str, Callable[[], Any]]]:
     from scipy import special
 
     whole, _, chances = _grids()
-    for of in (special.ndtr, special.log_ndtr, special.expit):
-        yield of.__name__, partial(of, whole)
+    for function in (special.ndtr, special.log_ndtr, special.expit):
+        yield function.__name__, partial(function, whole)
     yield "erfcx", lambda: special.erfcx(whole / 4)
     yield "stdtr", lambda: special.stdtr(7.0, whole)
     some = chances[::8]
@@ -90,7 +90,7 @@ def _of_python() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 @cache
 def _grids() -> tuple[Floats, Floats, Floats]:
-    """Numbers of either sign; above 0, near 1 and over many powers of ten; between 0 and 1.
+    """Return numbers of either sign, numbers above 0, and numbers between 0 and 1.
 
     Made of products and quotients alone, which are the same everywhere.
     """

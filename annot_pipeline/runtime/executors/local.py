@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 T = TypeVar("T")
-TOLD = 10.0
+PROGRESS_INTERVAL_S = 10.0
 """Seconds after which progress is told."""
 
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Threads: jobs spend their time in DuckDB, Arrow and numpy, which do without the lock."""
+    """Runs jobs in threads: DuckDB, Arrow and numpy work without the lock."""
 
     workers: int
 
@@ -25,17 +25,20 @@ class LocalEngine:
         at_once: int | None = None,
         done: Callable[[int], None] = lambda _: None,
     ) -> list[T]:
-        """What the jobs return, in their order; after an error no other job starts."""
+        """Return the results of the jobs, in order; after an error no other job starts."""
         results: list[T] = []
-        told = time.monotonic()
+        reported_at = time.monotonic()
         with ThreadPoolExecutor(min(at_once or self.workers, self.workers)) as pool:
-            found = [pool.submit(job) for job in jobs]
+            futures = [pool.submit(job) for job in jobs]
             try:
-                for future in found:
+                for future in futures:
                     results.append(future.result())
-                    if len(results) < len(jobs) and time.monotonic() - told >= TOLD:
+                    if (
+                        len(results) < len(jobs)
+                        and time.monotonic() - reported_at >= PROGRESS_INTERVAL_S
+                    ):
                         done(len(results))
-                        told = time.monotonic()
+                        reported_at = time.monotonic()
                 return results
             except BaseException:
                 pool.shutdown(cancel_futures=True)

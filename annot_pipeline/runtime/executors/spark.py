@@ -40,7 +40,7 @@ RESULT = "place long, pickled binary, told string"
 
 @dataclass(frozen=True)
 class SparkEngine:
-    """Jobs on the executors of a Spark cluster that share a folder with this machine.
+    """Runs jobs on the executors of a Spark cluster that share a folder with this machine.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SparkEngine:
         at_once: int | None = None,  # noqa: ARG002 - Spark has its own cores a task
         done: Callable[[int], None] = lambda _: None,
     ) -> list[T]:
-        """What the jobs return, in their order; see `Engine`."""
+        """Return the results of the jobs, in their order; see `Engine`."""
         if not jobs:
             return []
         session = spark_session(self.settings.master, tuple(sorted(self.settings.config.items())))
@@ -92,7 +92,7 @@ class SparkEngine:
 
 @contextmanager
 def _handed_over(store: Path, jobs: Sequence[Callable[[], Any]]) -> Iterator[tuple[Path, bytes]]:
-    """A folder with the jobs, by place, and their hashes one after another.
+    """Write the jobs to a folder, by place, and yield it with their hashes joined.
 
     They are for the user that builds alone: settings name judges.
     """
@@ -113,7 +113,7 @@ def _handed_over(store: Path, jobs: Sequence[Callable[[], Any]]) -> Iterator[tup
 def _maker(
     folder: str, hashes: bytes, here: dict[str, Any]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What runs jobs on an executor, if it is as this machine is; goes there whole.
+    """Return a function that runs jobs on an executor that is as this machine is.
 
     An executor may be new: it came, or came again, after the first look.
     """
@@ -124,30 +124,30 @@ def _maker(
 
         import pyarrow as pa
 
-        found = found_there()
-        told = None
-        if any(found.get(name) != of for name, of in here.items()):
-            told = json.dumps(found)
+        traits = found_there()
+        differing = None
+        if any(traits.get(name) != expected for name, expected in here.items()):
+            differing = json.dumps(traits)
         for batch in places:
             for place in batch.column(0).to_pylist():
                 pickled = None
-                if told is None:
-                    from annot_pipeline.runtime.executors.spark import made
+                if differing is None:
+                    from annot_pipeline.runtime.executors.spark import run_job
 
-                    pickled = made(folder, place, hashes)
+                    pickled = run_job(folder, place, hashes)
                 yield pa.record_batch(
                     {
                         "place": [place],
                         "pickled": pa.array([pickled], pa.binary()),
-                        "told": pa.array([told], pa.string()),
+                        "told": pa.array([differing], pa.string()),
                     }
                 )
 
     return make
 
 
-def made(folder: str, place: int, hashes: bytes) -> bytes:
-    """On an executor: what a job returns; errors meant for the user, others are tried again.
+def run_job(folder: str, place: int, hashes: bytes) -> bytes:
+    """Run a job on an executor and return its result, or an error meant for the user.
 
     The store is a folder of many machines. What to run is told by Spark: a job is opened if it has
     the hash that came that way.

@@ -20,34 +20,34 @@ CONNECT_PORT = 15002
 
 
 def without_parameters(address: str) -> str:
-    """An address to be told: one of its parameters may be a token."""
+    """Return an address without its parameters, one of which may be a token."""
     return address.partition("/;")[0]
 
 
 def check_java() -> None:
-    """Refuse to start where no Java is that Spark runs on."""
+    """Refuse to start where there is no Java that Spark runs on."""
     home = os.environ.get("JAVA_HOME")
     java = f"{home}/bin/java" if home else shutil.which("java")
     do = f"install Java {JAVA} or later (Debian: openjdk-{JAVA}-jre-headless), or set JAVA_HOME"
-    found = None
+    version = None
     if java:
         try:
-            told = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
-            found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
+            output = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
+            version = re.search(r'version "(?:1\.)?(\d+)', output.stderr + output.stdout)
         except (OSError, subprocess.SubprocessError):
             pass
-    if found is None:
+    if version is None:
         where = "JAVA_HOME" if home else "PATH"
         problem = Problem(where, f"no Java: {java or 'java'} does not run", do=do)
         raise ConfigError("Spark cannot run", [problem])
-    if int(found[1]) < JAVA:
-        what = f"{java} is Java {found[1]}"
+    if int(version[1]) < JAVA:
+        what = f"{java} is Java {version[1]}"
         problem = Problem("", what, allowed=f"Java {JAVA} or later", do=do)
         raise ConfigError("Spark cannot run", [problem])
 
 
 def check_masters(address: str) -> None:
-    """Knock at a standalone master, or a server of Spark Connect.
+    """Check that a standalone master, or a server of Spark Connect, can be reached.
 
     Spark itself tries for minutes, and then says little.
     """

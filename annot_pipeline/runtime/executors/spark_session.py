@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOOK = 10.0
 """Seconds between looks at who is there, and at how many jobs are done."""
-TOLD = 30.0
+PROGRESS_INTERVAL_S = 30.0
 """Seconds without anybody after which the user is told, again and again."""
 STOP = 20.0
 """Seconds that a session may take to end: one whose cluster is gone may never."""
@@ -45,7 +45,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Session:
-    """A session of Spark.
+    """Represents a session of Spark.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Session:
         progress: Callable[[str], None],
         done: Callable[[int], None] = lambda _: None,
     ) -> list[Row]:
-        """Rows of a data frame.
+        """Return the rows of a data frame.
 
         They are asked for in a thread: what waits for Java takes Ctrl-C for an error of the
         connection. Whatever ends the waiting, Spark works on them no more.
@@ -148,20 +148,20 @@ class Session:
         progress: Callable[[str], None],
         done: Callable[[int], None],
     ) -> None:
-        seen = told = time.monotonic()
-        n_told = 0
+        seen = reported_at = time.monotonic()
+        n_reported = 0
         while not ended.wait(min(LOOK, wait)):
             served, n_done, now = watch.is_served(), watch.n_done(), time.monotonic()
-            if n_done > n_told:
+            if n_done > n_reported:
                 done(n_done)
-                n_told = n_done
+                n_reported = n_done
             if served:
-                seen = told = now
+                seen = reported_at = now
             elif now - seen >= wait:
                 raise self._is_gone(what, wait)
-            elif now - told >= TOLD:
+            elif now - reported_at >= PROGRESS_INTERVAL_S:
                 progress(f"{what}: nobody has been at work for {now - seen:.0f} of {wait:.0f} s")
-                told = now
+                reported_at = now
 
     def _is_gone(self, what: str, wait: float) -> EngineError:
         none = "nobody has been at work" if is_remote(self.spark) else "no executor has been there"
@@ -171,7 +171,7 @@ class Session:
         return EngineError(f"{what}: the cluster of {place} is gone", [problem], may_pass=True)
 
     def stop(self) -> None:
-        """End it, and what it runs."""
+        """End the session, and the jobs that it runs."""
         if is_remote(self.spark):
             os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)  # else no other kind can follow
             try:
@@ -186,7 +186,7 @@ _started: list[Session] = []
 
 @lru_cache(maxsize=1)
 def spark_session(master: str | None, config: tuple[tuple[str, str], ...]) -> Session:
-    """The session of this process; one with other settings that was started here ends.
+    """Return the session of this process; end one with other settings started here.
 
     Parameters
     ----------

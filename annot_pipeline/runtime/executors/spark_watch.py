@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 
 def is_remote(spark: SparkSession) -> bool:
-    """Whether a session is one of Spark Connect, which holds no Java here."""
+    """Return whether a session is one of Spark Connect, without Java in this process."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 
 @dataclass(frozen=True)
 class Watch:
-    """What can be told from here of rows that Spark was asked for.
+    """Holds the functions that tell the state of a request to Spark.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Watch:
 
 @contextmanager
 def watched(spark: SparkSession, address: str, tag: str) -> Iterator[Watch]:
-    """A look at who is there, as far as can be told from here, and at what is done.
+    """Return a watch on executors and on finished jobs, as far as visible from here.
 
     Of a cluster its executors count: they do without their master, and a master without executors
     may get some. A server of Connect must answer, and, where it tells how many tasks are running,
@@ -86,8 +86,8 @@ def _has_executors(spark: SparkSession) -> bool:
         context = spark.sparkContext
         if re.match(r"local(\[|$)", context.master):
             return True
-        found = context._jsc.sc().statusTracker().getExecutorInfos()
-        return len(found) > 1  # one is this machine
+        executors = context._jsc.sc().statusTracker().getExecutorInfos()
+        return len(executors) > 1  # one is this machine
     except Exception:  # py4j raises anything; who asks for rows meets it too, and says so
         return True
 

@@ -25,7 +25,7 @@ NO_PYTHON = re.compile(r"Cannot run program")
 
 @contextmanager
 def in_words(what: str, do: str = LOG) -> Iterator[None]:
-    """Errors of Spark as errors that say what could not be done, and what to do.
+    """Turn errors of Spark into errors that say what failed, and what to do.
 
     Whatever is raised is Spark's: of a connection that broke py4j raises ``KeyError('p')``.
     """
@@ -49,7 +49,7 @@ def in_words(what: str, do: str = LOG) -> Iterator[None]:
 
 
 def _cause(text: str) -> str:
-    """The line of a long trace that says what happened."""
+    """Return the line of a long trace that says what happened."""
     lines = [re.sub(r"^(: |Caused by: )", "", line.lstrip()).rstrip() for line in text.splitlines()]
     lines = list(filter(None, lines))
     said = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception)\b.*: ", line)]

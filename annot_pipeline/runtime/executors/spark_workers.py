@@ -25,7 +25,7 @@ LOOKS = 16
 
 
 def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
-    """See that executors are as this machine is, and share the store.
+    """Check that executors match this machine, and share the store.
 
     Those that come later are looked at by the first job that they are given.
 
@@ -48,34 +48,34 @@ def check_workers(rows: Callable[..., list[Row]], store: Path) -> None:
     token.write_text(token.name)
     try:
         look = _look(str(token), traits_there(list(traits())))
-        told = rows(
+        answers = rows(
             lambda spark: spark.range(0, LOOKS, 1, LOOKS).mapInArrow(look, "told string"),
             "executors were asked what they have",
             PACKAGES,
         )
     finally:
         token.unlink(missing_ok=True)
-    refuse_others([json.loads(row["told"]) for row in told], store)
+    refuse_others([json.loads(row["told"]) for row in answers], store)
 
 
-def refuse_others(all_found: Iterable[dict[str, Any]], store: Path) -> None:
-    """Refuse what executors told of themselves, if any of them differs.
+def refuse_others(answers: Iterable[dict[str, Any]], store: Path) -> None:
+    """Refuse executors whose traits differ from those of this machine.
 
     Raises
     ------
     ConfigError
         How, by host.
     """
-    problems = {str(p): p for found in all_found for p in _wrong(found, traits(), store)}
+    problems = {str(p): p for answer in answers for p in _wrong(answer, traits(), store)}
     if problems:
         title = "executors cannot make what this machine would: nothing is published"
         raise ConfigError(title, list(problems.values()))
 
 
 def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
-    """What an executor has of `traits`, and its host; goes there whole, as it may lack this."""
+    """Return a function that returns an executor's `traits` and host, without imports of ours."""
 
-    def found() -> dict[str, Any]:
+    def collect() -> dict[str, Any]:
         import platform
         import socket
         from importlib import metadata
@@ -94,13 +94,13 @@ def traits_there(packages: list[str]) -> Callable[[], dict[str, Any]]:
         except metadata.PackageNotFoundError:
             return None
 
-    return found
+    return collect
 
 
 def _look(
     token: str, found_there: Callable[[], dict[str, Any]]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What executors are asked first; goes there whole, too."""
+    """Return the function that executors run first."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         import json
@@ -109,22 +109,22 @@ def _look(
 
         import pyarrow as pa
 
-        found: dict[str, Any] = found_there()
+        answer: dict[str, Any] = found_there()
         try:
-            found["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
+            answer["store"] = pathlib.Path(token).read_text() == pathlib.Path(token).name
             probe = pathlib.Path(f"{token}-{uuid.uuid4().hex}")
             probe.write_text("")
             probe.unlink()
         except OSError as error:
-            found["store"] = str(error)
+            answer["store"] = str(error)
         for batch in batches:
-            yield pa.record_batch({"told": [json.dumps(found)] * batch.num_rows})
+            yield pa.record_batch({"told": [json.dumps(answer)] * batch.num_rows})
 
     return look
 
 
-def _wrong(found: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
-    where, seen = f"executor on {found['host']}", found.get("store", True)
+def _wrong(answer: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator[Problem]:
+    where, seen = f"executor on {answer['host']}", answer.get("store", True)
     if seen is not True:
         what = f"the store cannot be read and written there: {seen or 'another folder'}"
         do = (
@@ -132,18 +132,18 @@ def _wrong(found: dict[str, Any], here: dict[str, Any], store: Path) -> Iterator
             "run executors as the user that builds"
         )
         yield Problem(where, what, allowed=str(store), do=do)
-    versions = {name: of for name, of in here.items() if name != "digits"}
-    others = {name: of for name, of in versions.items() if found.get(name) != of}
+    versions = {name: expected for name, expected in here.items() if name != "digits"}
+    others = {name: expected for name, expected in versions.items() if answer.get(name) != expected}
     for name, version in others.items():
-        if found.get(name) is None:
+        if answer.get(name) is None:
             do = f"install {name}=={version} where executors run, or ship it: docs/spark.md"
             yield Problem(where, f"{name} is not installed", do=do)
         else:
             do = "give them the same: other versions can give other bytes (docs/spark.md)"
-            what = f"{name} {found[name]}"
+            what = f"{name} {answer[name]}"
             yield Problem(where, what, allowed=f"{version}, as here", do=do)
-    of_there = found.get("digits") or {}
-    wrong = [name for name, of in here["digits"].items() if of_there.get(name) != of]
+    of_there = answer.get("digits") or {}
+    wrong = [name for name, expected in here["digits"].items() if of_there.get(name) != expected]
     if wrong and not others:
         what = "its processor computes other digits than this one, so other bytes"
         do = (

@@ -12,7 +12,7 @@ from annot_pipeline.version import __version__, numeric_packages
 
 @cache
 def traits() -> dict[str, Any]:
-    """Versions by package, and `digits`; kept for the life of a process, which many jobs ask."""
+    """Return versions by package, and `digits`; cached for the life of the process."""
     return {
         **numeric_packages(),
         "annot-pipeline": __version__,

@@ -36,14 +36,14 @@ from annot_pipeline.methods.numerics.bootstrap import ItemResamples, all_rounds,
 from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import StageContext
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.runtime.large_tasks import spans_of
-from annot_pipeline.runtime.partitions import InputPart
+from annot_pipeline.runtime.large_tasks import spans_by_size
+from annot_pipeline.runtime.partitions import InputPartition
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_label_agreement import (
+    agreement_rows,
     label_names,
     rated,
     ratings_of_labels,
-    rows_of,
     suffixes,
 )
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Row
@@ -61,35 +61,37 @@ PAIRS_AT_ONCE = 1_000_000
 
 
 def label_agreement_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
+    context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Rows of the table ``agreement`` of one task; no pair of judges is left out.
+    """Return the rows of the table ``agreement`` of one task; no pair of judges is left out.
 
     Parameters
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``controlled``.
     tasks
         ``task``, ``labels``, ``ordinal`` of it.
     """
     [task] = tasks.to_pylist()
     folder.mkdir(parents=True)
-    tables = [block.files["controlled"] for block in of.slices("controlled")]
-    given = _Given.of(context.run([partial(_scan, table) for table in tables]), task)
-    dump(folder / "given", given)
+    tables = [block.files["controlled"] for block in inputs.slices("controlled")]
+    vocabulary = AgreementVocabulary.from_blocks(
+        context.run([partial(_scan, table) for table in tables]), task
+    )
+    dump(folder / "given", vocabulary)
     rows: list[Row] = []
-    for suffix in given.suffixes:
+    for suffix in vocabulary.suffixes:
         context.progress(f"agreement of {shorten(task['task'])}{suffix and ', all judges'}")
-        found = _measured(context, folder, tables, given, task, suffix)
-        rows += rows_of(found, task, suffix)
+        agreement = _measured(context, folder, tables, vocabulary, task, suffix)
+        rows += agreement_rows(agreement, task, suffix)
     return agreement_table(rows), {}
 
 
 @dataclass(frozen=True)
 class _Scanned:
-    """Of a block: who judged, the labels that were given, and behind names of statistics."""
+    """Holds the judges, labels and suffixes of statistics that occur in a block."""
 
     judges: Sequence[str]
     labels: Sequence[str]
@@ -97,15 +99,16 @@ class _Scanned:
 
 
 @dataclass(frozen=True)
-class _Given:
-    """The same of all blocks; judges by name, classes in their order."""
+class AgreementVocabulary:
+    """Holds the judges by name, the classes in order and the suffixes of a whole task."""
 
     judges: Mapping[str, int]
     classes: Sequence[str]
     suffixes: Sequence[str]
 
     @classmethod
-    def of(cls, blocks: Sequence[_Scanned], task: Row) -> _Given:
+    def from_blocks(cls, blocks: Sequence[_Scanned], task: Row) -> AgreementVocabulary:
+        """Return the names that some blocks of a task hold."""
         judges, labels, suffixes = (
             sorted({name for block in blocks for name in getattr(block, what)})
             for what in ("judges", "labels", "suffixes")
@@ -116,7 +119,7 @@ class _Given:
 
 @dataclass(frozen=True)
 class _Coded:
-    """What is known of a block whose labels are coded.
+    """Holds the counts of a block whose labels are coded.
 
     Parameters
     ----------
@@ -142,48 +145,51 @@ def _measured(
     context: StageContext,
     folder: Path,
     tables: Sequence[StoredTable],
-    given: _Given,
+    vocabulary: AgreementVocabulary,
     task: Row,
     suffix: str,
 ) -> NominalAgreement:
-    """Agreement of all blocks."""
+    """Return the agreement of all blocks."""
     settings = context.campaign.settings
     bootstrap = BootstrapRounds(task["task"], settings.agreement.bootstrap, settings.seed)
     blocks = [_Block(folder, n, suffix) for n in range(len(tables))]
     coded = context.run(
         [partial(_code, table, block) for table, block in zip(tables, blocks, strict=True)]
     )
-    sizes = [of.n_items for of in coded]
-    resamples = ItemResamples.draw(sum(sizes), **bootstrap.of(f"labels{suffix}")).split(sizes)
+    sizes = [coded_block.n_items for coded_block in coded]
+    resamples = ItemResamples.draw(sum(sizes), **bootstrap.arguments(f"labels{suffix}")).split(
+        sizes
+    )
     drawn = [*zip(blocks, resamples, strict=True)]
-    sums = reduce(add, context.run([partial(_sums, *of) for of in drawn]))
+    sums = reduce(add, context.run([partial(_sums, *arguments) for arguments in drawn]))
     ordinal = None
     if task["ordinal"]:
         dump(folder / "sums", sums)
-        jobs = [partial(_ordinal_sum, *of, folder / "sums") for of in drawn]
+        jobs = [partial(_ordinal_sum, *arguments, folder / "sums") for arguments in drawn]
         ordinal = reduce(add, context.run(jobs))
-    firsts = spans_of(
-        [sum(of) for of in zip(*(of.counts for of in coded), strict=True)], PAIRS_AT_ONCE
+    firsts = spans_by_size(
+        [sum(counts) for counts in zip(*(block.counts for block in coded), strict=True)],
+        PAIRS_AT_ONCE,
     )
-    sizes_of_codes = len(given.judges), len(given.classes)
-    by_pair = context.run([partial(_pairs, blocks, *sizes_of_codes, *of) for of in firsts])
+    sizes_of_codes = len(vocabulary.judges), len(vocabulary.classes)
+    by_pair = context.run([partial(_pairs, blocks, *sizes_of_codes, *span) for span in firsts])
     judges, shared = (
-        int(np.logical_or.reduce([getattr(of, name) for of in coded]).sum())
+        int(np.logical_or.reduce([getattr(coded_block, name) for coded_block in coded]).sum())
         for name in ("judges", "shared_judges")
     )
     return agreement_of(
         statistics_of_sums(sums, ordinal),
         JudgePairMeans.from_sums(reduce(add, by_pair)),
         labelled=Overlap(sum(sizes), judges),
-        shared=Overlap(sum(of.n_shared for of in coded), shared),
-        n_label_pairs=sum(of.n_pairs for of in coded),
+        shared=Overlap(sum(coded_block.n_shared for coded_block in coded), shared),
+        n_label_pairs=sum(coded_block.n_pairs for coded_block in coded),
         rounds=bootstrap.rounds,
     )
 
 
 @dataclass(frozen=True)
 class _Block:
-    """Where what is known of a block's labels lies."""
+    """Holds the paths of a block's intermediate files."""
 
     folder: Path
     n: int
@@ -191,12 +197,12 @@ class _Block:
 
     @property
     def items(self) -> Path:
-        """`ItemAgreement`."""
+        """Return the path of the block's `ItemAgreement`."""
         return self.folder / f"items{self.suffix}-{self.n}"
 
     @property
     def pairs(self) -> Path:
-        """`PairCounts`, as an array of keys and counts, for who reads some of it."""
+        """Return the path of the block's `PairCounts`, stored as an array of keys and counts."""
         return self.folder / f"pairs{self.suffix}-{self.n}.npy"
 
 
@@ -208,12 +214,12 @@ def _scan(table: StoredTable) -> _Scanned:
 
 def _code(table: StoredTable, block: _Block) -> _Coded:
     """Put what a block's items add, and counts of its pairs of judges, where its jobs find them."""
-    given = load(block.folder / "given")
+    vocabulary = load(block.folder / "given")
     rows = rated(read_unharmed(table, COLUMNS), block.suffix)
-    ratings = ratings_of_labels(rows, given.classes, given.judges)
-    n_items, n_judges = ratings.sizes["n_items"], len(given.judges)
+    ratings = ratings_of_labels(rows, vocabulary.classes, vocabulary.judges)
+    n_items, n_judges = ratings.sizes["n_items"], len(vocabulary.judges)
     codes = LabelCodes(
-        ratings.items, ratings.judges, ratings.values, n_items, n_judges, len(given.classes)
+        ratings.items, ratings.judges, ratings.values, n_items, n_judges, len(vocabulary.classes)
     )
     units, cells = ItemAgreement.from_codes(codes)
     pairs = PairCounts.from_cells(cells, Partners.from_rows(cells.items, cells.judges))
@@ -227,38 +233,38 @@ def _code(table: StoredTable, block: _Block) -> _Coded:
         judges=np.bincount(cells.judges, minlength=n_judges) > 0,
         shared_judges=np.bincount(cells.judges[shared[cells.items]], minlength=n_judges) > 0,
         n_pairs=int(units.pairs.sum()),
-        counts=np.bincount(pairs.keys // (n_judges * len(given.classes)), minlength=n_judges),
+        counts=np.bincount(pairs.keys // (n_judges * len(vocabulary.classes)), minlength=n_judges),
     )
 
 
 def _sums(block: _Block, resamples: ItemResamples) -> Floats:
-    """Sums over the items of a block, of the data and of resamples."""
+    """Return sums over the items of a block, of the data and of resamples."""
     resamples = replace(resamples)  # what is drawn goes with the job
     units: ItemAgreement = load(block.items)
-    found = replicate_counts(units.sums, resamples, floats_per_round=units.floats_per_round)
-    return all_rounds(found, resamples)
+    replicates = replicate_counts(units.sums, resamples, floats_per_round=units.floats_per_round)
+    return all_rounds(replicates, resamples)
 
 
 def _ordinal_sum(block: _Block, resamples: ItemResamples, sums: Path) -> Floats:
-    """The same for ordinal alpha, which asks for the ``sums`` of all blocks."""
+    """Return a block's sums for ordinal alpha, which needs the ``sums`` of all blocks."""
     resamples = replace(resamples)  # what is drawn goes with the job
     units: ItemAgreement = load(block.items)
-    found = replicate_counts(
+    replicates = replicate_counts(
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],
         resamples,
         floats_per_round=units.floats_per_round,
         round_values=load(sums),
     )
-    of_rounds: Floats = all_rounds(found, resamples)[0]
+    of_rounds: Floats = all_rounds(replicates, resamples)[0]
     return of_rounds
 
 
 def _pairs(blocks: Sequence[_Block], n_judges: int, n_labels: int, first: int, end: int) -> Floats:
-    """What pairs of judges add whose first one is from ``first`` to before ``end``."""
-    found = []
+    """Return the sums of judge pairs whose first judge is from ``first`` to before ``end``."""
+    pair_counts = []
     for block in blocks:
         counted = np.load(regular(block.pairs), mmap_mode="r")
         keys = [first * n_judges * n_labels, end * n_judges * n_labels]
         some = np.array(counted[:, slice(*np.searchsorted(counted[0], keys))])
-        found.append(PairCounts(some[0], some[1:]))
-    return PairCounts.joined(found).sums(n_labels)
+        pair_counts.append(PairCounts(some[0], some[1:]))
+    return PairCounts.joined(pair_counts).sums(n_labels)

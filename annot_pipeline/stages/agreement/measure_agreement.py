@@ -73,7 +73,7 @@ def measure_agreement(
         if task["kind"] == "categorical":
             return list(label_rows(labels[task["task"]], task, bootstrap))
         if task["kind"] == "scalar":
-            scores, again, tests, own = (of[task["task"]] for of in scored)
+            scores, again, tests, own = (table[task["task"]] for table in scored)
             return list(
                 score_rows(scores, again, tests, own, task, bootstrap, arithmetic=arithmetic)
             )
@@ -83,8 +83,8 @@ def measure_agreement(
     scored = [ByTask(table) for table in (standardized, pairs, judge_tests, judge_scores)]
     rows: list[Row] = []
     with ThreadPoolExecutor(workers) as pool:
-        for number, found in enumerate(pool.map(measured, tasks.to_pylist()), start=1):
-            rows += found
+        for number, task_rows in enumerate(pool.map(measured, tasks.to_pylist()), start=1):
+            rows += task_rows
             if progress:
                 progress(f"agreement: task {number} of {tasks.num_rows}")
     left_out: dict[str, dict[str, int]] = {}
@@ -95,7 +95,7 @@ def measure_agreement(
 
 
 def agreement_table(rows: Sequence[Row]) -> pa.Table:
-    """The table of rows whose numbers are NaN where undefined."""
+    """Return the table of rows whose numbers are NaN where undefined."""
     columns: dict[str, list[Any]] = {
         name: [row[name] for row in rows] for name in AGREEMENT.schema.names
     }

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.methods.agreement.agreement import NominalAgreement, nominal_agreement
-from annot_pipeline.runtime.indexing import class_order, index, is_any
+from annot_pipeline.runtime.indexing import class_order, index, is_in
 from annot_pipeline.stages.agreement.ratings import UNFILTERED, Ratings, Row, agreement_row
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 
 
 def label_rows(judgments: pa.Table, task: Row, bootstrap: BootstrapRounds) -> Iterator[Row]:
-    """Rows of a categorical task; parameters as `measure_agreement`'s, of the task alone."""
+    """Yield the rows of a categorical task; parameters are those of `measure_agreement`."""
     for suffix, ratings in _labels(judgments, task):
         yield from _label_rows(ratings, task, suffix, bootstrap)
 
@@ -28,58 +28,58 @@ def _labels(judgments: pa.Table, task: Row) -> Iterator[tuple[str, Ratings]]:
 
 
 def suffixes(judgments: pa.Table) -> list[str]:
-    """Behind names of statistics: of judges kept; and of all judges, if some are not."""
-    failed = pc.any(is_any(rated(judgments, UNFILTERED)["fate"], ["judge_failed"])).as_py()
+    """Return suffixes of statistics: of kept judges, and of all judges if some are not kept."""
+    failed = pc.any(is_in(rated(judgments, UNFILTERED)["fate"], ["judge_failed"])).as_py()
     return ["", UNFILTERED] if failed else [""]
 
 
 def rated(judgments: pa.Table, suffix: str) -> pa.Table:
-    """The judgments that statistics with a suffix are of."""
+    """Return the judgments that the statistics with a suffix use."""
     fates = ["used", "judge_failed"] if suffix else ["used"]
     is_rating = pc.and_(
-        is_any(judgments["control"], ["none", "ask_again"]), is_any(judgments["fate"], fates)
+        is_in(judgments["control"], ["none", "ask_again"]), is_in(judgments["fate"], fates)
     )
     return judgments.filter(is_rating)
 
 
 def label_names(rows: pa.Table, column: str = "label") -> list[str]:
-    """Distinct labels, or judges, in code point order."""
+    """Return distinct labels, or judges, in code point order."""
     return index(rows[column]).names
 
 
 def ratings_of_labels(
     rows: pa.Table, classes: Sequence[str], judges: Mapping[str, int] | None = None
 ) -> Ratings:
-    """Labels as codes; of judges the place among those named, or among those there are."""
-    given, who = index(rows["label"]), index(rows["judge"])
-    place = np.array([classes.index(name) for name in given.names], np.int64)
+    """Return labels and judges as codes; judges are coded among those named, if any are."""
+    labels, who = index(rows["label"]), index(rows["judge"])
+    place = np.array([classes.index(name) for name in labels.names], np.int64)
     codes = who.codes
     if judges is not None:
         codes = np.array([judges[name] for name in who.names], np.int64)[codes]
-    return Ratings(index(rows["item"]).codes, codes, place[given.codes], tuple(classes))
+    return Ratings(index(rows["item"]).codes, codes, place[labels.codes], tuple(classes))
 
 
 def _label_rows(
     ratings: Ratings, task: Row, suffix: str, bootstrap: BootstrapRounds
 ) -> Iterator[Row]:
-    found = nominal_agreement(
+    agreement = nominal_agreement(
         ratings.items,
         ratings.judges,
         ratings.values,
         n_labels=max(len(ratings.names), 1),
         ordinal=bool(task["ordinal"]),
         **ratings.sizes,
-        **bootstrap.of(f"labels{suffix}"),
+        **bootstrap.arguments(f"labels{suffix}"),
     )
-    yield from rows_of(found, task, suffix)
+    yield from agreement_rows(agreement, task, suffix)
 
 
-def rows_of(found: NominalAgreement, task: Row, suffix: str) -> Iterator[Row]:
-    """Rows of the table `agreement`."""
+def agreement_rows(agreement: NominalAgreement, task: Row, suffix: str) -> Iterator[Row]:
+    """Yield the rows of the table `agreement`."""
     statistics = ["percent_agreement", "pooled_percent_agreement", "cohen_kappa", "fleiss_kappa",
                   "alpha_nominal"]  # fmt: skip
     if task["ordinal"]:
         statistics.append("alpha_ordinal")
     for name in statistics:
-        statistic = getattr(found, name)
+        statistic = getattr(agreement, name)
         yield agreement_row(task, name + suffix, statistic, statistic.n_items, statistic.n_judges)

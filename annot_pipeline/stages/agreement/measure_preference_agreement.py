@@ -91,14 +91,14 @@ def measure_preference_agreement(
         task = everyone.names.task
         if progress:
             progress(f"agreement of preferences: {task}")
-        kept = _Judged.of(everyone.only(everyone.kept))
-        whole = kept if everyone.kept.all() else _Judged.of(everyone)
-        ranks = kept.rank_agreement(BootstrapRounds(task, rounds, seed))
-        rows += kept.rows(ranks, "", BootstrapRounds(task, rounds, seed))
-        if whole is not kept:
+        counted = _Judged.from_comparisons(everyone.only(everyone.is_kept))
+        whole = counted if everyone.is_kept.all() else _Judged.from_comparisons(everyone)
+        ranks = counted.rank_agreement(BootstrapRounds(task, rounds, seed))
+        rows += counted.rows(ranks, "", BootstrapRounds(task, rounds, seed))
+        if whole is not counted:
             bootstrap = BootstrapRounds(task + UNFILTERED, rounds, seed)
             rows += whole.rows(whole.rank_agreement(bootstrap), UNFILTERED, bootstrap)
-        metrics[task] = _metrics(kept.graphs, ranks)
+        metrics[task] = _metrics(counted.graphs, ranks)
     return rows, {"preferences": metrics}
 
 
@@ -122,17 +122,19 @@ class _Judged:
     graphs: JudgeGraphs
 
     @classmethod
-    def of(cls, compared: OutputComparisons) -> _Judged:
-        return cls(compared, compared.asked(), JudgeGraphs.of(compared))
+    def from_comparisons(cls, compared: OutputComparisons) -> _Judged:
+        return cls(compared, compared.asked(), JudgeGraphs.from_comparisons(compared))
 
     def rank_agreement(self, bootstrap: BootstrapRounds) -> RankAgreement:
-        of = self.graphs
-        segments, judges = of.segments[of.graph], of.judges[of.graph]
-        return rank_agreement(segments, judges, of.output, of.rank, **bootstrap.of("ranks"))
+        graphs = self.graphs
+        segments, judges = graphs.segments[graphs.graph], graphs.judges[graphs.graph]
+        return rank_agreement(
+            segments, judges, graphs.output, graphs.rank, **bootstrap.arguments("ranks")
+        )
 
     def rows(self, ranks: RankAgreement, suffix: str, bootstrap: BootstrapRounds) -> Iterator[Row]:
-        """Rows of all statistics; the suffix goes behind their names."""
-        for statistic, found, n_items, n_judges in (
+        """Yield the rows of all statistics; the suffix goes behind their names."""
+        for statistic, estimate, n_items, n_judges in (
             *_ternary(self.expanded, "", bootstrap),
             *(_ternary(self.asked, "_collapsed", bootstrap) if self._shared() else ()),
             *_between_judges(self.asked, bootstrap),
@@ -143,63 +145,73 @@ class _Judged:
         ):
             row = {"task": self.expanded.names.task, "statistic": statistic + suffix}
             for name in ("value", "ci_low", "ci_high"):
-                number = getattr(found, name)
+                number = getattr(estimate, name)
                 row[name] = None if np.isnan(number) else float(number)
             yield row | {"n_items": n_items, "n_judges": n_judges}
 
     def _shared(self) -> bool:
         return bool(self.expanded.same_output.any())
 
-    def _contradictions(self, bootstrap: BootstrapRounds) -> Iterator[Found]:
-        of = self.graphs
-        n_graphs, n_outputs, n_judges = of.segments.size, of.n_outputs, n_distinct(of.judges)
-        lone = of.segments == len(self.expanded.names.segments)
-        drawn = np.where(lone, of.segments + np.arange(n_graphs), of.segments)
+    def _contradictions(self, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
+        graphs = self.graphs
+        n_graphs, n_outputs, n_judges = (
+            graphs.segments.size,
+            graphs.n_outputs,
+            n_distinct(graphs.judges),
+        )
+        lone = graphs.segments == len(self.expanded.names.segments)
+        drawn = np.where(lone, graphs.segments + np.arange(n_graphs), graphs.segments)
         name = "share_of_graphs_with_contradictions"
-        found = segment_ratio(drawn, of.contradicts, np.ones(n_graphs), **bootstrap.of(name))
-        yield name, found, n_graphs, n_judges
-        outside = n_outputs - of.n_in_contradiction
-        found = segment_ratio(drawn, outside, n_outputs, **bootstrap.of("consistency"))
-        yield "consistency", found, int(n_outputs.sum()), n_judges
+        estimate = segment_ratio(
+            drawn, graphs.contradicts, np.ones(n_graphs), **bootstrap.arguments(name)
+        )
+        yield name, estimate, n_graphs, n_judges
+        outside = n_outputs - graphs.n_in_contradiction
+        estimate = segment_ratio(drawn, outside, n_outputs, **bootstrap.arguments("consistency"))
+        yield "consistency", estimate, int(n_outputs.sum()), n_judges
 
 
-Found = tuple[str, Any, int, int]
+StatisticRow = tuple[str, Any, int, int]
 """Name, what has value, ci_low and ci_high, items, judges."""
 
 
-def _decisions(of: OutputComparisons) -> tuple[Codes, Codes, Codes, Codes]:
-    """Codes of pairs of outputs and judges, decisions, and codes of what is drawn."""
-    pairs = of.pairs()
-    return pairs, of.judges, of.outcome, of.drawn(pairs)
+def _decisions(compared: OutputComparisons) -> tuple[Codes, Codes, Codes, Codes]:
+    """Return the codes of pairs of outputs and judges, decisions, and codes of what is drawn."""
+    pairs = compared.pairs()
+    return pairs, compared.judges, compared.outcome, compared.drawn(pairs)
 
 
-def _ternary(of: OutputComparisons, collapsed: str, bootstrap: BootstrapRounds) -> Iterator[Found]:
+def _ternary(
+    compared: OutputComparisons, collapsed: str, bootstrap: BootstrapRounds
+) -> Iterator[StatisticRow]:
     pairs: Pairs
     for pairs in ("inter", "intra"):
         name = f"{pairs}_kappa_ternary{collapsed}"
-        found = ternary_agreement(*_decisions(of), pairs=pairs, **bootstrap.of(name))
-        yield name, found.kappa, found.n_items, found.n_judges
+        agreement = ternary_agreement(
+            *_decisions(compared), pairs=pairs, **bootstrap.arguments(name)
+        )
+        yield name, agreement.kappa, agreement.n_items, agreement.n_judges
         name = f"{pairs}_percent_agreement_ternary{collapsed}"
-        yield name, found.percent_agreement, found.n_items, found.n_judges
+        yield name, agreement.percent_agreement, agreement.n_items, agreement.n_judges
 
 
-def _between_judges(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[Found]:
+def _between_judges(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
     name = "cohen_kappa_ternary"
-    cohen = most_prolific_kappa(*_decisions(asked), **bootstrap.of(name))
+    cohen = most_prolific_kappa(*_decisions(asked), **bootstrap.arguments(name))
     yield name, cohen.kappa, cohen.n_items, 2 if cohen.n_items else 0
     name = "majority_class_agreement"
-    found = majority_class(*_decisions(asked), **bootstrap.of(name))
-    yield name, found.agreement, found.n_items, found.n_judges
-    chance = Estimate(found.chance, np.nan, np.nan)  # exact
-    yield "majority_class_chance", chance, found.n_items, found.n_judges
+    majority = majority_class(*_decisions(asked), **bootstrap.arguments(name))
+    yield name, majority.agreement, majority.n_items, majority.n_judges
+    chance = Estimate(majority.chance, np.nan, np.nan)  # exact
+    yield "majority_class_chance", chance, majority.n_items, majority.n_judges
 
 
-def _first_shown(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[Found]:
+def _first_shown(asked: OutputComparisons, bootstrap: BootstrapRounds) -> Iterator[StatisticRow]:
     if (asked.second_shown_first == UNKNOWN).all():
         return
-    of = asked.only((asked.second_shown_first != UNKNOWN) & (asked.outcome != 0))
-    pairs, judges, outcome, drawn = _decisions(of)
-    won = outcome == np.where(of.second_shown_first == 1, -1, 1)
+    shown = asked.only((asked.second_shown_first != UNKNOWN) & (asked.outcome != 0))
+    pairs, judges, outcome, drawn = _decisions(shown)
+    won = outcome == np.where(shown.second_shown_first == 1, -1, 1)
     name = "first_shown_win_share"
-    share = segment_ratio(drawn, won, np.ones(won.size), **bootstrap.of(name))
+    share = segment_ratio(drawn, won, np.ones(won.size), **bootstrap.arguments(name))
     yield name, share, n_distinct(pairs), n_distinct(judges)

@@ -32,7 +32,7 @@ from annot_pipeline.methods.judges.judge_correlations import mean_spearman
 from annot_pipeline.methods.numerics.bootstrap import Estimate
 from annot_pipeline.methods.scores.zscores import Arithmetic
 from annot_pipeline.methods.scores.zscores import standardized as z_of
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.agreement.ratings import (
     UNFILTERED,
     Codes,
@@ -59,7 +59,7 @@ class Repeats:
 
     @property
     def n_items(self) -> int:
-        """Size of the range of items."""
+        """Return the size of the code range of items."""
         return int(self.items.max(initial=-1)) + 1
 
     @property
@@ -68,7 +68,7 @@ class Repeats:
         return (self.first, self.first_z), (self.second, self.second_z)
 
     def only(self, rows: npt.NDArray[np.bool_]) -> Repeats:
-        """Some of them."""
+        """Return some of the repeats."""
         return Repeats(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
@@ -93,27 +93,27 @@ def score_rows(
     *,
     arithmetic: Arithmetic,
 ) -> Iterator[Row]:
-    """Rows of a scalar task; parameters as `measure_agreement`'s, of the task alone."""
+    """Yield the rows of a scalar task; parameters are those of `measure_agreement`."""
     repeats = repeats_of(pairs, judge_tests, judge_scores, arithmetic)
     scores = standardized["score"].to_numpy()
     points = n_points(task, is_whole=bool((scores == np.round(scores)).all()))
-    for suffix, of, again in _scores(standardized, repeats):
-        cuts = ScaleCuts.of(task, points, np.sort(of.all_z))
-        yield from _score_rows(of, cuts, task, suffix, bootstrap)
+    for suffix, scored, again in _scores(standardized, repeats):
+        cuts = ScaleCuts.from_z_scores(task, points, np.sort(scored.all_z))
+        yield from _score_rows(scored, cuts, task, suffix, bootstrap)
         yield from intra_rows(again, cuts, task, suffix, bootstrap)
 
 
 def _scores(rows: pa.Table, repeats: Repeats) -> Iterator[tuple[str, _Scores, Repeats]]:
     """Scores of judges kept; and of all judges, if some are not."""
-    kept = rows["kept"].to_numpy()
-    yield "", _ratings_of_scores(rows.filter(pa.array(kept))), repeats.only(~repeats.dropped)
-    if not kept.all():
+    is_kept = rows["kept"].to_numpy()
+    yield "", _ratings_of_scores(rows.filter(pa.array(is_kept))), repeats.only(~repeats.dropped)
+    if not is_kept.all():
         yield UNFILTERED, _ratings_of_scores(rows), repeats
 
 
 def _ratings_of_scores(rows: pa.Table) -> _Scores:
     all_z = rows["z"].drop_null().to_numpy()
-    first = rows.filter(is_any(rows["control"], ("none",)))
+    first = rows.filter(is_in(rows["control"], ("none",)))
     criteria = index(first["criterion"], null="").codes
     items = index(first["item"]).codes
     units = index_pairs(items, criteria).codes
@@ -127,8 +127,8 @@ def repeats_of(
     judge_scores: pa.Table,
     arithmetic: Arithmetic,
 ) -> Repeats:
-    """Outputs that judges saw twice; parameters as `measure_agreement`'s, of one task."""
-    again = pc.and_(is_any(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
+    """Return the outputs that judges saw twice; parameters are those of `measure_agreement`."""
+    again = pc.and_(is_in(pairs["control"], ("ask_again",)), pc.is_null(pairs["reason"]))
     rows = pairs.filter(again)
     first, second = rows["ordinary_score"].to_numpy(), rows["score"].to_numpy()
     judge = index(rows["judge_id"])
@@ -156,80 +156,90 @@ def _score_rows(
     suffix: str,
     bootstrap: BootstrapRounds,
 ) -> Iterator[Row]:
-    of = scores.ratings
+    ratings = scores.ratings
     for metric in ("ordinal", "interval", "ratio"):
         name = f"alpha_{metric}{suffix}"
-        yield agreement_row(task, name, *_alpha(of, metric, bootstrap.of(name)))
+        yield agreement_row(task, name, *_alpha(ratings, metric, bootstrap.arguments(name)))
     name = f"inter_spearman{suffix}"
     rho = mean_spearman(
-        scores.items, of.judges, of.values, criteria=scores.criteria,
-        n_items=int(scores.items.max(initial=-1)) + 1, n_judges=of.sizes["n_judges"],
-        **bootstrap.of(name),
+        scores.items, ratings.judges, ratings.values, criteria=scores.criteria,
+        n_items=int(scores.items.max(initial=-1)) + 1, n_judges=ratings.sizes["n_judges"],
+        **bootstrap.arguments(name),
     )  # fmt: skip
     left_out = {"judge_pairs_left_out": rho.n_undefined_pairs}
     yield agreement_row(task, name, rho, rho.n_items, rho.n_judges) | left_out
     for kind, k in cuts.named:
-        rated, _ = cuts.rated(kind, k, of, scores.z)
+        rated, _ = cuts.rated(kind, k, ratings, scores.z)
         name = f"inter_kappa_{kind}_{k}{suffix}"
-        found = inter_judge_binned_agreement(
+        agreement = inter_judge_binned_agreement(
             rated.items, rated.judges, rated.values, n_categories=k, **rated.sizes,
-            **bootstrap.of(name),
+            **bootstrap.arguments(name),
         )  # fmt: skip
-        yield from cut_rows(task, name, found, _n_judges(rated))
+        yield from cut_rows(task, name, agreement, _n_judges(rated))
     name = f"inter_difference_mean{suffix}"
     inter = inter_judge_score_differences(
-        of.items, of.judges, of.values, n_items=of.sizes["n_items"], **bootstrap.of(name)
+        ratings.items,
+        ratings.judges,
+        ratings.values,
+        n_items=ratings.sizes["n_items"],
+        **bootstrap.arguments(name),
     )
-    yield from difference_rows(task, name, inter, _n_judges(of))
+    yield from difference_rows(task, name, inter, _n_judges(ratings))
 
 
 def intra_rows(
     repeats: Repeats, cuts: ScaleCuts, task: Row, suffix: str, bootstrap: BootstrapRounds
 ) -> Iterator[Row]:
-    """Agreement of judges with themselves."""
+    """Yield the agreement of judges with themselves."""
     for kind, k in cuts.named:
-        bins = [cuts.bins(kind, k, *of) for of in repeats.showings]
-        known = (bins[0] >= 0) & (bins[1] >= 0)
-        seen = repeats.only(known)
+        bins = [cuts.bins(kind, k, *showing) for showing in repeats.showings]
+        has_bins = (bins[0] >= 0) & (bins[1] >= 0)
+        seen = repeats.only(has_bins)
         name = f"intra_kappa_{kind}_{k}{suffix}"
-        found = binned_agreement(
-            bins[0][known], bins[1][known], seen.items, n_items=seen.n_items, n_categories=k,
-            **bootstrap.of(name),
+        agreement = binned_agreement(
+            bins[0][has_bins], bins[1][has_bins], seen.items, n_items=seen.n_items, n_categories=k,
+            **bootstrap.arguments(name),
         )  # fmt: skip
-        yield from cut_rows(task, name, found, np.unique(seen.judges).size)
+        yield from cut_rows(task, name, agreement, np.unique(seen.judges).size)
     name = f"intra_difference_mean{suffix}"
     intra = score_differences(
-        repeats.first, repeats.second, repeats.items, n_items=repeats.n_items, **bootstrap.of(name)
+        repeats.first,
+        repeats.second,
+        repeats.items,
+        n_items=repeats.n_items,
+        **bootstrap.arguments(name),
     )
     yield from difference_rows(task, name, intra, np.unique(repeats.judges).size)
 
 
-def _alpha(of: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
-    """Alpha, and the items and judges it rests on; undefined for a ratio of negative scores."""
-    rated = np.bincount(of.items, minlength=1)[of.items] >= 2
-    n_judges = np.unique(of.judges[rated]).size
+def _alpha(ratings: Ratings, metric: Metric, rounds: dict[str, Any]) -> tuple[Any, int, int]:
+    """Return alpha, its items and its judges; undefined for a ratio of negative scores."""
+    rated = np.bincount(ratings.items, minlength=1)[ratings.items] >= 2
+    n_judges = np.unique(ratings.judges[rated]).size
     alpha = krippendorff_alpha(
-        of.items, of.values, n_units=of.sizes["n_items"], metric=metric, **rounds
+        ratings.items, ratings.values, n_units=ratings.sizes["n_items"], metric=metric, **rounds
     )
-    if metric == "ratio" and (of.values < 0).any():
+    if metric == "ratio" and (ratings.values < 0).any():
         return Estimate(np.nan, np.nan, np.nan), alpha.n_units, n_judges
     return alpha, alpha.n_units, n_judges
 
 
-def _n_judges(of: Ratings) -> int:
-    """Judges of the items that two or more judges rated."""
-    return overlap(of.items, of.judges, **of.sizes).n_judges
+def _n_judges(ratings: Ratings) -> int:
+    """Return the judges of the items that two or more judges rated."""
+    return overlap(ratings.items, ratings.judges, **ratings.sizes).n_judges
 
 
-def cut_rows(task: Row, name: str, found: BinnedAgreement, n_judges: int) -> Iterator[Row]:
-    """Rows of agreement on a scale that is cut."""
-    yield agreement_row(task, name, found.kappa, found.n_items, n_judges)
+def cut_rows(task: Row, name: str, agreement: BinnedAgreement, n_judges: int) -> Iterator[Row]:
+    """Yield the rows of agreement on a scale that is cut."""
+    yield agreement_row(task, name, agreement.kappa, agreement.n_items, n_judges)
     share = name.replace("_kappa_", "_percent_agreement_")
-    yield agreement_row(task, share, found.percent_agreement, found.n_items, n_judges)
+    yield agreement_row(task, share, agreement.percent_agreement, agreement.n_items, n_judges)
 
 
-def difference_rows(task: Row, name: str, found: ScoreDifferences, n_judges: int) -> Iterator[Row]:
-    """Rows of differences: mean and sd."""
-    yield agreement_row(task, name, found.mean, found.n_items, n_judges)
-    sd = Estimate(found.sd, np.nan, np.nan)
-    yield agreement_row(task, name.replace("_mean", "_sd"), sd, found.n_items, n_judges)
+def difference_rows(
+    task: Row, name: str, differences: ScoreDifferences, n_judges: int
+) -> Iterator[Row]:
+    """Yield the rows of differences: mean and sd."""
+    yield agreement_row(task, name, differences.mean, differences.n_items, n_judges)
+    sd = Estimate(differences.sd, np.nan, np.nan)
+    yield agreement_row(task, name.replace("_mean", "_sd"), sd, differences.n_items, n_judges)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -28,12 +28,12 @@ class Ratings:
     names: tuple[str, ...] = ()  # labels
 
     def only(self, rows: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> Ratings:
-        """Some of the ratings, with other values."""
+        """Return some of the ratings, with other values."""
         return Ratings(self.items[rows], self.judges[rows], values[rows])
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Sizes of the code ranges, as the methods take them."""
+        """Return sizes of the code ranges, as the methods take them."""
         return {
             "n_items": int(self.items.max(initial=-1)) + 1,
             "n_judges": int(self.judges.max(initial=-1)) + 1,
@@ -41,22 +41,22 @@ class Ratings:
 
 
 def of_task(table: pa.Table, task: str) -> pa.Table:
-    """Rows of a task; a view of the table where they stand together."""
-    is_of = is_any(table["task"], (task,)).to_numpy()
+    """Return the rows of a task; a view of the table where they stand together."""
+    is_of = is_in(table["task"], (task,)).to_numpy()
     places = np.flatnonzero(is_of)
     if places.size and places[-1] - places[0] + 1 == places.size:
         return table.slice(places[0], places.size)
     return table.filter(pa.array(is_of))
 
 
-def agreement_row(task: Row, statistic: str, found: Any, n_items: int, n_judges: int) -> Row:
-    """A row of the table; ``found`` has value, ci_low, ci_high."""
+def agreement_row(task: Row, statistic: str, estimate: Any, n_items: int, n_judges: int) -> Row:
+    """Return a row of the table; ``estimate`` has value, ci_low, ci_high."""
     return {
         "task": task["task"],
         "statistic": statistic,
-        "value": found.value,
-        "ci_low": found.ci_low,
-        "ci_high": found.ci_high,
+        "value": estimate.value,
+        "ci_low": estimate.ci_low,
+        "ci_high": estimate.ci_high,
         "n_items": n_items,
         "n_judges": n_judges,
     }

@@ -40,35 +40,35 @@ class ScaleCuts:
     edges: Mapping[int, Floats]
 
     @classmethod
-    def of(cls, task: Row, points: int | None, all_z: Floats) -> ScaleCuts:
-        """Cuts by all z-scores in order."""
+    def from_z_scores(cls, task: Row, points: int | None, all_z: Floats) -> ScaleCuts:
+        """Return the cuts, given all z-scores in order."""
         edges = {k: all_z[percentile_places(all_z.size, k)] for k in CUTS if all_z.size}
         return cls(task["scale_low"], task["scale_high"], points, edges)
 
     @property
     def named(self) -> list[tuple[str, int]]:
-        """Kinds, raw or z, and numbers of bins."""
+        """Yield the kinds, raw or z, and numbers of bins."""
         raw = (self.points,) if self.points else CUTS
         return [("raw", k) for k in raw if self.low is not None] + [("z", k) for k in CUTS]
 
     def bins(self, kind: str, k: int, scores: Floats, z: Floats) -> Codes:
-        """Bins ``(n_scores,)``; -1 for a judgment without z."""
+        """Return bins ``(n_scores,)``; -1 for a judgment without z."""
         if kind == "raw" and self.low is not None and self.high is not None:
             return equal_bins(scores, self.low, self.high, k)
-        found, known = np.full(z.size, -1, np.int64), ~np.isnan(z)
+        codes, has_z = np.full(z.size, -1, np.int64), ~np.isnan(z)
         if k in self.edges:
-            found[known] = bins_of_edges(z[known], self.edges[k])
-        return found
+            codes[has_z] = bins_of_edges(z[has_z], self.edges[k])
+        return codes
 
-    def rated(self, kind: str, k: int, of: Ratings, z: Floats) -> tuple[Ratings, Flags]:
-        """Ratings in bins, without those that have none; and which these are."""
-        bins = self.bins(kind, k, of.values, z)
-        known = bins >= 0
-        return of.only(known, bins), known
+    def rated(self, kind: str, k: int, ratings: Ratings, z: Floats) -> tuple[Ratings, Flags]:
+        """Return ratings in bins, without those that have none, and flags of those that have."""
+        bins = self.bins(kind, k, ratings.values, z)
+        has_bin = bins >= 0
+        return ratings.only(has_bin, bins), has_bin
 
 
 def n_points(task: Row, *, is_whole: bool) -> int | None:
-    """Points of a scale of radio buttons; None for one that is cut, or not declared.
+    """Return the points of a scale of radio buttons; None for a continuous or unknown scale.
 
     ``is_whole``: whether all scores are whole numbers.
     """

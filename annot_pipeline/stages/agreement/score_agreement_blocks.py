@@ -40,8 +40,8 @@ from annot_pipeline.methods.numerics.order_statistics import (
 )
 from annot_pipeline.runtime.blocks import dump
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.large_tasks import added, spans_of
-from annot_pipeline.runtime.partitions import InputPart
+from annot_pipeline.runtime.large_tasks import spans_by_size, sum_in_batches
+from annot_pipeline.runtime.partitions import InputPartition
 from annot_pipeline.stages.agreement.measure_agreement import agreement_table
 from annot_pipeline.stages.agreement.measure_score_agreement import (
     cut_rows,
@@ -54,7 +54,7 @@ from annot_pipeline.stages.agreement.scale_cuts import CUTS, ScaleCuts, n_points
 from annot_pipeline.stages.comparisons.bootstrap_rounds import BootstrapRounds
 from annot_pipeline.stages.scores.score_block_sums import (
     Coded,
-    Found,
+    ScoreDomain,
     ScoresOfBlock,
     code,
     correlate,
@@ -75,37 +75,39 @@ PAIRS_AT_ONCE = 1_000_000
 
 
 def score_agreement_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
+    context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
 ) -> tuple[pa.Table, dict[str, int]]:
-    """Rows of the table ``agreement`` of one task, and by statistic the pairs left out.
+    """Return the rows of ``agreement`` of one task, and left-out pairs by statistic.
 
     Parameters
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``standardized``, and ``judge_scores``, ``control_pairs``.
     small
         ``tasks``, ``judge_tests`` of this task.
     """
     folder.mkdir(parents=True)
     [task] = small["tasks"].to_pylist()
-    tables = [block.files["standardized"] for block in of.slices("standardized")]
+    tables = [block.files["standardized"] for block in inputs.slices("standardized")]
     rows: list[Row] = []
     left_out: dict[str, int] = {}
     again: list[tuple[str, ScaleCuts]] = []
     for suffix in ("", UNFILTERED):
-        found = Found.of(context.run([partial(scan, table, suffix) for table in tables]))
-        if suffix and not found.some_left_out:
+        domain = ScoreDomain.from_blocks(
+            context.run([partial(scan, table, suffix) for table in tables])
+        )
+        if suffix and not domain.some_left_out:
             break
         context.progress(f"agreement of {shorten(task['task'])}{suffix and ', all judges'}")
-        work = _Work(context, folder, tables, found, task, suffix)
+        work = _Work(context, folder, tables, domain, task, suffix)
         more, undefined, cuts = work.measured()
         rows += more
         again.append((suffix, cuts))
         if undefined:
             left_out[f"inter_spearman{suffix}"] = undefined
-    stored = {name: of.files[name] for name in ("control_pairs", "judge_scores")}
+    stored = {name: inputs.files[name] for name in ("control_pairs", "judge_scores")}
     [intra] = context.run(
         [partial(_intra, stored, small["judge_tests"], task, again, context.campaign.settings)]
     )
@@ -119,25 +121,25 @@ class _Work:
     context: StageContext
     folder: Path
     tables: Sequence[StoredTable]
-    found: Found
+    domain: ScoreDomain
     task: Row
     suffix: str
 
     def measured(self) -> tuple[list[Row], int, ScaleCuts]:
-        """Rows of agreement between judges; pairs of judges left out; how scores are cut."""
-        folder, scale = self.folder / f"of{self.suffix}", self.found.scale
+        """Return the rows of agreement between judges, undefined judge pairs, and the cuts."""
+        folder, scale = self.folder / f"of{self.suffix}", self.domain.scale
         folder.mkdir()
         blocks = [ScoresOfBlock(folder, n) for n in range(len(self.tables))]
         coded = self.context.run([
-            partial(code, table, block, self.found, self.suffix)
+            partial(code, table, block, self.domain, self.suffix)
             for table, block in zip(self.tables, blocks, strict=True)
         ])  # fmt: skip
         cuts = self._cuts(coded)
         alphas, differences = (
             ItemResamples.draw(sum(sizes), **self._rounds(name)).split(sizes)
             for name, sizes in (
-                (f"alphas{self.suffix}", [of.n_units for of in coded]),
-                (f"inter_difference_mean{self.suffix}", [of.n_differing for of in coded]),
+                (f"alphas{self.suffix}", [block.n_units for block in coded]),
+                (f"inter_difference_mean{self.suffix}", [block.n_differing for block in coded]),
             )
         )
         drawn = [*zip(blocks, alphas, strict=True)]
@@ -146,10 +148,10 @@ class _Work:
             for (block, of_units), of_pairs in zip(drawn, differences, strict=True)
         ]
         n_rounds = 1 + self.context.campaign.settings.agreement.bootstrap
-        sums = added(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
+        sums = sum_in_batches(self.context, jobs, (scale.domain.size + 10) * n_rounds * 8)
         dump(folder / "sums", sums.alphas)
-        more = [partial(ordinal_sum_of, *of, folder / "sums") for of in drawn]
-        ordinal = added(self.context, more, n_rounds * 8)[0]
+        more = [partial(ordinal_sum_of, *arguments, folder / "sums") for arguments in drawn]
+        ordinal = sum_in_batches(self.context, more, n_rounds * 8)[0]
         rows = [*self._alpha_rows(alphas_of_sums(sums.alphas, ordinal, scale), coded)]
         for (kind, k), of_cut in sums.kinds.items():
             name = f"inter_kappa_{kind}_{k}{self.suffix}"
@@ -158,61 +160,63 @@ class _Work:
         name = f"inter_difference_mean{self.suffix}"
         inter = differences_of(
             sums.differences,
-            sum(of.squares for of in coded),
-            n_items=sum(of.n_differing for of in coded),
-            n_pairs=sum(of.n_pairs for of in coded),
+            sum(block.squares for block in coded),
+            n_items=sum(block.n_differing for block in coded),
+            n_pairs=sum(block.n_pairs for block in coded),
         )
-        n_shared = int(np.logical_or.reduce([of.shared_judges for of in coded]).sum())
+        n_shared = int(np.logical_or.reduce([block.shared_judges for block in coded]).sum())
         rows += difference_rows(self.task, name, inter, n_shared)
-        correlation, undefined = self._correlated(blocks, coded)
+        correlation, undefined = self._correlation_row(blocks, coded)
         return [*rows, correlation], undefined, cuts
 
     def _rounds(self, statistic: str) -> dict[str, Any]:
         settings = self.context.campaign.settings
         bootstrap = BootstrapRounds(self.task["task"], settings.agreement.bootstrap, settings.seed)
-        return bootstrap.of(statistic)
+        return bootstrap.arguments(statistic)
 
     def _cuts(self, coded: Sequence[Coded]) -> ScaleCuts:
-        """How scores are cut: z-scores by percentiles of all of them."""
-        counts = reduce(add, (of.z for of in coded))
+        """Return how scores are cut: z-scores by percentiles of all of them."""
+        counts = reduce(add, (block.z for block in coded))
         n = int(counts.sum())
-        points = n_points(self.task, is_whole=self.found.is_whole)
+        points = n_points(self.task, is_whole=self.domain.is_whole)
         edges: dict[int, Floats] = {}
         if n:
             places = {k: percentile_places(n, k) for k in CUTS}
             cells = cells_of_places(counts, np.concatenate([*places.values()]))
             jobs = [partial(z_values, table, self.suffix, cells) for table in self.tables]
             values = self.context.run(jobs)
-            edges = {k: values_at(counts, cells, values, of) for k, of in places.items()}
+            edges = {k: values_at(counts, cells, values, ranks) for k, ranks in places.items()}
         return ScaleCuts(self.task["scale_low"], self.task["scale_high"], points, edges)
 
     def _alpha_rows(self, alphas: Mapping[str, Floats], coded: Sequence[Coded]) -> Iterator[Row]:
-        n_units = sum(of.n_units for of in coded)
-        n_judges = int(np.logical_or.reduce([of.judges for of in coded]).sum())
+        n_units = sum(block.n_units for block in coded)
+        n_judges = int(np.logical_or.reduce([block.judges for block in coded]).sum())
         for metric, replicates in alphas.items():
             name = f"alpha_{metric}{self.suffix}"
             yield agreement_row(
                 self.task, name, Estimate.from_replicates(replicates), n_units, n_judges
             )
 
-    def _correlated(
+    def _correlation_row(
         self, blocks: Sequence[ScoresOfBlock], coded: Sequence[Coded]
     ) -> tuple[Row, int]:
-        """The mean rank correlation of pairs of judges, and pairs without one."""
-        repeated = any(of.is_repeated for of in coded)
-        largest = max(of.largest for of in coded) if repeated else None
-        n_judges, pairs = len(self.found.judges), reduce(add, (of.pairs for of in coded))
-        starts = np.cumsum([0, *(of.n_items for of in coded)]).tolist()
-        found = self.context.run([
+        """Return the mean rank correlation of pairs of judges, and pairs without one."""
+        repeated = any(block.is_repeated for block in coded)
+        largest = max(block.largest for block in coded) if repeated else None
+        n_judges, pairs = len(self.domain.judges), reduce(add, (block.pairs for block in coded))
+        starts = np.cumsum([0, *(block.n_items for block in coded)]).tolist()
+        correlated = self.context.run([
             partial(correlate, blocks, starts, pairs.size, first, end, largest)
-            for first, end in spans_of(pairs.tolist(), PAIRS_AT_ONCE)
+            for first, end in spans_by_size(pairs.tolist(), PAIRS_AT_ONCE)
         ])  # fmt: skip
-        sums = [of for of, _ in found]
-        weight = sum(of.weight for of in sums)
-        value = sum(of.weighed for of in sums) / weight if weight else np.nan
-        items = reduce(np.bitwise_or, (of for _, of in found))
-        judges = {code % n_judges for of in sums for code in of.judges.tolist()}
-        n_pairs, n_defined = (sum(getattr(of, n) for of in sums) for n in ("n_pairs", "n_defined"))
+        sums = [correlation for correlation, _ in correlated]
+        weight = sum(correlation.weight for correlation in sums)
+        value = sum(correlation.weighed for correlation in sums) / weight if weight else np.nan
+        items = reduce(np.bitwise_or, (bits for _, bits in correlated))
+        judges = {code % n_judges for correlation in sums for code in correlation.judges.tolist()}
+        n_pairs, n_defined = (
+            sum(getattr(pair, n) for pair in sums) for n in ("n_pairs", "n_defined")
+        )
         estimate = Estimate(float(value), np.nan, np.nan)
         n_items = int(np.bitwise_count(items).sum())
         name = f"inter_spearman{self.suffix}"
@@ -227,7 +231,7 @@ def _intra(
     cuts: Sequence[tuple[str, ScaleCuts]],
     settings: Campaign,
 ) -> list[Row]:
-    """Agreement of judges with themselves, of which all lie in pairs of controls."""
+    """Return the agreement of judges with themselves, from pairs of controls."""
     read = {name: read_unharmed(table) for name, table in stored.items()}
     again = repeats_of(
         read["control_pairs"], judge_tests, read["judge_scores"],

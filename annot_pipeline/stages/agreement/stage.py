@@ -17,18 +17,18 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import AGREEMENT
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.runtime.partitions import Make, Part, write_part
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
+from annot_pipeline.runtime.partitions import Make, Partition, write_partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
-    MADE_OF,
-    OF_TASKS,
+    METRICS_BY_TASK,
+    TASK_FINGERPRINTS,
     Progress,
     TaskRows,
     WholeTasks,
-    now_and_then,
-    of_tasks,
+    run_by_task,
+    throttle_progress,
 )
 from annot_pipeline.stages.agreement.metrics import AgreementMetrics
 from annot_pipeline.storage.tables import StoredTable, TableFile, read_unharmed
@@ -38,38 +38,40 @@ AGAINST_CHANCE = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "inter_kap
 
 
 def measure_agreement_of_tasks(context: StageContext) -> StageOutput[AgreementMetrics]:
-    """Agreement of the judges of all tasks."""
-    made = of_tasks(
+    """Measure the agreement of the judges of all tasks."""
+    output = run_by_task(
         context, _measure_agreement, "controlled", "standardized", "judge_scores", "control_pairs",
         "comparisons", kinds={"controlled": ("categorical",)}, large=partial(_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return made.output(AgreementMetrics)
+    return output.output(AgreementMetrics)
 
 
-def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
-    """The part of a task that is too large to be done whole."""
-    of, tasks = whole.of, whole.small["tasks"]
-    is_scored = len(of.files["standardized"].files) > 1
-    if not is_scored and not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
+def _in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
+    """Return the partition of a task that is too large for one job; none for other tasks."""
+    inputs, tasks = whole.inputs, whole.small["tasks"]
+    is_scored = len(inputs.files["standardized"].files) > 1
+    if not is_scored and not has_blocks(
+        context, inputs, "controlled", "categorical", tasks, ("used",)
+    ):
         return []
     makes = partial(_measured_in_blocks, context, whole, is_scored=is_scored)
-    return parts_of_blocks(context, 1, whole.made_of, makes)
+    return block_partitions(context, 1, whole.fingerprint, makes)
 
 
 def _measured_in_blocks(context: StageContext, whole: WholeTasks, *, is_scored: bool) -> list[Make]:
     """Measure agreement on scores, or on labels; what makes the part."""
-    of, folder = whole.of, whole.folder(context)
+    inputs, folder = whole.inputs, whole.folder(context)
     if is_scored:
         from annot_pipeline.stages.agreement.score_agreement_blocks import score_agreement_in_blocks
 
-        rows, left_out = score_agreement_in_blocks(context, folder, of, whole.small)
+        rows, left_out = score_agreement_in_blocks(context, folder, inputs, whole.small)
     else:
         from annot_pipeline.stages.agreement.agreement_blocks import label_agreement_in_blocks
 
-        rows, left_out = label_agreement_in_blocks(context, folder, of, whole.small["tasks"])
-    metrics = {"judge_pairs_left_out": {of.tasks[0]: left_out} if left_out else {}}
-    make = partial(_with_preferences, rows, metrics, of.files["comparisons"])
+        rows, left_out = label_agreement_in_blocks(context, folder, inputs, whole.small["tasks"])
+    metrics = {"judge_pairs_left_out": {inputs.tasks[0]: left_out} if left_out else {}}
+    make = partial(_with_preferences, rows, metrics, inputs.files["comparisons"])
     return [partial(make, context.campaign.settings)]
 
 
@@ -81,50 +83,52 @@ def _with_preferences(
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Beside the agreement of a task on labels or scores that on comparisons, if it has any."""
-    whole, preferences = _beside(rows, read_unharmed(comparisons), settings)
-    files = {AGREEMENT.name: write_part(folder, AGREEMENT.name, key, partial(iter, [whole]))}
-    return files, {MADE_OF: {}, OF_TASKS: metrics | preferences}
+    """Write the agreement of a task together with that on its comparisons."""
+    whole, preferences = _with_preferences_of(rows, read_unharmed(comparisons), settings)
+    files = {AGREEMENT.name: write_partition(folder, AGREEMENT.name, key, partial(iter, [whole]))}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | preferences}
 
 
-def _measure_agreement(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _measure_agreement(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.agreement.measure_agreement import measure_agreement
 
-    settings = of.settings
+    settings = inputs.settings
     names = (
         "controlled", "standardized", "control_pairs", "judge_tests", "judge_scores", "tasks",
     )  # fmt: skip
     table, metrics = measure_agreement(
-        *map(of.__getitem__, names),
+        *map(inputs.__getitem__, names),
         arithmetic=settings.standardize.arithmetic,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
-        workers=of.workers,
-        progress=now_and_then(of.progress),
+        workers=inputs.workers,
+        progress=throttle_progress(inputs.progress),
     )
-    whole, preferences = _beside(table, of["comparisons"], settings, now_and_then(of.progress))
+    whole, preferences = _with_preferences_of(
+        table, inputs["comparisons"], settings, throttle_progress(inputs.progress)
+    )
     return {"agreement": whole}, metrics | preferences
 
 
-def _beside(
+def _with_preferences_of(
     rows: pa.Table,
     comparisons: pa.Table,
     settings: Campaign,
     progress: Progress = lambda _: None,
 ) -> tuple[pa.Table, TaskMetrics]:
-    """Rows of agreement with those on comparisons, by the table's key."""
+    """Return the rows of agreement with those on comparisons, by the table's key."""
     from annot_pipeline.stages.agreement.measure_preference_agreement import (
         measure_preference_agreement,
     )
 
-    found, metrics = measure_preference_agreement(
+    preference_rows, metrics = measure_preference_agreement(
         comparisons,
         rounds=settings.agreement.bootstrap,
         seed=settings.seed,
         progress=progress,
     )
     of_preferences = AGREEMENT.from_columns(
-        {n: [row[n] for row in found] for n in AGREEMENT.schema.names}
+        {n: [row[n] for row in preference_rows] for n in AGREEMENT.schema.names}
     )
     whole = pa.concat_tables([rows, of_preferences])
     metrics |= {"agreement_by_chance": _by_chance(whole)}
@@ -136,7 +140,7 @@ def _by_chance(agreement: pa.Table) -> dict[str, dict[str, Any]]:
 
     By the value, not by its interval: of large tasks that is by other resamples.
     """
-    named = agreement.filter(is_any(agreement["statistic"], AGAINST_CHANCE))
+    named = agreement.filter(is_in(agreement["statistic"], AGAINST_CHANCE))
     rows: dict[str, dict[str, Any]] = {}
     for row in sorted(named.to_pylist(), key=lambda r: AGAINST_CHANCE.index(r["statistic"])):
         if row["value"] is not None:

@@ -16,13 +16,13 @@ import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.comparisons.adequacy import NOT_KNOWN
-from annot_pipeline.runtime.indexing import index, is_any
+from annot_pipeline.runtime.indexing import index, is_in
 
 
 def adequacy_answers(
     votes: pa.Table, items: pa.Array, *, task: str, adequate: Collection[str]
 ) -> npt.NDArray[np.int64]:
-    """The answer about each item.
+    """Return the answer about each item.
 
     Parameters
     ----------
@@ -40,13 +40,13 @@ def adequacy_answers(
     ndarray
         ``(n_items,)`` 1 adequate, 0 inadequate, -1 not asked, or asked and a draw.
     """
-    rows = votes.filter(is_any(votes["task"], (task,)))
+    rows = votes.filter(is_in(votes["task"], (task,)))
     named = index(items.cast(TEXT))  # one name may stand in several segments
     place = pc.index_in(rows["item"].cast(TEXT), pa.array(named.names, TEXT))
-    known = place.is_valid()
-    at = place.filter(known).to_numpy()
-    weight = rows["votes"].filter(known).to_numpy()
-    good = is_any(rows["label"], list(adequate)).filter(known)
+    is_named = place.is_valid()
+    at = place.filter(is_named).to_numpy()
+    weight = rows["votes"].filter(is_named).to_numpy()
+    good = is_in(rows["label"], list(adequate)).filter(is_named)
     sign = np.where(good.to_numpy(), weight, -weight)
     balance = np.bincount(at, weights=sign, minlength=len(named.names))[named.codes]
     return np.where(balance > 0, 1, np.where(balance < 0, 0, NOT_KNOWN))

@@ -11,14 +11,14 @@ import numpy as np
 
 @dataclass(frozen=True)
 class BootstrapRounds:
-    """How many rounds; a statistic's draws depend on no other statistic."""
+    """Holds the number of rounds and the seed; each statistic has draws of its own."""
 
     task: str
     rounds: int
     seed: int
 
-    def of(self, statistic: str) -> dict[str, Any]:
-        """``rounds`` and ``rng``, as the methods take them."""
+    def arguments(self, statistic: str) -> dict[str, Any]:
+        """Return ``rounds`` and ``rng``, the keyword arguments of bootstrap methods."""
         name = hashlib.sha256(f"{self.task}\x1f{statistic}".encode()).digest()
         rng = np.random.default_rng([self.seed, int.from_bytes(name[:8], "big")])
         return {"rounds": self.rounds, "rng": rng}

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import REAL, TEXT
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.comparisons.comparisons import LEFT_OUT, comparison_table
 from annot_pipeline.stages.comparisons.imply_comparisons import (
     MOST_ITEMS,
@@ -83,22 +83,22 @@ def break_into_comparisons(
     kinds = {row["task"]: row["kind"] for row in tasks.to_pylist()}
     counted = judgments.filter(
         pc.and_(
-            is_any(judgments["fate"], COUNTED),
-            is_any(judgments["control"], ["none", "ask_again"]),
+            is_in(judgments["fate"], COUNTED),
+            is_in(judgments["control"], ["none", "ask_again"]),
         )
     )
-    counted = counted.append_column("kept", is_any(counted["fate"], ("used",)))
-    ranked = _of(counted, kinds, "ranking")
+    counted = counted.append_column("kept", is_in(counted["fate"], ("used",)))
+    ranked = _rows_of_kind(counted, kinds, "ranking")
     is_pair = pc.is_valid(ranked["item_a"])  # as tournaments of a ranking task come back
     asked_pairs = ranked.filter(is_pair)
     listed = ListedItems(items)
     ranked = listed.describe(ranked.filter(pc.invert(is_pair)))
     valued, value, unranked = _values(ranked)
     placed = _placings(_one_a_ranking(valued), value, 0.0)
-    scored = standardized.filter(is_any(standardized["control"], ("none",)))
+    scored = standardized.filter(is_in(standardized["control"], ("none",)))
     scored = _side_by_side(scored, n_scored or {})
     implied = _placings(scored, scored["score"].to_numpy(), margin)
-    pairs = pa.concat_tables([_of(counted, kinds, "pairwise"), asked_pairs])
+    pairs = pa.concat_tables([_rows_of_kind(counted, kinds, "pairwise"), asked_pairs])
     pairs = _described_pairs(pairs, listed)
     preferred = _preferences(pairs)
     table = comparison_table([placed.rows, implied.rows, preferred])
@@ -138,10 +138,10 @@ def _values(ranked: pa.Table) -> tuple[pa.Table, Floats, pa.Table]:
     task, by_rank = index(ranked["task"]), ranked["rank"].is_valid().to_numpy()
     has_ranks = np.bincount(task.codes[by_rank], minlength=len(task.names)) > 0
     fits = by_rank == has_ranks[task.codes]
-    known = ranked.filter(pa.array(fits, pa.bool_()))
-    rank = pc.negate(known["rank"].cast(REAL))
-    value = pc.if_else(known["rank"].is_valid(), rank, known["score"])
-    return known, value.to_numpy(), ranked.filter(pa.array(~fits, pa.bool_()))
+    fitting = ranked.filter(pa.array(fits, pa.bool_()))
+    rank = pc.negate(fitting["rank"].cast(REAL))
+    value = pc.if_else(fitting["rank"].is_valid(), rank, fitting["score"])
+    return fitting, value.to_numpy(), ranked.filter(pa.array(~fits, pa.bool_()))
 
 
 def _one_a_ranking(ranked: pa.Table) -> pa.Table:
@@ -152,14 +152,14 @@ def _one_a_ranking(ranked: pa.Table) -> pa.Table:
 
 
 def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
-    """Outputs that stand twice in one ranking with different ranks, by task: their mean counts."""
+    """Return the outputs that have several ranks in one ranking, by task; their mean counts."""
     keys = ("task", "judge", "ranking", "hit", "segment", "item")
     group = np.zeros(ranked.num_rows, np.int64)
     for name in keys:
         group = index_pairs(group, index(ranked[name], null="").codes).codes
     place = pc.coalesce(pc.negate(ranked["rank"]).cast(REAL), ranked["score"])
-    found = index_pairs(group, np.unique(place.to_numpy(), return_inverse=True)[1].reshape(-1))
-    twice = np.bincount(found.first, minlength=1) > 1
+    placed = index_pairs(group, np.unique(place.to_numpy(), return_inverse=True)[1].reshape(-1))
+    twice = np.bincount(placed.first, minlength=1) > 1
     first = np.unique(group, return_index=True)[1]
     rows = ranked.select(["task", "item"]).take(pa.array(first[twice[: first.size]]))
     names: dict[str, set[str]] = {}
@@ -168,13 +168,13 @@ def _repeated(ranked: pa.Table) -> dict[str, list[str]]:
     return {task: sorted(items) for task, items in sorted(names.items())}
 
 
-def _of(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
-    names = pa.array([task for task, of in kinds.items() if of == kind], TEXT)
-    return rows.filter(is_any(rows["task"], names))
+def _rows_of_kind(rows: pa.Table, kinds: dict[str, str], kind: str) -> pa.Table:
+    names = pa.array([task for task, task_kind in kinds.items() if task_kind == kind], TEXT)
+    return rows.filter(is_in(rows["task"], names))
 
 
 def _count(*tasks: pa.ChunkedArray) -> dict[str, int]:
-    """Rows by task, of one column or several."""
+    """Return rows by task, of one column or several."""
     named = pa.chunked_array([part for column in tasks for part in column.cast(TEXT).chunks], TEXT)
     counts = pc.value_counts(named).to_pylist()
     return {row["values"]: row["counts"] for row in sorted(counts, key=lambda row: row["values"])}
@@ -193,7 +193,7 @@ class _Placings:
 
 
 def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
-    """Judgments of the scalar tasks whose scores were given to be compared."""
+    """Return the judgments of the scalar tasks whose scores were given to be compared."""
     task = index(scored["task"])
     group = task.codes
     for name in ("judge", "hit", "segment"):
@@ -202,7 +202,7 @@ def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
     several = np.bincount(outputs.first, minlength=1)[group] > 1 if group.size else group > 0
     placed = pc.and_(scored["hit"].is_valid(), scored["segment"].is_valid()).to_numpy()
     n_given = np.bincount(task.codes, minlength=len(task.names)).tolist()
-    n_rows = np.array([n_scored.get(*of) for of in zip(task.names, n_given, strict=True)])
+    n_rows = np.array([n_scored.get(*key) for key in zip(task.names, n_given, strict=True)])
     n_compared = np.bincount(task.codes[several & placed], minlength=len(task.names))
     n_ranked = np.bincount(task.codes[scored["ranking"].is_valid().to_numpy()],
                            minlength=len(task.names))  # fmt: skip
@@ -211,7 +211,7 @@ def _side_by_side(scored: pa.Table, n_scored: Mapping[str, int]) -> pa.Table:
 
 
 def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
-    """Comparisons of the outputs that a judge placed at once; more is better."""
+    """Return the comparisons of the outputs that a judge placed at once; more is better."""
     task, item = index(rows["task"]), index(rows["item"])
     outputs = index_pairs(task.codes, item.codes)
     pairs = imply_comparisons(
@@ -222,12 +222,12 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
     one_position = pc.equal(rows["position"].take(first), rows["position"].take(second))
     shared = pc.fill_null(one_position, False).to_numpy()
     # a position where ranks differ is no place of one output, but a trial of several
-    apart = np.zeros(len(task.names), np.bool_)
+    has_trials = np.zeros(len(task.names), np.bool_)
     of_pair = task.codes[pairs.first_row]
-    apart[of_pair[shared & (pairs.outcome != 0)]] = True
-    told = np.zeros(len(task.names), np.bool_)
-    told[of_pair[~shared]] = True
-    one_output = shared & (pairs.outcome == 0) & (told & ~apart)[of_pair]
+    has_trials[of_pair[shared & (pairs.outcome != 0)]] = True
+    has_positions = np.zeros(len(task.names), np.bool_)
+    has_positions[of_pair[~shared]] = True
+    one_output = shared & (pairs.outcome == 0) & (has_positions & ~has_trials)[of_pair]
     table = pa.table(
         {
             **{name: rows[name].take(at) for name in ("task", "judge", "kept", "segment")},
@@ -247,7 +247,7 @@ def _placings(rows: pa.Table, value: Floats, margin: float) -> _Placings:
 
 
 def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:
-    """Judgments that a calculation could not take."""
+    """Return the judgments that a calculation could not take."""
     if isinstance(reasons, str):
         reasons = pa.repeat(reasons, rows.num_rows)
     return pa.table(
@@ -261,7 +261,7 @@ def _left_out(rows: pa.Table, what: str, reasons: pa.Array | str) -> pa.Table:
 
 
 def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
-    """Judgments without a segment, or a system, in tasks where others have one."""
+    """Return judgments without a segment, or a system, in tasks where others have one."""
     both = pc.binary_join_element_wise(
         pairs["item_a"].cast(TEXT), pairs["item_b"].cast(TEXT), " | "
     )
@@ -277,9 +277,9 @@ def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
     task = index(rows["task"])
     parts = []
     for name, what in (("segment", "segment_ranks"), ("system", "system_rankings")):
-        known = rows[name].is_valid().to_numpy()
-        some = np.bincount(task.codes[known], minlength=len(task.names)) > 0
-        without = rows.filter(pa.array(~known & some[task.codes], pa.bool_()))
+        is_named = rows[name].is_valid().to_numpy()
+        some = np.bincount(task.codes[is_named], minlength=len(task.names)) > 0
+        without = rows.filter(pa.array(~is_named & some[task.codes], pa.bool_()))
         parts.append(_left_out(without, what, f"no {name} is named"))
     return parts
 
@@ -288,7 +288,7 @@ def _unplaced(ranked: pa.Table, pairs: pa.Table) -> list[pa.Table]:
 
 
 def _preferences(rows: pa.Table) -> pa.Table:
-    """Comparisons that judges were asked for as such."""
+    """Return the comparisons that judges were asked for as such."""
     turned = pc.greater(rows["item_a"].cast(TEXT), rows["item_b"].cast(TEXT)).to_numpy()
     stated = rows["preference"].is_valid()
     by_rank = np.sign(
@@ -319,23 +319,23 @@ def _preferences(rows: pa.Table) -> pa.Table:
 
 
 def _described_pairs(rows: pa.Table, listed: ListedItems) -> pa.Table:
-    """Rows with the segments and systems that item tables give their items."""
+    """Return rows with the segments and systems that item tables give their items."""
     for side in ("a", "b"):
         one = pa.table(
             {"item": rows[f"item_{side}"], "segment": rows["segment"],
              "system": rows[f"system_{side}"]}
         )  # fmt: skip
-        found = listed.describe(one)
+        described = listed.describe(one)
         at = rows.schema.get_field_index(f"system_{side}")
-        rows = rows.set_column(at, f"system_{side}", found["system"])
-        rows = rows.append_column(f"segment_{side}", found["segment"].cast(TEXT))
+        rows = rows.set_column(at, f"system_{side}", described["system"])
+        rows = rows.append_column(f"segment_{side}", described["segment"].cast(TEXT))
     same = pc.fill_null(pc.equal(rows["segment_a"], rows["segment_b"]), False)
     segment = pc.if_else(same, rows["segment_a"], pa.scalar(None, TEXT))
     return rows.set_column(rows.schema.get_field_index("segment"), "segment", segment)
 
 
 def _together(rows: pa.Table) -> tuple[Codes, pa.Array]:
-    """What was judged at once, and the seconds it took as a whole."""
+    """Return what was judged at once, and the seconds that it took as a whole."""
     ranked = pc.is_valid(rows["ranking"])
     name = pc.if_else(
         ranked,

@@ -43,7 +43,7 @@ WAYS: dict[str, TiesOfShares] = {"wins": "out", "wins_ties_half": "half"}
 def count_scores(
     task: TaskComparisons, ranking: Ranking
 ) -> tuple[list[Scored], dict[str, Any] | None]:
-    """Bradley-Terry and shares of wins, from one draw of counts; and metrics of the former's fit.
+    """Return Bradley-Terry scores and shares of wins from the same draws, and fit metrics.
 
     Tasks with more than `MOST_SYSTEMS` systems have shares of wins only, without rounds; rows of
     Bradley-Terry say so.
@@ -58,7 +58,7 @@ def count_scores(
             drawn.append(_shares(task, counts, method))
         if fit is not None:
             strengths.append(_refit(task, fit, counts))
-    found = [
+    win_shares = [
         scored(
             task,
             method,
@@ -74,9 +74,9 @@ def count_scores(
             task, "bradley_terry", np.full(task.n, np.nan), np.empty((0, task.n)),
             why_no_rounds=None, why_no_score=f"more than {MOST_SYSTEMS} systems: no Bradley-Terry",
         )  # fmt: skip
-        return [unfitted, *found], None
+        return [unfitted, *win_shares], None
     strength, metrics = _bradley_terry(task, ranking, fit, strengths)
-    return [strength, *found], metrics
+    return [strength, *win_shares], metrics
 
 
 def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
@@ -89,7 +89,7 @@ def _shares(task: TaskComparisons, counts: PairCounts, method: str) -> Floats:
 def dominance_scores(
     task: TaskComparisons, ranking: Ranking, outputs: tuple[Codes, Codes, Floats]
 ) -> Scored:
-    """Mean over segments of the dominance of a system's outputs; segments are drawn."""
+    """Return the mean dominance of each system's outputs; segments are resampled."""
     systems, segments, values = outputs
     width = int(segments.max(initial=-1)) + 1
     cells, cell = np.unique(systems * width + segments, return_inverse=True)
@@ -163,17 +163,17 @@ def _bradley_terry(
     )
     sized &= base.sized & base.drawn
     reasons = [list(reason) for reason in base.reasons]
-    left = base.sized & base.drawn & ~sized
+    has_no_interval = base.sized & base.drawn & ~sized
     for code in range(task.n):
         missing = _why_no_score(task, fit, group, code, sized=bool(sized[code]))
         if missing:
             reasons[code].append(missing)
-        elif left[code]:
+        elif has_no_interval[code]:
             reasons[code].append(
                 f"no finite interval: {n_outside[code]:,} of {len(rounds):,} rounds have no finite "
                 "estimate of it"
             )
-    found = Scored(
+    strength = Scored(
         method="bradley_terry",
         score=fit.score,
         order=order,
@@ -185,13 +185,13 @@ def _bradley_terry(
         n_judgments=base.n_judgments,
         reasons=reasons,
     )
-    return found, metrics
+    return strength, metrics
 
 
 def _centred(
     task: TaskComparisons, fit: BradleyTerryResult, rounds: Floats, inside: Flags
 ) -> Floats:
-    """Rounds moved, part by part, so that systems that are inside have the mean of their scores.
+    """Return rounds, shifted so that in each component the mean is that of the scores.
 
     A system that a round puts anywhere, for it has no finite estimate, so moves no other.
     """
@@ -205,14 +205,14 @@ def _centred(
 
 
 def _tie_parameter(fit: BradleyTerryResult) -> float | str | None:
-    """For JSON, which has no infinity."""
+    """Return the tie parameter for JSON, which has no infinity."""
     if np.isnan(fit.tie_parameter):
         return None
     return "infinite" if np.isinf(fit.tie_parameter) else fit.tie_parameter
 
 
 def _ordered(task: TaskComparisons, fit: BradleyTerryResult) -> tuple[Codes, Floats]:
-    """Where ranks hold, and what ranks there: the order of components, then the score.
+    """Return the group in which ranks hold, and the order in it: components, then scores.
 
     A part whose components have no total order is ranked component by component.
     """

@@ -54,12 +54,12 @@ LEFT_OUT = pa.schema(
 
 
 def comparison_table(parts: Sequence[pa.Table]) -> pa.Table:
-    """One table of comparisons from parts, in each of which ``ranking`` tells rankings apart."""
+    """Return one table of comparisons from several, each with rankings of its own."""
     return _encoded(_with_systems(_numbered(parts)))
 
 
 def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
-    """All comparisons; rankings of a task numbered in order of submission, then of judgment id."""
+    """Return all comparisons, with a task's rankings numbered by time and judgment id."""
     texts = [name for name in COMPARISONS.names if COMPARISONS.field(name).type == NAME]
     plain = pa.schema([f.with_type(TEXT) if f.name in texts else f for f in COMPARISONS])
     rows = pa.concat_tables([part.select(plain.names).cast(plain) for part in parts])
@@ -69,13 +69,13 @@ def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
     late = np.iinfo(np.int64).max  # what has no time comes last
     time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), late).to_numpy()
     n = int(group.max(initial=-1)) + 1
-    submitted, least, of = np.full(n, -late), np.full(n, late), np.zeros(n, np.int64)
+    submitted, least, task_of = np.full(n, -late), np.full(n, late), np.zeros(n, np.int64)
     np.maximum.at(submitted, group, time)
     np.minimum.at(least, group, ids)
-    of[group] = task
+    task_of[group] = task
     number = np.empty(n, np.int64)
-    in_order = np.lexsort((least, submitted, of))
-    first = np.searchsorted(of[in_order], of[in_order])  # ranking of the same task
+    in_order = np.lexsort((least, submitted, task_of))
+    first = np.searchsorted(task_of[in_order], task_of[in_order])  # ranking of the same task
     number[in_order] = np.arange(n) - first
     a, b = index(rows["item_a"]).codes, index(rows["item_b"]).codes
     order = np.lexsort((ids, b, a, number[group], task))
@@ -86,29 +86,29 @@ def _numbered(parts: Sequence[pa.Table]) -> pa.Table:
 
 
 def _encoded(rows: pa.Table) -> pa.Table:
-    """The rows as `COMPARISONS` has them; names of a column in code point order."""
+    """Return the rows as `COMPARISONS` has them; names are coded in code point order."""
     columns = {}
     for field in COMPARISONS:
         column = rows[field.name]
         if field.type == NAME:
-            known = index(column.drop_null())
+            named = index(column.drop_null())
             place = np.zeros(rows.num_rows, np.int32)
             valid = column.is_valid().to_numpy()
-            place[valid] = known.codes
+            place[valid] = named.codes
             column = pa.DictionaryArray.from_arrays(
-                pa.array(place, mask=~valid), pa.array(known.names, TEXT)
+                pa.array(place, mask=~valid), pa.array(named.names, TEXT)
             )
         columns[field.name] = column
     return pa.table(columns, schema=COMPARISONS)
 
 
 def _with_systems(rows: pa.Table) -> pa.Table:
-    """Where a task names neither segments nor systems, its items themselves are ranked."""
+    """Use items as systems in tasks that name neither segments nor systems."""
     task = index(rows["task"])
-    known = np.zeros(len(task.names), np.bool_)
+    has_names = np.zeros(len(task.names), np.bool_)
     for name in ("segment", "system_a", "system_b"):
-        known[task.codes[rows[name].is_valid().to_numpy()]] = True
-    bare = pa.array(~known[task.codes], pa.bool_())
+        has_names[task.codes[rows[name].is_valid().to_numpy()]] = True
+    bare = pa.array(~has_names[task.codes], pa.bool_())
     for side in ("a", "b"):
         at = rows.schema.get_field_index(f"system_{side}")
         column = pc.if_else(bare, rows[f"item_{side}"], rows[f"system_{side}"])

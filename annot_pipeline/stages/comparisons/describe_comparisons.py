@@ -48,13 +48,15 @@ def describe_comparisons(
     metrics: dict[str, Any] = {}
     contradicting: dict[str, float] = {}
     for everyone in OutputComparisons.by_task(comparisons):
-        kept = everyone.only(everyone.kept)
-        times, metrics[everyone.names.task] = time_comparisons(kept, item_rows)
-        parts["judge_contradictions"].append(JudgeGraphs.of(everyone).by_judge(everyone))
-        graphs = JudgeGraphs.of(kept)
-        parts["segment_contradictions"].append(graphs.by_segment(kept))
+        counted = everyone.only(everyone.is_kept)
+        times, metrics[everyone.names.task] = time_comparisons(counted, item_rows)
+        parts["judge_contradictions"].append(
+            JudgeGraphs.from_comparisons(everyone).by_judge(everyone)
+        )
+        graphs = JudgeGraphs.from_comparisons(counted)
+        parts["segment_contradictions"].append(graphs.by_segment(counted))
         n_outputs = max(int(graphs.n_outputs.sum()), 1)
         contradicting[everyone.names.task] = int(graphs.n_in_contradiction.sum()) / n_outputs
         parts["comparison_times"].append(times)
-    tables = {name: pa.concat_tables(found) for name, found in parts.items()}
+    tables = {name: pa.concat_tables(task_tables) for name, task_tables in parts.items()}
     return tables, {"comparison_times": metrics, "in_contradiction": contradicting}

@@ -118,9 +118,9 @@ def imply_comparisons(
     first, second = _pairs(n_in_group, order)
     ranking = np.repeat(np.arange(order.size), n_in_group[order] * (n_in_group[order] - 1) // 2)
     score = means(cells.codes, scores, n_groups=cells.first.size)
-    apart = score[first] - score[second]
+    gap = score[first] - score[second]
     noise = ROUNDING * np.maximum(np.abs(score[first]), np.abs(score[second]))
-    outcome = np.where(np.abs(apart) <= margin + noise, 0, np.sign(apart)).astype(np.int64)
+    outcome = np.where(np.abs(gap) <= margin + noise, 0, np.sign(gap)).astype(np.int64)
     of_cell = some[_row_of_each(cells.codes, rows["judgment_id"])]
     return Comparisons(
         cells.second[first], cells.second[second], outcome,
@@ -130,7 +130,7 @@ def imply_comparisons(
 
 
 def _row_of_each(cells: Codes, ids: pa.ChunkedArray) -> Codes:
-    """The row of each cell; of several, which may name several systems, that of the least id."""
+    """Return the row of each cell; of several, the one with the least judgment id."""
     row = np.empty(int(cells.max(initial=-1)) + 1, np.int64)
     row[cells] = np.arange(cells.size)
     several = np.flatnonzero(np.bincount(cells, minlength=1)[cells] > 1)
@@ -142,7 +142,7 @@ def _row_of_each(cells: Codes, ids: pa.ChunkedArray) -> Codes:
 
 
 def _reasons(items: Codes, row_reason: Codes, n_items: int) -> Codes:
-    """Why an item is in no comparison: what keeps the one of its judgments that comes nearest."""
+    """Return why an item is in no comparison, by the judgment that comes nearest to one."""
     reason = np.zeros(n_items, np.int64)
     np.maximum.at(reason, items, row_reason)
     reason[items[row_reason < 0]] = -1
@@ -150,22 +150,22 @@ def _reasons(items: Codes, row_reason: Codes, n_items: int) -> Codes:
 
 
 def _groups(rows: pa.Table, tasks: Codes) -> tuple[Codes, npt.NDArray[np.bool_]]:
-    """Codes of task, judge, ranking and segment together, and whether a row has a segment."""
+    """Return the codes of task, judge, ranking and segment, and whether a row has a segment."""
     has_segment = rows["segment"].is_valid().to_numpy()
     codes = tasks
     ranked = rows["ranking"].is_valid().to_numpy()
     for name in ("judge", "ranking", "hit", "segment"):
-        found = index(rows[name], null="").codes
+        key = index(rows[name], null="").codes
         if name == "hit":
-            found = np.where(ranked, 0, found + 1)  # a ranking says more than its HIT
-        codes = index_pairs(codes, found).codes
+            key = np.where(ranked, 0, key + 1)  # a ranking says more than its HIT
+        codes = index_pairs(codes, key).codes
     return index_pairs(codes, has_segment.astype(np.int64)).codes, has_segment
 
 
 def _order(
     rows: pa.Table, groups: Codes, compared: npt.NDArray[np.bool_]
 ) -> tuple[Codes, Codes, Codes]:
-    """The groups that are compared, in order of submission, then of their least judgment id.
+    """Return the compared groups by submission, then by their least judgment id.
 
     With each its row of the least judgment id, and the row that was submitted last.
     """
@@ -184,7 +184,7 @@ def _order(
 
 
 def _pairs(n_in_group: Codes, order: Codes) -> tuple[Codes, Codes]:
-    """All pairs of cells of each group, group by group in order; cells stand by group."""
+    """Return all pairs of cells of each group, group by group in order."""
     start = np.cumsum(n_in_group) - n_in_group
     sizes = n_in_group[order]
     firsts: list[Codes] = []

@@ -17,11 +17,11 @@ from annot_pipeline.runtime.indexing import index_pairs
 from annot_pipeline.stages.comparisons.output_comparisons import Codes, Flags, OutputComparisons
 
 
-def _contradictions(of: str, *, nullable: bool) -> pa.Schema:
+def _contradictions(unit: str, *, nullable: bool) -> pa.Schema:
     return pa.schema(
         [
             pa.field("task", TEXT, nullable=False),
-            pa.field(of, TEXT, nullable=nullable),
+            pa.field(unit, TEXT, nullable=nullable),
             pa.field("n_graphs", INT, nullable=False),
             pa.field("n_graphs_with_contradictions", INT, nullable=False),
             pa.field("consistency", REAL, nullable=False),
@@ -38,7 +38,7 @@ SEGMENT_CONTRADICTIONS = _contradictions("segment", nullable=True)
 
 @dataclass(frozen=True)
 class JudgeGraphs:
-    """Graphs of a task.
+    """Holds the comparison graphs of a task, one per segment and judge.
 
     Parameters
     ----------
@@ -60,37 +60,39 @@ class JudgeGraphs:
     rank: Codes
 
     @classmethod
-    def of(cls, compared: OutputComparisons) -> JudgeGraphs:
+    def from_comparisons(cls, compared: OutputComparisons) -> JudgeGraphs:
         """Build the graphs; ties of shared outputs are edges like all ties."""
         graphs = index_pairs(compared.segments, compared.judges)
         nodes = index_pairs(
             np.tile(graphs.codes, 2), np.concatenate([compared.first, compared.second])
         )
         first, second = nodes.codes.reshape(2, -1)
-        found = comparison_graphs(nodes.first, first, second, compared.outcome)
+        contradictions = comparison_graphs(nodes.first, first, second, compared.outcome)
         n_graphs = graphs.first.size
         return cls(
             segments=graphs.first,
             judges=graphs.second,
             n_outputs=np.bincount(nodes.first, minlength=n_graphs),
-            n_in_contradiction=np.bincount(nodes.first[found.in_contradiction], minlength=n_graphs),
+            n_in_contradiction=np.bincount(
+                nodes.first[contradictions.in_contradiction], minlength=n_graphs
+            ),
             graph=nodes.first,
             output=nodes.second,
-            rank=found.rank,
+            rank=contradictions.rank,
         )
 
     @property
     def contradicts(self) -> Flags:
-        """Whether a graph holds a contradiction, ``(n_graphs,)``."""
+        """Return whether a graph holds a contradiction, ``(n_graphs,)``."""
         return np.asarray(self.n_in_contradiction > 0)
 
     def by_judge(self, compared: OutputComparisons) -> pa.Table:
-        """Contradictions of each judge, as `JUDGE_CONTRADICTIONS`."""
+        """Return the contradictions of each judge, as `JUDGE_CONTRADICTIONS`."""
         names: list[str | None] = list(compared.names.judges)
         return self._counted(self.judges, names, compared.names.task, JUDGE_CONTRADICTIONS)
 
     def by_segment(self, compared: OutputComparisons) -> pa.Table:
-        """Contradictions of each segment, as `SEGMENT_CONTRADICTIONS`."""
+        """Return the contradictions of each segment, as `SEGMENT_CONTRADICTIONS`."""
         names: list[str | None] = [*compared.names.segments, None]
         return self._counted(self.segments, names, compared.names.task, SEGMENT_CONTRADICTIONS)
 
@@ -99,16 +101,16 @@ class JudgeGraphs:
     ) -> pa.Table:
         n_graphs = np.bincount(groups, minlength=len(names))
         n_with, n_outputs, n_inside = (
-            np.bincount(groups, weights=of, minlength=len(names)).astype(np.int64)
-            for of in (self.contradicts, self.n_outputs, self.n_in_contradiction)
+            np.bincount(groups, weights=values, minlength=len(names)).astype(np.int64)
+            for values in (self.contradicts, self.n_outputs, self.n_in_contradiction)
         )
-        found = np.flatnonzero(n_graphs)
+        present = np.flatnonzero(n_graphs)
         columns = [
-            [task] * found.size,
-            [names[code] for code in found.tolist()],
-            n_graphs[found],
-            n_with[found],
-            1 - n_inside[found] / n_outputs[found],
+            [task] * present.size,
+            [names[code] for code in present.tolist()],
+            n_graphs[present],
+            n_with[present],
+            1 - n_inside[present] / n_outputs[present],
         ]
         arrays = [pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)]
         return pa.Table.from_arrays(arrays, schema=schema)

@@ -6,9 +6,9 @@ import pyarrow as pa
 
 
 def judgments_of_systems(rankings: pa.Table) -> dict[str, dict[str, int]]:
-    """The most judgments that a method ranks each system by, by task."""
+    """Return the largest number of judgments that any method uses, by task and system."""
     most = rankings.group_by(["task", "system"]).aggregate([("n_judgments", "max")])
-    found: dict[str, dict[str, int]] = {}
+    by_task: dict[str, dict[str, int]] = {}
     for row in most.sort_by([("task", "ascending"), ("system", "ascending")]).to_pylist():
-        found.setdefault(row["task"], {})[row["system"]] = row["n_judgments_max"]
-    return found
+        by_task.setdefault(row["task"], {})[row["system"]] = row["n_judgments_max"]
+    return by_task

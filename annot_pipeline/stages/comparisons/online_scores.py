@@ -34,32 +34,32 @@ ORDERS = 50
 def bounded_ra_scores(
     task: TaskComparisons, ranking: Ranking, params: BoundedRaParams, tell: Tell
 ) -> Scored:
-    """Bounded ranking aggregation in the order of the rows."""
+    """Return the scores of bounded ranking aggregation in the order of the rows."""
     n = affordable_rounds(task, ranking)
-    found = _online(task, params, {"drawn": n}, "bounded_ra", tell)
+    rounds = _online(task, params, {"drawn": n}, "bounded_ra", tell)
     why = no_rounds(task, ranking.online_rounds, "online_rounds")
-    return scored(task, "bounded_ra", found["given"][0], found["drawn"], why_no_rounds=why)
+    return scored(task, "bounded_ra", rounds["given"][0], rounds["drawn"], why_no_rounds=why)
 
 
 def trueskill_scores(
     task: TaskComparisons, ranking: Ranking, params: TrueSkillParams, tell: Tell
 ) -> list[Scored]:
-    """TrueSkill in the order of the rows, and over random orders unless these are set to none.
+    """Return TrueSkill scores in the order of the rows and, unless off, in random orders.
 
     The level of all systems together is an accident of the order: rounds are moved to that of the
     score, and orders to the mean of the prior.
     """
     n = affordable_rounds(task, ranking)
     kinds: dict[Round, int] = {"permuted": min(n, ORDERS), "drawn_permuted": n, "drawn": n}
-    found = _online(task, params, kinds, "trueskill", tell)
-    alone = found["given"][0]
+    rounds = _online(task, params, kinds, "trueskill", tell)
+    alone = rounds["given"][0]
     why = no_rounds(task, ranking.online_rounds, "online_rounds")
-    drawn = _levelled(task, found["drawn"], alone)
+    drawn = _levelled(task, rounds["drawn"], alone)
     both = [scored(task, "trueskill", alone, drawn, why_no_rounds=why)]
     if n:
         prior = np.full(task.n, params.mean)
-        score = _levelled(task, found["permuted"], prior).mean(axis=0)
-        drawn = _levelled(task, found["drawn_permuted"], score)
+        score = _levelled(task, rounds["permuted"], prior).mean(axis=0)
+        drawn = _levelled(task, rounds["drawn_permuted"], score)
         both.append(scored(task, "trueskill_permuted", score, drawn, why_no_rounds=why))
     elif ranking.online_rounds:
         none = np.full(task.n, np.nan)
@@ -70,7 +70,7 @@ def trueskill_scores(
 
 
 def affordable_rounds(task: TaskComparisons, ranking: Ranking) -> int:
-    """Rounds of each kind: as set, or fewer for a task that is too large for so many."""
+    """Return the rounds of each kind: as set, or fewer for a task that is too large."""
     if task.n > MOST_SYSTEMS:
         return 0
     most = MOST_UPDATES // max(2 * task.first.size, 1)
@@ -87,29 +87,29 @@ def _online(
     """Scores in rounds of each kind, and in the order of the rows, which is one round more."""
     if not any(kinds.values()):
         table, n = (task.first, task.second, task.outcome), task.n
-        given = (
+        in_order = (
             trueskill(*table, n_items=n, params=params).mean
             if isinstance(params, TrueSkillParams)
             else bounded_ra(*table, n_items=n, params=params).score
         )
-        return dict.fromkeys(kinds, np.empty((0, n))) | {"given": given[None]}
+        return dict.fromkeys(kinds, np.empty((0, n))) | {"given": in_order[None]}
     kinds = kinds | {"given": 1}  # last: the others' streams do not depend on it
     rounds: list[Round] = [kind for kind, n in kinds.items() for _ in range(n)]
 
-    def told(done: int, total: int) -> None:
+    def report(done: int, total: int) -> None:
         tell(f"{label}, comparison {done:,} of {total:,} of {len(rounds)} rounds")
 
-    found = online_rounds(
+    scores = online_rounds(
         task.first, task.second, task.outcome, task.ranking, task.unit,
         n_systems=task.n, rounds=rounds, params=params,
-        rng=np.random.default_rng([*task.seed, 1]), progress=told,
+        rng=np.random.default_rng([*task.seed, 1]), progress=report,
     )  # fmt: skip
     ends = np.cumsum(list(kinds.values()))
-    return dict(zip(kinds, np.split(found, ends[:-1]), strict=True))
+    return dict(zip(kinds, np.split(scores, ends[:-1]), strict=True))
 
 
 def _levelled(task: TaskComparisons, rounds: Floats, level: Floats) -> Floats:
-    """Rounds moved, part by part, so that on average they differ from the level by nothing."""
+    """Return rounds, shifted so that in each component their mean is that of the level."""
     moved = rounds.copy()
     for part in range(task.graph.n_parts):
         members = task.graph.part == part

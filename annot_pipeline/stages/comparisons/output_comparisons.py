@@ -26,7 +26,7 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Names:
-    """Names of the codes; a segment's code past the last name is that of what has no segment."""
+    """Holds the names of the codes; outputs without a segment have a code past the last."""
 
     task: str
     judges: list[str]
@@ -34,13 +34,13 @@ class Names:
     items: list[str]
 
     def segment(self, code: int) -> str | None:
-        """Name of a segment; None for that of what has none."""
+        """Return the name of a segment; None for outputs that have none."""
         return self.segments[code] if code < len(self.segments) else None
 
 
 @dataclass(frozen=True)
 class OutputComparisons:
-    """Arrays are ``(n_comparisons,)``.
+    """Holds the comparisons of a task; arrays are ``(n_comparisons,)``.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class OutputComparisons:
         Whether the two are one output, and nobody was asked.
     second_shown_first
         1, 0, or -1 where nothing tells.
-    kept
+    is_kept
         Whether the judge counts.
     seconds
         Of the whole ranking; NaN: unknown.
@@ -70,13 +70,13 @@ class OutputComparisons:
     outcome: Codes
     same_output: Flags
     second_shown_first: Codes
-    kept: Flags
+    is_kept: Flags
     seconds: Floats
     names: Names
 
     @classmethod
     def by_task(cls, comparisons: pa.Table) -> Iterator[Self]:
-        """Comparisons of each task, in the order of names; a table as `COMPARISONS`."""
+        """Yield the comparisons of each task, in the order of names."""
         tasks = index(comparisons["task"])
         order = np.argsort(tasks.codes, kind="stable")
         ends = np.cumsum(np.bincount(tasks.codes, minlength=len(tasks.names)))
@@ -106,37 +106,37 @@ class OutputComparisons:
             outcome=rows["outcome"].cast(pa.int64()).to_numpy(),
             same_output=rows["same_output"].to_numpy(),
             second_shown_first=shown.to_numpy(),
-            kept=rows["kept"].to_numpy(),
+            is_kept=rows["kept"].to_numpy(),
             seconds=rows["seconds"].to_numpy(),  # null is NaN
             names=Names(task, judges.names, segments.names, items),
         )
 
     def only(self, rows: Flags | Codes) -> Self:
-        """Some of the comparisons; the codes stay."""
+        """Return some of the comparisons; the codes stay."""
         arrays = {f.name: getattr(self, f.name)[rows] for f in fields(self) if f.name != "names"}
         return replace(self, **arrays)
 
     def asked(self) -> Self:
-        """One row for each comparison that was asked: what systems share is one output."""
-        found = asked_comparisons(
+        """Return one row per comparison asked for: what systems share is one output."""
+        questions = asked_comparisons(
             self.rankings, self.first, self.second, self.same_output, n_items=len(self.names.items)
         )
-        rows, flip = self.only(found.rows), found.reversed_
+        rows, flip = self.only(questions.rows), questions.reversed_
         shown = rows.second_shown_first
         return replace(
             rows,
-            first=found.first,
-            second=found.second,
+            first=questions.first,
+            second=questions.second,
             outcome=np.where(flip, -rows.outcome, rows.outcome),
             second_shown_first=np.where(flip & (shown != UNKNOWN), 1 - shown, shown),
         )
 
     def pairs(self) -> Codes:
-        """Code of each comparison's segment and two outputs."""
+        """Return code of each comparison's segment and two outputs."""
         outputs = index_pairs(self.first, self.second).codes
         return index_pairs(self.segments, outputs).codes
 
     def drawn(self, otherwise: Codes) -> Codes:
-        """What a bootstrap draws: the segment, or where none is mapped something else's code."""
+        """Return the codes of what a bootstrap draws: segments, or ``otherwise`` without one."""
         lone = self.segments == len(self.names.segments)
         return np.where(lone, len(self.names.segments) + otherwise, self.segments)

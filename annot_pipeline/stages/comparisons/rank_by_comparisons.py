@@ -52,7 +52,7 @@ class _Comparisons:
     first: Codes
     second: Codes
     outcome: Codes
-    kept: Flags
+    is_kept: Flags
     ranking: Codes
     judge: Codes
     segment: Codes  # -1: none is known
@@ -92,19 +92,19 @@ def rank_by_comparisons(
         are in one part, but not strongly connected, where that was looked at; and comparisons
         without systems, and of one system with itself.
     """
-    found, left_out = _comparisons(comparisons)
+    compared_systems, left_out = _comparisons(comparisons)
     ranks: list[pa.Table] = []
     pairs: list[pa.Table] = []
     tasks: dict[str, dict[str, Any]] = {}
     not_strong: dict[str, bool] = {}
-    for number, (name, rows) in enumerate(_tasks(found)):
+    for number, (name, rows) in enumerate(_tasks(compared_systems)):
 
         def tell(what: str, number: int = number) -> None:
             if progress:
-                n = len(found.task.names)
+                n = len(compared_systems.task.names)
                 progress(f"ranking by comparisons: task {number + 1} of {n}, {what}")
 
-        task, unseen = _task(found, name, rows, ranking, segment_ranks, seed)
+        task, unseen = _task(compared_systems, name, rows, ranking, segment_ranks, seed)
         scores, metrics = _scores(task, ranking, easl, tell)
         for scored in scores:
             names, whole = _with_unseen(task, scored, unseen)
@@ -127,39 +127,39 @@ def rank_by_comparisons(
 def _scores(
     task: TaskComparisons, ranking: Ranking, easl: Easl, tell: Callable[[str], None]
 ) -> tuple[list[Scored], dict[str, Any]]:
-    """Every method, in the order of the methods' names."""
+    """Return the scores of every method, in the order of the methods' names."""
     chain = {"gamma": easl.gamma, "epsilon": easl.epsilon}
     start = {"mean": easl.trueskill_mean, "sd": easl.trueskill_sd}
     metrics: dict[str, Any] = {"online_rounds": affordable_rounds(task, ranking)}
     if not task.n:
         return [], metrics
     tell("bradley_terry and wins")
-    found, fit = count_scores(task, ranking)
+    scores, fit = count_scores(task, ranking)
     if fit is not None:
         metrics["bradley_terry"] = fit
     if task.dominance is not None:
-        found.append(dominance_scores(task, ranking, task.dominance))
-    found.append(bounded_ra_scores(task, ranking, BoundedRaParams(**chain), tell))
-    found += trueskill_scores(task, ranking, TrueSkillParams(**chain, **start), tell)
-    return sorted(found, key=lambda scored: scored.method), metrics
+        scores.append(dominance_scores(task, ranking, task.dominance))
+    scores.append(bounded_ra_scores(task, ranking, BoundedRaParams(**chain), tell))
+    scores += trueskill_scores(task, ranking, TrueSkillParams(**chain, **start), tell)
+    return sorted(scores, key=lambda scored: scored.method), metrics
 
 
 def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int]]]:
-    known = pc.and_(pc.is_valid(table["system_a"]), pc.is_valid(table["system_b"]))
-    rows = table.filter(known)
+    has_systems = pc.and_(pc.is_valid(table["system_a"]), pc.is_valid(table["system_b"]))
+    rows = table.filter(has_systems)
     sides = [rows[name].cast(TEXT) for name in ("system_a", "system_b")]
     system = index(pa.chunked_array([c for side in sides for c in side.chunks], TEXT))
     first, second = np.split(system.codes, 2)
     two = first != second
     left_out = {
-        "comparisons_without_system": _by_task(table.filter(pc.invert(known))),
+        "comparisons_without_system": _by_task(table.filter(pc.invert(has_systems))),
         "comparisons_of_one_system": _by_task(rows.filter(pa.array(~two))),
     }
     rows = rows.filter(pa.array(two))
     segment = np.full(rows.num_rows, -1)
     valid = rows["segment"].is_valid().to_numpy()
     segment[valid] = index(rows["segment"].filter(pa.array(valid))).codes
-    found = _Comparisons(
+    compared_systems = _Comparisons(
         index(rows["task"]),
         system.names,
         first[two],
@@ -170,48 +170,48 @@ def _comparisons(table: pa.Table) -> tuple[_Comparisons, dict[str, dict[str, int
         index(rows["judge"]).codes,
         segment,
     )
-    return found, left_out
+    return compared_systems, left_out
 
 
 def _by_task(rows: pa.Table) -> dict[str, int]:
     return dict(sorted(Counter(rows["task"].to_pylist()).items()))
 
 
-def _tasks(found: _Comparisons) -> Iterator[tuple[str, Codes]]:
-    """Names of tasks in order, and their rows in theirs."""
-    order = np.argsort(found.task.codes, kind="stable")
-    sizes = np.bincount(found.task.codes, minlength=len(found.task.names))
-    yield from zip(found.task.names, np.split(order, np.cumsum(sizes)[:-1]), strict=False)
+def _tasks(comparisons: _Comparisons) -> Iterator[tuple[str, Codes]]:
+    """Yield the names of tasks in order, and the rows of each."""
+    order = np.argsort(comparisons.task.codes, kind="stable")
+    sizes = np.bincount(comparisons.task.codes, minlength=len(comparisons.task.names))
+    yield from zip(comparisons.task.names, np.split(order, np.cumsum(sizes)[:-1]), strict=False)
 
 
 def _task(
-    found: _Comparisons,
+    comparisons: _Comparisons,
     name: str,
     rows: Codes,
     ranking: Ranking,
     segment_ranks: pa.Table | None,
     seed: int,
 ) -> tuple[TaskComparisons, list[str]]:
-    """Comparisons of a task that count, and systems that none of these names."""
-    kept = rows[found.kept[rows]]
-    systems = np.unique([found.first[kept], found.second[kept]])
-    of_rows = np.unique([found.first[rows], found.second[rows]])
-    names = [found.system[code] for code in systems]
-    unseen = [found.system[code] for code in np.setdiff1d(of_rows, systems)]
-    segment, n_segments = found.segment[kept], int(found.segment.max(initial=-1)) + 1
-    lone = n_segments + found.ranking[kept] - found.ranking.min(initial=0)
+    """Return a task's comparisons that count, and systems that appear in none of them."""
+    counted = rows[comparisons.is_kept[rows]]
+    systems = np.unique([comparisons.first[counted], comparisons.second[counted]])
+    of_rows = np.unique([comparisons.first[rows], comparisons.second[rows]])
+    names = [comparisons.system[code] for code in systems]
+    unseen = [comparisons.system[code] for code in np.setdiff1d(of_rows, systems)]
+    segment, n_segments = comparisons.segment[counted], int(comparisons.segment.max(initial=-1)) + 1
+    lone = n_segments + comparisons.ranking[counted] - comparisons.ranking.min(initial=0)
     units = {
-        "rankings": found.ranking[kept],
-        "judges": found.judge[kept],
+        "rankings": comparisons.ranking[counted],
+        "judges": comparisons.judge[counted],
         "segments": np.where(segment < 0, lone, segment),  # without one: on its own
     }
     digest = hashlib.sha256(name.encode()).digest()
     task = TaskComparisons(
         names=names,
-        first=np.searchsorted(systems, found.first[kept]),
-        second=np.searchsorted(systems, found.second[kept]),
-        outcome=found.outcome[kept],
-        ranking=found.ranking[kept],
+        first=np.searchsorted(systems, comparisons.first[counted]),
+        second=np.searchsorted(systems, comparisons.second[counted]),
+        outcome=comparisons.outcome[counted],
+        ranking=comparisons.ranking[counted],
         unit=units[ranking.resample_comparisons],
         segment=segment,
         dominance=None if segment_ranks is None else _dominance(segment_ranks, name, names),
@@ -224,14 +224,14 @@ def _task(
 def _dominance(
     segment_ranks: pa.Table, task: str, names: list[str]
 ) -> tuple[Codes, Codes, Floats] | None:
-    """Systems, segments and dominance of a task's outputs; None without any."""
+    """Return systems, segments and dominance of a task's outputs; None without any."""
     rows = of_task(segment_ranks, task)
     place = pc.index_in(rows["system"].cast(TEXT), pa.array(names, TEXT))
-    known = pc.is_valid(place)
-    rows = rows.filter(known)
+    is_ranked = pc.is_valid(place)
+    rows = rows.filter(is_ranked)
     if not rows.num_rows:
         return None
-    systems = place.filter(known).to_numpy().astype(np.int64)
+    systems = place.filter(is_ranked).to_numpy().astype(np.int64)
     dominance = rows["dominance"].to_numpy().astype(np.float64)
     return systems, index(rows["segment"].cast(TEXT)).codes, dominance
 
@@ -239,7 +239,7 @@ def _dominance(
 def _with_unseen(
     task: TaskComparisons, scored: Scored, unseen: list[str]
 ) -> tuple[list[str], Scored]:
-    """Names and scores of all systems, those without comparisons that count among them."""
+    """Return names and scores of all systems, including those without comparisons."""
     if not unseen:
         return task.names, scored
     n = len(unseen)
@@ -279,5 +279,5 @@ def _metrics(task: TaskComparisons) -> dict[str, Any]:
 
 
 def _stack(schema: pa.Schema, parts: list[pa.Table]) -> pa.Table:
-    """Parts by task and method, made in the order of the key, as one."""
+    """Concatenate tables by task and method, which are in the order of the key."""
     return pa.concat_tables(parts) if parts else schema.empty_table()

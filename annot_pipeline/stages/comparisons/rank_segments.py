@@ -95,34 +95,34 @@ def rank_segments(
     segment_ranks, metrics
         Metrics are by name and task.
     """
-    kept = comparisons.filter(comparisons["kept"])
+    counted = comparisons.filter(comparisons["kept"])
     equal = equal_outputs(items)
-    known = {row["task"]: row for row in tasks.to_pylist()}
+    task_rows = {row["task"]: row for row in tasks.to_pylist()}
     judged = set(pc.unique(votes["task"].cast(TEXT)).to_pylist())
     metrics: dict[str, Any] = {"segment_graphs": {}, "adequacy": {}, "adequacy_without_labels": {}}
     parts = []
-    task = index(kept["task"])
+    task = index(counted["task"])
     for code, name in enumerate(task.names):
         if progress:
             progress(f"ranking outputs: task {code + 1} of {len(task.names)}")
-        rows = kept.filter(pa.array(task.codes == code))
+        rows = counted.filter(pa.array(task.codes == code))
         outputs = _outputs(rows, name, equal)
         edges = majority_outcomes(outputs.graph, outputs.first, outputs.second, outputs.outcome)
         ties = (outputs.like, outputs.twin, np.zeros_like(outputs.like))
         pooled = comparison_graphs(outputs.graph, *map(np.append, edges, ties))
-        adequacy = _adequacy(outputs, pooled, known[name], votes)
-        found = _by_judge(outputs) if segment_graphs == "judge" else _of_graphs(pooled)
-        rank = dense_ranks(pooled.part, comparable(found["dominance"].astype(np.float64)))
+        adequacy = _adequacy(outputs, pooled, task_rows[name], votes)
+        columns = _by_judge(outputs) if segment_graphs == "judge" else _of_graphs(pooled)
+        rank = dense_ranks(pooled.part, comparable(columns["dominance"].astype(np.float64)))
         harmonized = harmonized_ranks(pooled.part, rank, adequacy.adequate)
-        parts.append(_table(name, outputs, pooled, adequacy, found | {
+        parts.append(_table(name, outputs, pooled, adequacy, columns | {
             "rank": rank, "harmonized_rank": pa.array(harmonized.rank, mask=~harmonized.defined),
         }))  # fmt: skip
         metrics["segment_graphs"][name] = _graph_metrics(outputs, pooled, edges)
-        if known[name]["references"] or known[name]["adequacy_task"] is not None:
+        if task_rows[name]["references"] or task_rows[name]["adequacy_task"] is not None:
             moved = rank_shift(pooled.part, rank, harmonized)
             metrics["adequacy"][name] = _plain(asdict(adequacy.effort) | asdict(moved))
-        if known[name]["adequacy_task"] not in {None, *judged}:
-            metrics["adequacy_without_labels"][name] = known[name]["adequacy_task"]
+        if task_rows[name]["adequacy_task"] not in {None, *judged}:
+            metrics["adequacy_without_labels"][name] = task_rows[name]["adequacy_task"]
     return pa.concat_tables(parts) if parts else SEGMENT_RANKS.empty(), metrics
 
 
@@ -130,7 +130,7 @@ def rank_segments(
 
 
 def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
-    """Outputs that were compared, or are equal to one that was but for casing.
+    """Return the outputs that were compared, or equal one that was except for casing.
 
     Where a task names no segment at all, it is one segment of its own name.
     """
@@ -151,18 +151,18 @@ def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
         for name in ("item", "system")
     }  # fmt: skip
     names = index(sides["item"])
-    found = index_pairs(np.tile(places.codes, 2), names.codes)
-    both = np.split(found.codes, 2)
-    n_outputs = found.first.size
+    outputs = index_pairs(np.tile(places.codes, 2), names.codes)
+    both = np.split(outputs.codes, 2)
+    n_outputs = outputs.first.size
     stands_for = np.arange(n_outputs)
     stands_for[both[1][n:]] = both[0][n:]
     first, second = (stands_for[side[:n]] for side in both)
     differ = first != second
     return _Outputs(
-        segment=names_of(places.names, found.first),
-        item=names_of(names.names, found.second),
-        system=_first_known(sides["system"], found.codes, n_outputs),
-        graph=found.first,
+        segment=names_of(places.names, outputs.first),
+        item=names_of(names.names, outputs.second),
+        system=_first_known(sides["system"], outputs.codes, n_outputs),
+        graph=outputs.first,
         n_comparisons=np.bincount(np.concatenate([s[:n] for s in both]), minlength=n_outputs),
         first=first[differ],
         second=second[differ],
@@ -174,18 +174,18 @@ def _outputs(rows: pa.Table, task: str, equal: pa.Table) -> _Outputs:
 
 
 def _first_known(names: pa.ChunkedArray, codes: Codes, n: int) -> pa.Array:
-    """The least name that rows give each of ``n`` codes; null where none does."""
+    """Return the least name that rows give each of ``n`` codes; null where none does."""
     valid = names.is_valid().to_numpy()
-    known = index(names.drop_null())
-    least = np.full(n, len(known.names))
-    np.minimum.at(least, codes[valid], known.codes)
-    return pc.take(pa.array(known.names, TEXT), pa.array(least, mask=least == len(known.names)))
+    named = index(names.drop_null())
+    least = np.full(n, len(named.names))
+    np.minimum.at(least, codes[valid], named.codes)
+    return pc.take(pa.array(named.names, TEXT), pa.array(least, mask=least == len(named.names)))
 
 
 def _ties(
     rows: pa.Table, segment: pa.ChunkedArray, task: str, equal: pa.Table, *, whole: bool
 ) -> pa.Table:
-    """Ties between outputs that differ in casing only, of which at least one was compared."""
+    """Return ties between outputs that differ in casing only, if one of them was compared."""
     of_task = equal.filter(pc.fill_null(pc.equal(equal["task"], task), True)).to_pylist()
     compared: dict[str, set[str]] = {}
     if of_task:
@@ -195,11 +195,11 @@ def _ties(
     groups: dict[int, list[Row]] = {}
     for row in of_task:
         groups.setdefault(row["group"], []).append(row)
-    found: list[dict[str, Any]] = []
+    tied: list[dict[str, Any]] = []
     for group in groups.values():
         place = task if whole else group[0]["segment"]
         if compared.get(place, set()) & {row["item"] for row in group}:
-            found += [
+            tied += [
                 {
                     "segment": place,
                     **{f"{n}_a": group[0][n] for n in ("item", "system")},
@@ -208,7 +208,7 @@ def _ties(
                 for other in group[1:]
             ]
     names = ("segment", "item_a", "system_a", "item_b", "system_b")
-    ties = pa.Table.from_pylist(found, pa.schema([(name, TEXT) for name in names]))
+    ties = pa.Table.from_pylist(tied, pa.schema([(name, TEXT) for name in names]))
     return ties.combine_chunks()
 
 
@@ -220,7 +220,7 @@ def _of_graphs(graphs: ComparisonGraphs) -> dict[str, Any]:
 
 
 def _by_judge(outputs: _Outputs) -> dict[str, Any]:
-    """The same of one graph for each judge of a segment: counts add up, dominance is the mean.
+    """Return the columns from one graph per judge: counts are added, dominance is averaged.
 
     The mean is over the judges who compared the output: to be judged more often is not better.
     """
@@ -241,10 +241,10 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
     nodes = index_pairs(np.concatenate([first, second]), np.tile(judge, 2))
     graph = index_pairs(outputs.graph[nodes.first], nodes.second).codes
     first, second = nodes.codes.reshape(2, -1)
-    found = _of_graphs(comparison_graphs(graph, first, second, outcome))
+    by_node = _of_graphs(comparison_graphs(graph, first, second, outcome))
     sums = {
         name: np.bincount(nodes.first, weights=values, minlength=outputs.graph.size)
-        for name, values in found.items()
+        for name, values in by_node.items()
     }
     n_judges = np.bincount(nodes.first, minlength=outputs.graph.size)
     return {name: values.astype(np.int64) for name, values in sums.items()} | {
@@ -254,7 +254,7 @@ def _by_judge(outputs: _Outputs) -> dict[str, Any]:
 
 
 def _adequacy(outputs: _Outputs, graphs: ComparisonGraphs, task: Row, votes: pa.Table) -> Adequacy:
-    """Labels of outputs, from answers, references and dominance."""
+    """Return the labels of outputs, from answers, references and dominance."""
     is_reference = pc.is_in(outputs.system, pa.array(task["references"] or [], TEXT))
     asked = np.full(outputs.graph.size, NOT_KNOWN)
     if task["adequacy_task"] is not None:
@@ -292,7 +292,7 @@ def _table(
 
 
 def _places(graph: Codes, group: Codes) -> Codes:
-    """Number of each group within its graph, from 1; groups are numbered by graph."""
+    """Return the number of each group within its graph, from 1; groups are numbered by graph."""
     first = np.full(int(graph.max(initial=-1)) + 1, group.size)
     np.minimum.at(first, graph, group)
     return np.asarray(group - first[graph] + 1)
@@ -301,18 +301,18 @@ def _places(graph: Codes, group: Codes) -> Codes:
 def _graph_metrics(
     outputs: _Outputs, graphs: ComparisonGraphs, edges: tuple[Codes, Codes, Codes]
 ) -> dict[str, int]:
-    found = graph_consistency(outputs.graph, graphs)
+    consistency = graph_consistency(outputs.graph, graphs)
     return {
-        "segments": found.graph.size,
+        "segments": consistency.graph.size,
         "outputs": outputs.graph.size,
-        "components": int(found.n_components.sum()),
+        "components": int(consistency.n_components.sum()),
         "pairs": np.unique(np.stack(edges[:2]), axis=1).shape[1],
-        "segments_with_contradictions": int((found.n_in_contradiction > 0).sum()),
-        "outputs_in_contradiction": int(found.n_in_contradiction.sum()),
-        "segments_in_parts": int((found.n_parts > 1).sum()),
+        "segments_with_contradictions": int((consistency.n_in_contradiction > 0).sum()),
+        "outputs_in_contradiction": int(consistency.n_in_contradiction.sum()),
+        "segments_in_parts": int((consistency.n_parts > 1).sum()),
     }
 
 
 def _plain(figures: dict[str, Any]) -> dict[str, Any]:
-    """Figures as JSON has them: null where undefined."""
+    """Return figures as JSON has them: null where undefined."""
     return {name: None if value != value else value for name, value in figures.items()}

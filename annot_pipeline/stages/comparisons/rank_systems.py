@@ -87,7 +87,7 @@ def rank_systems(
         ``system_rankings``, ``system_comparisons``; by task, judgments that name no system.
     """
     judgments, without_system = judged_outputs(standardized, tasks)
-    found: list[dict[str, pa.Table]] = []
+    ranked_tasks: list[dict[str, pa.Table]] = []
 
     def ranked(number: int) -> dict[str, pa.Table]:
         cells = task_cells(judgments, number, standardize)
@@ -102,11 +102,14 @@ def rank_systems(
 
     with ThreadPoolExecutor(workers) as pool:
         for number, of_task in enumerate(pool.map(ranked, range(len(judgments.task))), start=1):
-            found.append(of_task)
+            ranked_tasks.append(of_task)
             if progress:
                 progress(f"ranking systems: task {number} of {len(judgments.task)}")
     none = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
-    tables = {name: pa.concat_tables([of[name] for of in (none, *found)]) for name in SCHEMAS}
+    tables = {
+        name: pa.concat_tables([rankings[name] for rankings in (none, *ranked_tasks)])
+        for name in SCHEMAS
+    }
     return tables, {"judgments_without_system": without_system}
 
 
@@ -131,17 +134,19 @@ def rank_cells(cells: TaskCells, *, ranking: Ranking, seed: int) -> dict[str, pa
 def _rank_task(
     cells: TaskCells, of_rounds: Sequence[Floats], ranking: Ranking
 ) -> dict[str, pa.Table]:
-    """Rows of systems and of pairs of systems of one task, by method."""
+    """Return the rows of systems and of pairs of systems of one task, by method."""
     names, task = cells.systems, cells.task
-    tables: dict[str, list[pa.Table]] = {name: [of.empty_table()] for name, of in SCHEMAS.items()}
-    for (method, of), resampled in zip(cells.methods.items(), of_rounds, strict=True):
-        compared = compare_systems(of.systems, of.scores, n_systems=len(names))
+    tables: dict[str, list[pa.Table]] = {
+        name: [schema.empty_table()] for name, schema in SCHEMAS.items()
+    }
+    for (method, scores), resampled in zip(cells.methods.items(), of_rounds, strict=True):
+        compared = compare_systems(scores.systems, scores.scores, n_systems=len(names))
         p_adjusted = _adjusted(compared.p_value)
         p_decisive = p_adjusted if ranking.correction == "holm" else compared.p_value
         beats = np.nan_to_num(p_decisive, nan=1.0) < ranking.alpha
         rows = SYSTEM_RANKINGS.from_columns(
             {"task": pa.repeat(task, len(names)), "method": pa.repeat(method, len(names))}
-            | _ranked(names, of, beats, resampled, ranking)
+            | _ranked(names, scores, beats, resampled, ranking)
         )
         tables["system_rankings"].append(rows)
         tables["system_comparisons"].append(
@@ -151,30 +156,30 @@ def _rank_task(
 
 
 def _adjusted(p_value: Floats) -> Floats:
-    """Holm over all ordered pairs of the task."""
+    """Return p-values after Holm's correction over all ordered pairs of the task."""
     return adjust(p_value.reshape(-1), "holm").reshape(p_value.shape)
 
 
 def _stream(task: str, seed: int) -> list[int]:
-    """Seeds of a task's draws, its own."""
+    """Return the seeds of a task's draws."""
     name = hashlib.sha256(task.encode()).digest()
     return [seed, int.from_bytes(name[:8], "big")]
 
 
 def _resampled_segments(cells: TaskCells, ranking: Ranking, seed: int) -> list[Floats]:
-    """System scores by bootstrap round ``(rounds, n_systems)``; the same draws for all methods.
+    """Return system scores ``(rounds, n_systems)`` per method, all from the same draws.
 
     A system without two of what is drawn has none: an interval would have no width.
     """
     n_systems, methods = len(cells.systems), cells.methods.values()
-    found = resample_segments(
-        [SegmentScores(of.systems, of.segments, of.scores) for of in methods],
+    resampled = resample_segments(
+        [SegmentScores(scores.systems, scores.segments, scores.scores) for scores in methods],
         n_systems=n_systems, n_segments=cells.n_segments,
         rounds=ranking.bootstrap, rng=np.random.default_rng(_stream(cells.task, seed)),
     )  # fmt: skip
-    for rounds, of in zip(found, methods, strict=True):
-        rounds[:, np.bincount(of.systems, minlength=n_systems) < 2] = np.nan
-    return found
+    for rounds, scores in zip(resampled, methods, strict=True):
+        rounds[:, np.bincount(scores.systems, minlength=n_systems) < 2] = np.nan
+    return resampled
 
 
 def _resampled_judges(
@@ -190,17 +195,17 @@ def _resampled_judges(
     parts = index_pairs(judgments.cells.codes[rows] - first, judgments.criteria[rows])
     names, judge = np.unique(judgments.judges[rows], return_inverse=True)
     values = judgments.values[method][rows]
-    known = ~np.isnan(values)
-    part, judge = parts.codes[known], judge.reshape(-1)[known]
+    is_scored = ~np.isnan(values)
+    part, judge = parts.codes[is_scored], judge.reshape(-1)[is_scored]
     judged = index_pairs(systems[parts.first[part]], judge)
     n_drawn = np.bincount(judged.first, minlength=n_systems)
-    found = resample_judges(
-        systems, parts.first, part, judge, values[known],
+    resampled = resample_judges(
+        systems, parts.first, part, judge, values[is_scored],
         n_systems=n_systems, n_judges=names.size, rounds=ranking.bootstrap,
         rng=np.random.default_rng(stream),
     )  # fmt: skip
-    found[:, n_drawn < 2] = np.nan
-    return found
+    resampled[:, n_drawn < 2] = np.nan
+    return resampled
 
 
 def _ranked(
@@ -239,7 +244,7 @@ def _ranked(
 
 
 def _reasons(n_segments: Codes, interval: Flags, ranking: Ranking) -> pa.Array:
-    """Why a row says less than others."""
+    """Return why a row has nulls."""
     texts = (
         "no judgment that counts for this method",
         "the only system of the task: nothing to compare it with",
@@ -253,13 +258,17 @@ def _reasons(n_segments: Codes, interval: Flags, ranking: Ranking) -> pa.Array:
     return pc.take(pa.array(texts, TEXT), pa.array(which, mask=which < 0))
 
 
-def _quantiles(values: Floats, known: Flags, *, whole: bool = False) -> tuple[Floats, Floats]:
-    """Ends of the 95% interval of each column; NaN where it is not known."""
-    low, high = np.full(known.size, np.nan), np.full(known.size, np.nan)
-    if known.any():
-        of = values[:, known]
-        low[known] = np.nanquantile(of, TAILS[0], axis=0, method="lower" if whole else "linear")
-        high[known] = np.nanquantile(of, TAILS[1], axis=0, method="higher" if whole else "linear")
+def _quantiles(values: Floats, is_defined: Flags, *, whole: bool = False) -> tuple[Floats, Floats]:
+    """Return the ends of the 95% interval of each column; NaN where it is undefined."""
+    low, high = np.full(is_defined.size, np.nan), np.full(is_defined.size, np.nan)
+    if is_defined.any():
+        defined = values[:, is_defined]
+        low[is_defined] = np.nanquantile(
+            defined, TAILS[0], axis=0, method="lower" if whole else "linear"
+        )
+        high[is_defined] = np.nanquantile(
+            defined, TAILS[1], axis=0, method="higher" if whole else "linear"
+        )
     return low, high
 
 

@@ -79,19 +79,19 @@ class Scored:
 
     @property
     def drawn(self) -> Flags:
-        """Systems that rounds say something of."""
+        """Return the flags of systems that rounds have scores of."""
         return np.asarray(~np.isnan(self.rounds).all(axis=0) & ~np.isnan(self.order))
 
     @property
     def ranged(self) -> Flags:
-        """Systems with enough units for a range of ranks and a cluster."""
+        """Return the flags of systems with enough units for a range of ranks and a cluster."""
         return self.drawn & (self.n_units >= FEWEST_UNITS)
 
 
 def ranked_rows(
     task: str, names: Sequence[str], scored: Scored, ranking: Ranking
 ) -> tuple[pa.Table, pa.Table]:
-    """Rows of both tables for one task and method.
+    """Return the rows of both tables for one task and method.
 
     Parameters
     ----------
@@ -147,15 +147,15 @@ def ranked_rows(
 
 def ranks_within(values: Floats, group: Codes) -> Codes:
     """Ranks along the last axis in each group, 1 for the highest, ties 1 2 2 4; NaN last."""
-    found = np.zeros(values.shape, np.int64)
+    ranked = np.zeros(values.shape, np.int64)
     for code in np.unique(group):
         members = np.flatnonzero(group == code)
-        found[..., members] = ranks(values[..., members])
-    return found
+        ranked[..., members] = ranks(values[..., members])
+    return ranked
 
 
 def _ranges(scored: Scored, ranged: Flags) -> tuple[Codes, Codes, Codes]:
-    """Best and worst rank, and clusters, of the systems to have them; each ``(n_systems,)``."""
+    """Return the best and worst ranks and clusters of the ranged systems, ``(n_systems,)``."""
     best, worst, cluster = np.zeros((3, ranged.size), np.int64)
     if not ranged.any():
         return best, worst, cluster
@@ -172,42 +172,42 @@ def _ranges(scored: Scored, ranged: Flags) -> tuple[Codes, Codes, Codes]:
 
 
 def _reasons(scored: Scored, p_value: Floats, ranking: Ranking) -> list[str | None]:
-    """Why something is missing; and why no pair can be significant, where none can."""
+    """Return why values are missing, or why no pair can be significant."""
     least = int((~np.isnan(p_value)).sum()) / (len(scored.rounds) + 1)
     blunt = ranking.correction == "holm" and least >= ranking.alpha
     more = f"{len(scored.rounds):,} rounds are too few for any Holm-adjusted p below ranking.alpha"
-    found = [
+    row_reasons = [
         [*reasons, more] if blunt and of_drawn else reasons
         for reasons, of_drawn in zip(scored.reasons, scored.drawn.tolist(), strict=True)
     ]
-    return ["; ".join(reasons) or None for reasons in found]
+    return ["; ".join(reasons) or None for reasons in row_reasons]
 
 
 def _means(rounds: Floats) -> Floats:
-    """Mean of each column over what is defined; NaN where nothing is."""
+    """Return the mean of each column over what is defined; NaN where nothing is."""
     n = (~np.isnan(rounds)).sum(axis=0)
     total = np.nansum(rounds, axis=0)
-    found: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
-    return found
+    means: Floats = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
+    return means
 
 
 def _p_values(scored: Scored) -> Floats:
-    """One-sided: (1 + rounds in which the row is no better) / (rounds + 1); NaN across groups.
+    """Return one-sided p-values, (1 + rounds not better) / (rounds + 1); NaN across groups.
 
     At least 2^-n, where one of both systems has n units: so often they all agree by chance.
     """
     n = scored.score.size
-    found = np.full((n, n), np.nan)
+    p_values = np.full((n, n), np.nan)
     drawn = scored.drawn
     for row in np.flatnonzero(drawn).tolist():
         columns = np.flatnonzero(drawn & (scored.group == scored.group[row]))
         columns = columns[columns != row]
         gap = scored.rounds[:, [row]] - scored.rounds[:, columns]
         n_rounds, not_better = (~np.isnan(gap)).sum(axis=0), (gap <= 0).sum(axis=0)
-        found[row, columns] = np.where(n_rounds > 0, (1 + not_better) / (1 + n_rounds), np.nan)
+        p_values[row, columns] = np.where(n_rounds > 0, (1 + not_better) / (1 + n_rounds), np.nan)
         least = 0.5 ** np.minimum(scored.n_units[row], scored.n_units[columns])
-        found[row, columns] = np.maximum(found[row, columns], least)
-    return found
+        p_values[row, columns] = np.maximum(p_values[row, columns], least)
+    return p_values
 
 
 def _pairs(

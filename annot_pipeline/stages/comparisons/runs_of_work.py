@@ -16,53 +16,53 @@ Codes = npt.NDArray[np.int64]
 
 
 def order_is_told(rows: pa.Table) -> pa.ChunkedArray:
-    """Whether a judgment tells when it was given: in a task where none does, no run is known."""
+    """Return whether judgments have a known order; without one in a task, runs are null."""
     return pc.or_(rows["position"].is_valid(), rows["submitted_at"].is_valid())
 
 
-def runs_of_work(rows: pa.Table, judges: Codes, of: Judges) -> pa.Array:
-    """Longest constant runs; null in tasks of which nothing tells the order of work.
+def runs_of_work(rows: pa.Table, judges: Codes, all_judges: Judges) -> pa.Array:
+    """Return the longest constant runs; null in tasks without a known order of work.
 
     Parameters
     ----------
     rows
         All judgments of some judges.
     judges
-        ``(n_rows,)`` places of these among ``of``.
-    of
+        ``(n_rows,)`` places of these among ``all_judges``.
+    all_judges
         All judges; of others the run is of no meaning.
     """
-    told = {*rows["task"].filter(order_is_told(rows)).to_pylist()}
-    has_order = np.array([task in told for task in of.tasks], np.bool_)
-    if not told:
+    ordered_tasks = {*rows["task"].filter(order_is_told(rows)).to_pylist()}
+    has_order = np.array([task in ordered_tasks for task in all_judges.tasks], np.bool_)
+    if not ordered_tasks:
         return pa.nulls(has_order.size, INT)
     runs = longest_runs(rows, judges, n_judges=has_order.size)
     return pa.array(runs, INT, mask=(runs < 0) | ~has_order)
 
 
 def longest_runs(rows: pa.Table, judges: Codes, *, n_judges: int) -> Codes:
-    """Longest constant run ``(n_judges,)`` of all judgments of judges; -1 where none is known."""
+    """Return the longest constant run ``(n_judges,)`` of each judge; -1 if unknown."""
     time = pc.fill_null(rows["submitted_at"].cast(pa.int64()), 0).to_numpy()
     names = ("hit", "native_id", "position", "criterion")
     order = [time, *(_ordinals(rows[name]) for name in names)]
     timed = rows["submitted_at"].is_valid().to_numpy()
     sittings = np.where(timed, -1, order[1])  # nothing tells the order of HITs without a time
-    given = rows["score"].to_numpy(zero_copy_only=False)
-    return longest_constant_runs(judges, sittings, order, given, n_judges=n_judges)
+    scores = rows["score"].to_numpy(zero_copy_only=False)
+    return longest_constant_runs(judges, sittings, order, scores, n_judges=n_judges)
 
 
 def _ordinals(column: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """Places of names in their natural order: numbers by size, then texts."""
-    found = index(column, null="")
+    """Return the places of names in their natural order: numbers by size, then texts."""
+    indexed = index(column, null="")
 
     def natural(code: int) -> tuple[bool, int, str]:
-        name = found.names[code]
+        name = indexed.names[code]
         if not (name.isascii() and name.isdecimal()):
             return True, 0, name
         digits = name.lstrip("0")  # a longer number is larger, however long
         return False, len(digits), digits
 
-    order = sorted(range(len(found.names)), key=natural)
+    order = sorted(range(len(indexed.names)), key=natural)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
-    return place[found.codes]
+    return place[indexed.codes]

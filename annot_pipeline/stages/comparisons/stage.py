@@ -14,14 +14,14 @@ from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.by_task import ByTask
 from annot_pipeline.runtime.context import StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
-from annot_pipeline.runtime.partitions import Part
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions
+from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskRows,
     WholeTasks,
-    now_and_then,
-    of_tasks,
+    run_by_task,
+    throttle_progress,
 )
 from annot_pipeline.stages.comparisons.metrics import (
     ComparisonMetrics,
@@ -32,33 +32,35 @@ from annot_pipeline.stages.comparisons.metrics import (
 
 
 def compare_outputs(context: StageContext) -> StageOutput[ComparisonMetrics]:
-    """Comparisons of all tasks that hold any."""
-    made = of_tasks(
+    """Collect the comparisons of all tasks that hold any."""
+    output = run_by_task(
         context, _compare_outputs, "controlled", "standardized",
         kinds={"controlled": ("pairwise", "ranking")}, whole=("item_rows",),
         large=partial(_comparisons_in_blocks, context),
     )  # fmt: skip
-    n, ties = (sum(made.metrics[name].values()) for name in ("comparisons", "ties"))
+    n, ties = (sum(output.metrics[name].values()) for name in ("comparisons", "ties"))
     if n:
         context.progress(f"{n:,} comparisons, {ties:,} of them ties")
-    return made.output(ComparisonMetrics)
+    return output.output(ComparisonMetrics)
 
 
-def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
-    """The part of a task that is standardised in blocks."""
-    if len(whole.of.files["standardized"].files) == 1:
+def _comparisons_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
+    """Return the partition of a task that is standardised in blocks."""
+    if len(whole.inputs.files["standardized"].files) == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import compared_in_blocks
 
-    makes = partial(compared_in_blocks, context, whole.of, whole.small["tasks"])
-    return parts_of_blocks(context, 1, whole.made_of, makes)
+    makes = partial(compared_in_blocks, context, whole.inputs, whole.small["tasks"])
+    return block_partitions(context, 1, whole.fingerprint, makes)
 
 
-def _compare_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _compare_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 
     names = ("controlled", "standardized", "tasks", "item_rows")
-    return break_into_comparisons(*map(of.__getitem__, names), margin=of.settings.easl.margin)
+    return break_into_comparisons(
+        *map(inputs.__getitem__, names), margin=inputs.settings.easl.margin
+    )
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class _Votes:
     """What judges said in another task, that of a ranking's adequacy."""
 
     task: str
-    made_of: str
+    fingerprint: str
     rows: pa.Table = field(repr=False)
 
 
@@ -78,83 +80,90 @@ def rank_outputs(context: StageContext) -> StageOutput[SegmentRankMetrics]:
         if row["adequacy_task"] is not None
     }
     votes = ByTask(context.read("label_distributions", tasks={*asked.values()}))
-    given = {task: _Votes(of, hash_values([votes[of]]), votes[of]) for task, of in asked.items()}
-    made = of_tasks(
+    task_votes = {
+        task: _Votes(labelling, hash_values([votes[labelling]]), votes[labelling])
+        for task, labelling in asked.items()
+    }
+    output = run_by_task(
         context, _rank_outputs, "comparisons", whole=("item_rows",),
-        apart=("label_distributions",), given=given,
+        read_by_stage=("label_distributions",), prior=task_votes,
     )  # fmt: skip
-    if made.metrics["segment_graphs"]:
-        graphs = made.metrics["segment_graphs"].values()
-        n, n_outputs = (sum(found[name] for found in graphs) for name in ("segments", "outputs"))
+    if output.metrics["segment_graphs"]:
+        graphs = output.metrics["segment_graphs"].values()
+        n, n_outputs = (sum(counts[name] for counts in graphs) for name in ("segments", "outputs"))
         context.progress(f"{n_outputs:,} outputs ranked in {n:,} segments")
-    return made.output(SegmentRankMetrics)
+    return output.output(SegmentRankMetrics)
 
 
-def _rank_outputs(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _rank_outputs(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_segments import VOTES, rank_segments
 
-    votes = {given.task: given.rows.cast(VOTES) for given in of.given.values()}
+    votes = {task_votes.task: task_votes.rows.cast(VOTES) for task_votes in inputs.prior.values()}
     table, metrics = rank_segments(
-        of["comparisons"],
-        of["tasks"],
-        of["item_rows"],
+        inputs["comparisons"],
+        inputs["tasks"],
+        inputs["item_rows"],
         pa.concat_tables([VOTES.empty_table(), *votes.values()]),
-        segment_graphs=of.settings.ranking.segment_graphs,
-        progress=now_and_then(of.progress),
+        segment_graphs=inputs.settings.ranking.segment_graphs,
+        progress=throttle_progress(inputs.progress),
     )
     return {"segment_ranks": table}, metrics
 
 
 def rank_systems_of_tasks(context: StageContext) -> StageOutput[SystemRankMetrics]:
     """Rankings and comparisons of systems: by their scores, and by comparisons of outputs."""
-    made = of_tasks(
+    output = run_by_task(
         context, _rank_systems, "standardized", "comparisons",
         large=partial(_rankings_in_blocks, context),
     )  # fmt: skip
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    return made.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
+    return output.output(SystemRankMetrics, alpha=context.campaign.settings.ranking.alpha)
 
 
-def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
-    """The part of a task that is standardised in blocks; judges are drawn from all at once."""
+def _rankings_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
+    """Return the partition of a task in blocks; none where judges are resampled."""
     resample = context.campaign.settings.ranking.resample
-    if len(whole.of.files["standardized"].files) == 1 or resample != "segments":
+    if len(whole.inputs.files["standardized"].files) == 1 or resample != "segments":
         return []
     from annot_pipeline.stages.scores.score_blocks import ranked_in_blocks
 
-    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.of, whole.small)
-    return parts_of_blocks(context, 1, whole.made_of, makes)
+    makes = partial(ranked_in_blocks, context, whole.folder(context), whole.inputs, whole.small)
+    return block_partitions(context, 1, whole.fingerprint, makes)
 
 
-def _rank_systems(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _rank_systems(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.rank_systems import rank_systems
     from annot_pipeline.stages.comparisons.system_rankings import with_comparisons
 
     tables, metrics = rank_systems(
-        of["standardized"],
-        of["tasks"],
-        ranking=of.settings.ranking,
-        standardize=of.settings.standardize,
-        seed=of.settings.seed,
-        workers=of.workers,
-        progress=now_and_then(of.progress),
+        inputs["standardized"],
+        inputs["tasks"],
+        ranking=inputs.settings.ranking,
+        standardize=inputs.settings.standardize,
+        seed=inputs.settings.seed,
+        workers=inputs.workers,
+        progress=throttle_progress(inputs.progress),
     )
     compared, compared_metrics = with_comparisons(
-        tables, of["comparisons"], of["segment_ranks"], of.settings, now_and_then(of.progress)
+        tables,
+        inputs["comparisons"],
+        inputs["segment_ranks"],
+        inputs.settings,
+        throttle_progress(inputs.progress),
     )
     return compared, metrics | compared_metrics
 
 
 def describe_comparisons_of_tasks(context: StageContext) -> StageOutput[ContradictionMetrics]:
-    """Contradictions and times of all tasks that have comparisons."""
-    made = of_tasks(context, _describe_comparisons, "comparisons", whole=("item_rows",))
-    return made.output(ContradictionMetrics)
+    """Describe contradictions and times of all tasks that have comparisons."""
+    output = run_by_task(context, _describe_comparisons, "comparisons", whole=("item_rows",))
+    return output.output(ContradictionMetrics)
 
 
-def _describe_comparisons(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _describe_comparisons(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.comparisons.describe_comparisons import describe_comparisons
 
-    return describe_comparisons(of["comparisons"], of["item_rows"])
+    return describe_comparisons(inputs["comparisons"], inputs["item_rows"])
 
 
 BREAK_INTO_COMPARISONS = Stage(

@@ -67,33 +67,36 @@ class TaskComparisons:
 
     @property
     def n(self) -> int:
-        """Systems."""
+        """Return the number of systems."""
         return len(self.names)
 
-    def distinct(self, of: Codes) -> Codes:
-        """``(n_systems,)`` how many different codes >= 0 a system's comparisons have."""
-        width = int(of.max(initial=-1)) + 1
-        known = of >= 0
-        keys = [np.unique(side[known] * width + of[known]) for side in (self.first, self.second)]
+    def distinct(self, codes: Codes) -> Codes:
+        """Return how many different codes >= 0 each system's comparisons have."""
+        width = int(codes.max(initial=-1)) + 1
+        is_coded = codes >= 0
+        keys = [
+            np.unique(side[is_coded] * width + codes[is_coded])
+            for side in (self.first, self.second)
+        ]
         return np.bincount(np.union1d(*keys) // max(width, 1), minlength=self.n)
 
     @property
     def n_comparisons(self) -> Codes:
-        """``(n_systems,)``"""
+        """Return the number of comparisons of each system, ``(n_systems,)``."""
         return np.bincount(np.concatenate([self.first, self.second]), minlength=self.n)
 
     def only_ties(self, group: Codes) -> Flags:
-        """``(n_systems,)`` whether in a system's group, by code, no comparison is decided."""
+        """Return whether each system's group, by code, has no decided comparison."""
         decided = np.zeros(self.n + 1, np.bool_)
         both = group[self.first] == group[self.second]
         decided[group[self.first[both & (self.outcome != 0)]]] = True
         return np.asarray(~decided[group])
 
     def few(self, members: Flags) -> str:
-        """Some names for people."""
-        found = [self.names[code] for code in np.flatnonzero(members)]
-        more = f" and {len(found) - FEW} more" if len(found) > FEW else ""
-        return ", ".join(found[:FEW]) + more
+        """Return some names for people."""
+        names = [self.names[code] for code in np.flatnonzero(members)]
+        more = f" and {len(names) - FEW} more" if len(names) > FEW else ""
+        return ", ".join(names[:FEW]) + more
 
 
 def scored(
@@ -106,7 +109,7 @@ def scored(
     n_segments: Codes | None = None,
     why_no_score: str = "",
 ) -> Scored:
-    """A score that holds within parts, beside its rounds ``(n_rounds, n_systems)``.
+    """Return a score that holds within components, with rounds ``(n_rounds, n_systems)``.
 
     Parameters
     ----------
@@ -153,14 +156,14 @@ def scored(
 
 
 def no_rounds(task: TaskComparisons, rounds: int, setting: str) -> str | None:
-    """Why a task has no rounds, or None."""
+    """Return why a task has no rounds, or None."""
     if task.n > MOST_SYSTEMS:
         return TOO_MANY
     return None if rounds else f"ranking.{setting} is 0: no interval"
 
 
 def _parts(task: TaskComparisons) -> list[list[str]]:
-    """What to say of each part's systems, if there are several: that ranks hold in it only."""
+    """Return a note for systems of each component that ranks hold in it only."""
     n = task.graph.n_parts
     if n == 1:
         return [[]]

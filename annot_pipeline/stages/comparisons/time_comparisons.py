@@ -88,14 +88,14 @@ def time_comparisons(
     }
     rows = [
         row
-        for unit, (of, words) in units.items()
-        for row in _rows(compared.names.task, unit, comparison_times(of, words))
+        for unit, (unit_seconds, words) in units.items()
+        for row in _rows(compared.names.task, unit, comparison_times(unit_seconds, words))
     ]
     return pa.Table.from_pylist(rows, COMPARISON_TIMES), metrics
 
 
 def _words(compared: OutputComparisons, item_rows: pa.Table) -> Codes:
-    """Words of the source text of each comparison, ``(n_comparisons,)``; -1: unknown."""
+    """Return the words of the source text of each comparison, ``(n_comparisons,)``; -1: unknown."""
     by_item: dict[str, str] = {}
     by_segment: dict[str, str] = {}
     for row in sorted(item_rows.to_pylist(), key=lambda row: row["place"]):
@@ -105,9 +105,9 @@ def _words(compared: OutputComparisons, item_rows: pa.Table) -> Codes:
                 by_segment.setdefault(row["segment"], row["source"])
     of_item = _counts(compared.names.items, by_item)
     of_segment = _counts([*compared.names.segments], by_segment)
-    found = np.maximum(of_item[compared.first], of_item[compared.second])
+    words = np.maximum(of_item[compared.first], of_item[compared.second])
     of_segment = np.append(of_segment, UNKNOWN)[compared.segments]  # the last has no segment
-    return np.asarray(np.where(found == UNKNOWN, of_segment, found))
+    return np.asarray(np.where(words == UNKNOWN, of_segment, words))
 
 
 def _counts(names: list[str], sources: dict[str, str]) -> Codes:
@@ -123,21 +123,25 @@ def _counts(names: list[str], sources: dict[str, str]) -> Codes:
 def _by_segment(
     compared: OutputComparisons, rows: Codes, seconds: Floats, length: Codes
 ) -> tuple[Floats, Codes]:
-    """Seconds that a judge took for a segment, and its words; ``rows`` are one a ranking."""
+    """Return the seconds that a judge took per segment, and its words; one row per ranking."""
     mapped = compared.segments[rows] < len(compared.names.segments)
     rows, seconds, length = rows[mapped], seconds[mapped], length[mapped]
     group = index_pairs(compared.segments[rows], compared.judges[rows]).codes
     n_groups = int(group.max(initial=-1)) + 1
     words = np.full(n_groups, UNKNOWN, np.int64)
     np.maximum.at(words, group, length)
-    known = ~np.isnan(seconds)
-    whole = np.bincount(group[~known], minlength=n_groups) == 0
-    total = sums(group[known], seconds[known], n_groups=n_groups)
+    is_timed = ~np.isnan(seconds)
+    whole = np.bincount(group[~is_timed], minlength=n_groups) == 0
+    total = sums(group[is_timed], seconds[is_timed], n_groups=n_groups)
     return np.where(whole, total, np.nan), words
 
 
-def _rows(task: str, unit: str, found: ComparisonTimes) -> list[dict[str, Any]]:
-    kinds = {"all": (found.overall,), "cumulative": found.cumulative, "disjoint": found.disjoint}
+def _rows(task: str, unit: str, times_by_length: ComparisonTimes) -> list[dict[str, Any]]:
+    kinds = {
+        "all": (times_by_length.overall,),
+        "cumulative": times_by_length.cumulative,
+        "disjoint": times_by_length.disjoint,
+    }
     rows = [
         {"task": task, "unit": unit, "lengths": kind} | asdict(times)
         for kind, bins in kinds.items()

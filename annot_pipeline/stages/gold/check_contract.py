@@ -17,24 +17,24 @@ from annot_pipeline.gates.rules import breach_text
 
 
 def misshapen(schema: pa.Schema, contract: Table) -> list[str]:
-    """What is wrong with columns and types; where it is, no other rule can be checked."""
+    """Return what is wrong with columns and types; if anything is, no other rule applies."""
     if schema.names != contract.schema.names:
         return [f"columns are {schema.names}, declared are {contract.schema.names}"]
     return [
-        f"{column.name} is {found}, declared is {column.type}"
+        f"{column.name} is {type_}, declared is {column.type}"
         for column in contract.columns
-        if (found := _plain(schema.field(column.name).type)) != column.type
+        if (type_ := _plain(schema.field(column.name).type)) != column.type
     ]
 
 
 def checked_columns(contract: Table) -> list[str]:
-    """Columns that `violations` looks at."""
+    """Return the columns that `violations` looks at."""
     own = (c.name for c in contract.columns if not c.nullable or pa.types.is_floating(c.type))
     return list(dict.fromkeys([*contract.key, *own]))
 
 
 def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
-    """What is null or NaN, and rows out of the order of the key, one sentence each.
+    """Return nulls, NaNs and rows out of the order of the key, one sentence each.
 
     Parameters
     ----------
@@ -72,22 +72,22 @@ def violations(groups: Iterable[pa.Table], contract: Table) -> list[str]:
 
 
 def is_null(column: str) -> str:
-    """What is said of a row."""
+    """Return the words for a null value."""
     return f"{column} is null"
 
 
 def is_nan(column: str) -> str:
-    """What is said of a row."""
+    """Return the words for a NaN."""
     return f"{column} is NaN"
 
 
 def key_text(row: dict[str, object], key: Sequence[str]) -> str:
-    """The key of a row, for people."""
+    """Return the key of a row, for people."""
     return " / ".join("null" if row[name] is None else shorten(row[name], 40) for name in key)
 
 
 def _before_the_last(keys: pa.Table) -> pa.Array:
-    """Of each row but the first: whether its key sorts before the key of the last one."""
+    """Return for each row but the first whether its key sorts before the previous one."""
     n_pairs = max(keys.num_rows - 1, 0)
     before = pa.repeat(False, n_pairs)
     equal = pa.repeat(True, n_pairs)  # in all columns so far

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pyarrow.parquet import read_schema
 
 from annot_pipeline.contracts import Table
-from annot_pipeline.gates.parts import hold_by_parts
+from annot_pipeline.gates.parts import check_rules_by_chunk
 from annot_pipeline.gates.rules import Checked, rules_of
 from annot_pipeline.stages.gold.check_contract import (
     checked_columns,
@@ -24,14 +24,14 @@ from annot_pipeline.storage.tables import StoredTable, read_groups, read_table
 
 def check_table(contract: Table, table: StoredTable) -> Checked:
     """Hold one table to its contract."""
-    found = {what for path in table.paths for what in misshapen(read_schema(path), contract)}
-    if found or not table.rows:
-        return Checked(broken=tuple(sorted(found)))
+    misshapes = {what for path in table.paths for what in misshapen(read_schema(path), contract)}
+    if misshapes or not table.rows:
+        return Checked(broken=tuple(sorted(misshapes)))
     rules = rules_of(contract)
     ruled = dict.fromkeys(name for rule in rules for name in rule.columns)
-    breaches = hold_by_parts(rules, read_groups(table, list(ruled), plain=True))
+    breaches = check_rules_by_chunk(rules, read_groups(table, list(ruled), plain=True))
 
-    def told(severity: str) -> list[str]:
+    def texts_of(severity: str) -> list[str]:
         return [
             breach.text(keys_of(table, contract, breach.places))
             for breach in breaches
@@ -39,13 +39,13 @@ def check_table(contract: Table, table: StoredTable) -> Checked:
         ]
 
     broken = [
-        *told("critical"),
+        *texts_of("critical"),
         *violations(read_groups(table, checked_columns(contract), plain=True), contract),
     ]
-    return Checked(tuple(broken), tuple(told("warning")))
+    return Checked(tuple(broken), tuple(texts_of("warning")))
 
 
 def keys_of(table: StoredTable, contract: Table, places: Sequence[int]) -> list[str]:
-    """The keys of some rows, for people."""
+    """Return the keys of some rows, for people."""
     rows = read_table(table, contract.key).take(list(places))
     return [key_text(row, contract.key) for row in rows.to_pylist()]

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from annot_pipeline.contracts import GOLD
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.partitions import input_parts
+from annot_pipeline.runtime.partitions import input_partitions
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.metrics import ReleaseChangeMetrics
 from annot_pipeline.storage.keys import fingerprint, same_names
@@ -31,16 +31,16 @@ VANISHED = "vanished_judgments"
 
 
 def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]:
-    """What has become of each compared table since the newest release."""
+    """Compare each table with the newest release."""
     from annot_pipeline.stages.gold.compare_releases import agreement_changes, prevalence_changes
 
     release = Releases.for_campaign(context.campaign).latest()
     changes = {
         changed: context.queries.table(
             f"audit/{changed}",
-            {made: unharmed(context.inputs[made]), "released": _released(release, released)},
+            {table: unharmed(context.inputs[table]), "released": _released(release, released)},
         )
-        for changed, (made, released) in COMPARED.items()
+        for changed, (table, released) in COMPARED.items()
     }
     changes[VANISHED] = _vanished(context, release)
     agreement, falls = agreement_changes(changes["agreement_changes"])
@@ -59,40 +59,40 @@ def compare_releases(context: StageContext) -> StageOutput[ReleaseChangeMetrics]
 
 
 def _vanished(context: StageContext, release: Release | None) -> pa.Table:
-    """Judgments of the newest release that no export holds any more."""
+    """Return the judgments of the newest release that no export holds any more."""
     released = _released(release, "judgments")
 
     def asked(lineage: pa.Table | StoredTable, tasks: Sequence[str]) -> pa.Table:
         inputs = {"lineage": lineage, "released": released}
-        of = Tasks.from_names(tasks, none=False)
+        selected = Tasks.from_names(tasks, none=False)
         query = f"audit/{VANISHED}"
-        with context.queries.run(query, inputs, tasks=of, filtered=("released",)) as rows:
+        with context.queries.run(query, inputs, tasks=selected, filtered=("released",)) as rows:
             return rows.read_all()
 
     nothing = GOLD["lineage"].empty()
     if release is None:
         return asked(nothing, ())
-    parts = [of for of in input_parts(context, "lineage") if of.tasks]
-    starts = [of.tasks[0] for of in parts]
+    partitions = [part for part in input_partitions(context, "lineage") if part.tasks]
+    starts = [part.tasks[0] for part in partitions]
     tables = [asked(nothing, ())]
     gone = context.queries.table("audit/released_tasks", {"released": released})
     for task in gone["task"].to_pylist():
         n = bisect.bisect_right(starts, task) - 1
-        if n < 0 or task > parts[n].tasks[-1]:  # in no part: all of it has vanished
+        if n < 0 or task > partitions[n].tasks[-1]:  # in no part: all of it has vanished
             tables.append(asked(nothing, [task]))
-    tables += [asked(unharmed(of.files["lineage"]), of.tasks) for of in parts]
+    tables += [asked(unharmed(part.files["lineage"]), part.tasks) for part in partitions]
     return pa.concat_tables(tables).sort_by("task")
 
 
 def _released(release: Release | None, name: str) -> pa.Table | StoredTable:
-    """A table of the newest release, or an empty one where there is none."""
+    """Return a table of the newest release, or an empty one where there is none."""
     if release is None or name not in release.tables:
         return GOLD[name].empty()
     return release.stored(name)
 
 
 def _same_names(context: StageContext, release: Release) -> bool:
-    """Whether judges have the names that they have in the release."""
+    """Return whether judges have the names that they have in the release."""
     privacy = context.campaign.settings.privacy
     now: dict[str, Any] = privacy.model_dump()
     if privacy.pseudonymize:
@@ -103,11 +103,11 @@ def _same_names(context: StageContext, release: Release) -> bool:
 COMPARE_RELEASES = Stage(
     "compare_releases",
     "Holds what judges said, and what came of it, against the newest release.",
-    inputs={made: () for made, _ in COMPARED.values()} | {"lineage": ()},
+    inputs={table: () for table, _ in COMPARED.values()} | {"lineage": ()},
     outputs=(*COMPARED, VANISHED),
     settings=(),
     code_version="2",
     work=compare_releases,
-    remembered=False,  # the newest release is looked at anew each time
+    cached=False,  # the newest release is looked at anew each time
     kinds=frozenset({"parquet", "duckdb", "numpy"}),
 )  # fmt: skip

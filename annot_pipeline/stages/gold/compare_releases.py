@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
-    """Changes of agreement with their intervals, and falls beyond these, the largest first.
+    """Return changes of agreement with intervals, and significant falls, largest first.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def agreement_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
 
 
 def prevalence_changes(rows: pa.Table) -> tuple[pa.Table, list[Change]]:
-    """Changes of classes' shares with their intervals, and those beyond, the largest first.
+    """Return changes of class shares with intervals, and significant ones, largest first.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _ends(rows: pa.Table, name: str) -> tuple[Floats, tuple[Floats, Floats]]:
 
 
 def _floats(rows: pa.Table, name: str) -> Floats:
-    """A column; null is NaN."""
+    """Return a column as floats; null is NaN."""
     values: Floats = rows[name].cast(pa.float64()).to_numpy()
     return values
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def listed_of(items: StoredTable, judgments: Iterable[pa.Table]) -> ListedItems:
-    """What item tables say of the items that judgments name."""
+    """Return what item tables say of the items that judgments name."""
     from annot_pipeline.stages.ingest.listed_items import COLUMNS, ListedItems
 
     return ListedItems.named(groups_unharmed(items, COLUMNS), judgments if items.rows else ())

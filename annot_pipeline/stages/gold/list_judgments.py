@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from annot_pipeline.contracts import COUNTED_FATES, JUDGMENTS
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.gold.shown_items import shown_items
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.scores.standardize_scores import takes_part
@@ -29,7 +29,7 @@ def judgment_rows(
     *,
     salt: str | None,
 ) -> Iterator[pa.Table]:
-    """The rows of the table, part by part, in the order of the records.
+    """Yield the rows of the table, chunk by chunk, in the order of the records.
 
     Parameters
     ----------
@@ -48,23 +48,23 @@ def judgment_rows(
     """
     standardized, start = z.to_numpy(), 0  # null is NaN
     for part in records:
-        rows = part.filter(is_any(part["fate"], COUNTED_FATES))
+        rows = part.filter(is_in(part["fate"], COUNTED_FATES))
         scored = takes_part(rows, tasks).to_numpy()
         of_rows = np.full(rows.num_rows, np.nan)
         of_rows[scored] = standardized[start : start + scored.sum()]
         start += scored.sum()
         rows = listed.describe(rows)
-        found = {name: rows[name] for name in rows.schema.names if name in JUDGMENTS.schema.names}
-        found |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
-        found |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
-        found |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
-        yield pa.table(found)
+        columns = {name: rows[name] for name in rows.schema.names if name in JUDGMENTS.schema.names}
+        columns |= {name: _hashed(rows[name], salt, what) for name, what in HASHED.items()}
+        columns |= {"judgment_id": rows["public_id"], "judge": rows["judge_id"]}
+        columns |= {"item": shown_items(rows), "z": pa.array(of_rows, mask=np.isnan(of_rows))}
+        yield pa.table(columns)
     if start != standardized.size:
         raise ValueError(f"{standardized.size} z-scores, {start} judgments that have one")
 
 
 def _hashed(names: pa.ChunkedArray, salt: str | None, what: str) -> pa.ChunkedArray:
-    """Names by their hashes, each distinct one hashed once."""
+    """Return names as hashes; each distinct name is hashed once."""
     if salt is None:
         return names
     encoded = names.combine_chunks().dictionary_encode()

@@ -91,13 +91,13 @@ class NameMask:
 
     def _records(self) -> Records:
         try:
-            made = self.store.recorded(self.run, "read_records").tables["record_files"]
-            files = _files(self.store.records, tuple(made.paths))
+            record_files = self.store.recorded(self.run, "read_records").tables["record_files"]
+            files = _files(self.store.records, tuple(record_files.paths))
         except MemoryError:  # also Arrow's: what holds names must not pass for what holds none
             raise
         except (AnnotError, OSError, KeyError, pa.ArrowException):  # nothing was parsed yet
             return ()
-        return tuple(of for path in files if (of := _readable(path)))
+        return tuple(export for path in files if (export := _readable(path)))
 
 
 def _readable(path: Path) -> tuple[Path, int, int] | None:

@@ -9,7 +9,7 @@ from annot_pipeline.contracts import TEXT
 
 
 def shown_items(judgments: pa.Table) -> pa.ChunkedArray:
-    """Names of items, and of pairs of them.
+    """Return the names of items, and of pairs of them.
 
     Parameters
     ----------

@@ -19,14 +19,14 @@ from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput, write_declared
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import (
-    Part,
-    in_parts,
-    input_parts,
+    Partition,
+    input_partitions,
     input_slices,
-    placed_part,
-    write_part,
+    place_partition,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.described_items import listed_of
@@ -49,7 +49,7 @@ from annot_pipeline.storage.tables import (
 
 
 def set_judgments_aside(context: StageContext) -> StageOutput[StageMetrics]:
-    """Judgments that a calculation could not take."""
+    """List the judgments that a calculation could not take."""
     settings = context.campaign.settings
     parameters = {
         "salt": context.salt,
@@ -68,13 +68,13 @@ def _parsed_exports(context: StageContext) -> list[Path]:
 
 
 def describe_judges(context: StageContext) -> StageOutput[JudgeMetrics]:
-    """Judges of all tasks."""
+    """Return the judges of all tasks."""
     table = _by_query(context, "gold/judges", "judges")
     return StageOutput({"judges": table}, JudgeMetrics(context.campaign.settings.quality.alpha))
 
 
 def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
-    """Items judged or listed."""
+    """Describe the items that were judged or listed."""
     table = _by_query(context, "gold/items", "items")
     contents: dict[str, set[tuple[Any, ...]]] = {}
     for row in context.read("item_rows").to_pylist():
@@ -86,19 +86,25 @@ def describe_items(context: StageContext) -> StageOutput[ItemMetrics]:
 
 
 def list_judgments(context: StageContext) -> StageOutput[StageMetrics]:
-    """What every judge answered, once."""
+    """List every judgment that counts, once."""
     tasks, items = context.read("tasks"), context.inputs["item_rows"]
     listed = hash_values([context.read("item_rows")])
     pseudonyms = context.campaign.settings.privacy.pseudonymize
     salt, columns = context.salt if pseudonyms else None, context.columns["controlled"]
-    parts = []
-    for whole in input_parts(context, "controlled", "standardized"):
-        told = tasks.filter(is_any(tasks["task"], whole.tasks))
-        for of in whole.aligned():
-            make = partial(_list, of.files, columns, told, items, salt)
-            parts.append(Part([of.hashes, told.to_pylist(), listed], make, goes_on=of.goes_on))
-    tables, by_part = in_parts(context, parts)
-    return StageOutput(tables, StageMetrics(), by_part)
+    partitions = []
+    for whole in input_partitions(context, "controlled", "standardized"):
+        known_tasks = tasks.filter(is_in(tasks["task"], whole.tasks))
+        for inputs in whole.aligned():
+            make = partial(_list, inputs.files, columns, known_tasks, items, salt)
+            partitions.append(
+                Partition(
+                    [inputs.hashes, known_tasks.to_pylist(), listed],
+                    make,
+                    continues_previous=inputs.continues_previous,
+                )
+            )
+    tables, documents = run_partitions(context, partitions)
+    return StageOutput(tables, StageMetrics(), documents)
 
 
 def _list(
@@ -120,16 +126,16 @@ def _list(
         records = groups_unharmed(files["controlled"], columns)
         return judgment_rows(records, z, tasks, listed, salt=salt)
 
-    return {"judgments": write_part(folder, "judgments", key, rows)}, {}
+    return {"judgments": write_partition(folder, "judgments", key, rows)}, {}
 
 
 def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
-    """What judgments cost, by task; nothing where no export carries rewards."""
+    """Add up the cost of judgments by task; empty if no export has rewards."""
     from annot_pipeline.stages.ingest.read_rewards import COSTS, read_rewards
 
     def asked(query: str, inputs: Mapping[str, Any]) -> pa.Table:
-        [found] = context.run([partial(_asked, context.part_queries, query, inputs)])
-        return found
+        [table] = context.run([partial(_asked, context.partition_queries, query, inputs)])
+        return table
 
     listed = asked("audit/rewards", context.inputs)
     rewards, unread = read_rewards(listed["reward"].to_pylist())
@@ -146,7 +152,7 @@ def add_up_costs(context: StageContext) -> StageOutput[CostMetrics]:
 
 
 def _asked(queries: Queries, query: str, inputs: Mapping[str, StoredTable | pa.Table]) -> pa.Table:
-    """What a query gives over tables of the store and others."""
+    """Return the result of a query over tables of the store and others."""
     return queries.table(query, {name: _looked_at(table) for name, table in inputs.items()})
 
 
@@ -155,15 +161,19 @@ def _looked_at(table: StoredTable | pa.Table) -> StoredTable | pa.Table:
 
 
 def trace_lineage(context: StageContext) -> StageOutput[LineageMetrics]:
-    """The fate and place of every record."""
+    """Trace the fate and the place of every record."""
     columns = context.columns["controlled"]
-    parts = [
-        Part(of.hashes, partial(_trace, of.files["controlled"], columns), goes_on=of.goes_on)
-        for of in input_slices(context, "controlled")
+    partitions = [
+        Partition(
+            inputs.hashes,
+            partial(_trace, inputs.files["controlled"], columns),
+            continues_previous=inputs.continues_previous,
+        )
+        for inputs in input_slices(context, "controlled")
     ]
-    tables, by_part = in_parts(context, parts)
+    tables, documents = run_partitions(context, partitions)
     metrics = LineageMetrics(context.inputs["controlled"].rows, tables["lineage"].rows)
-    return StageOutput(tables, metrics, by_part)
+    return StageOutput(tables, metrics, documents)
 
 
 def _trace(
@@ -172,10 +182,10 @@ def _trace(
     """Trace the records of some tasks."""
     from annot_pipeline.stages.gold.trace_lineage import lineage_rows
 
-    made = write_part(
+    lineage = write_partition(
         folder, "lineage", key, lambda: lineage_rows(groups_unharmed(controlled, columns))
     )
-    return {"lineage": made}, {}
+    return {"lineage": lineage}, {}
 
 
 def _by_query(
@@ -193,9 +203,15 @@ def _by_query(
         Parsed exports whose judges no reason may name.
     """
     make = partial(
-        _query, context.part_queries, query, dict(context.inputs), parameters, context.folder,
-        table, records,
-    )  # fmt: skip
+        _query,
+        context.partition_queries,
+        query,
+        dict(context.inputs),
+        parameters,
+        context.folder,
+        table,
+        records,
+    )
     [file] = context.run([make])
     return StoredTable((file,))
 
@@ -217,7 +233,7 @@ def _query(
             names = partial(raw_names, records or ())
             yield reader if records is None else reader_without_names(reader, names)
 
-    return placed_part(folder, table, "all", lambda path: write_declared(path, table, rows))
+    return place_partition(folder, table, "all", lambda path: write_declared(path, table, rows))
 
 
 DESCRIBE_JUDGES = Stage(

@@ -10,7 +10,7 @@ from annot_pipeline.stages.gold.shown_items import shown_items
 
 
 def lineage_rows(records: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The rows of lineage, part by part, in the order of the records.
+    """Yield the rows of lineage, chunk by chunk, in the order of the records.
 
     Parameters
     ----------

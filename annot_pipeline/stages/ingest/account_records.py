@@ -22,7 +22,7 @@ Row = dict[str, Any]
 
 
 def account(parts: Iterable[pa.Table]) -> list[Row]:
-    """Fates of records by export, of some records.
+    """Return the fates of some records, counted by export.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def account(parts: Iterable[pa.Table]) -> list[Row]:
     the numbers of their rows, added up: one record does not stand for another), each fate,
     ``rejected_assignments``.
     """
-    found: dict[tuple[int, str], Row] = {}
+    accounts: dict[tuple[int, str], Row] = {}
     for rows in parts:
         refused = pc.fill_null(pc.starts_with(rows["reason"].cast(pa.string()), REFUSED), False)
         grouped = (
@@ -47,17 +47,17 @@ def account(parts: Iterable[pa.Table]) -> list[Row]:
         )
         for row in grouped.to_pylist():
             key = (row["source_order"], row["source_file"])
-            of = found.setdefault(key, _nothing(row))
-            of["records"] += row["row_hash_count"]
-            of["row_hashes"] += row["row_hash_sum"]
-            of[row["fate"]] += row["row_hash_count"]
+            account_row = accounts.setdefault(key, _empty_account(row))
+            account_row["records"] += row["row_hash_count"]
+            account_row["row_hashes"] += row["row_hash_sum"]
+            account_row[row["fate"]] += row["row_hash_count"]
             if row["fate"] == "rejected":
-                of["rejected_assignments"] += row["refused_sum"]
-    return [found[key] for key in sorted(found)]
+                account_row["rejected_assignments"] += row["refused_sum"]
+    return [accounts[key] for key in sorted(accounts)]
 
 
 def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[Row]]) -> list[Row]:
-    """Accounts of parts added up, beside what was read of each export.
+    """Add up the accounts of partitions, and compare them with what was read.
 
     Parameters
     ----------
@@ -72,35 +72,40 @@ def whole_account(files: Iterable[Mapping[str, Any]], parts: Iterable[Iterable[R
     it ``adds_up``: every row gave records, and every record has one fate.
     """
     files = sorted(files, key=lambda file: (file["source_order"], file["file_order"]))
-    found = {(of["source_order"], of["source_file"]): _nothing(of) for of in files}
+    accounts = {(file["source_order"], file["source_file"]): _empty_account(file) for file in files}
     for row in (row for part in parts for row in part):
-        of = found.setdefault((row["source_order"], row["source_file"]), _nothing(row))
-        of |= {name: n + row[name] for name, n in of.items() if name not in KEY}
-    read = {(of["source_order"], of["source_file"]): of for of in files}
-    return [_beside(read.get(key, UNREAD), of) for key, of in found.items()]
+        account_row = accounts.setdefault(
+            (row["source_order"], row["source_file"]), _empty_account(row)
+        )
+        account_row |= {name: n + row[name] for name, n in account_row.items() if name not in KEY}
+    read = {(file["source_order"], file["source_file"]): file for file in files}
+    return [
+        _with_counts_read(read.get(key, UNREAD), account_row)
+        for key, account_row in accounts.items()
+    ]
 
 
 UNREAD = {"rows": 0, "records": 0, "rows_with_records": 0, "row_hashes": 0, "file_order": None}
 """What was read of an export of which nobody knows."""
 
 
-def _beside(file: Mapping[str, Any], found: Row) -> Row:
+def _with_counts_read(file: Mapping[str, Any], account_row: Row) -> Row:
     read = {"rows_read": file["rows"], "records_read": file["records"]}
     adds_up = (
         file["rows"] == file["rows_with_records"]
-        and file["records"] == found["records"] == sum(found[fate] for fate in FATES)
-        and file["row_hashes"] == found["row_hashes"]
+        and file["records"] == account_row["records"] == sum(account_row[fate] for fate in FATES)
+        and file["row_hashes"] == account_row["row_hashes"]
     )
-    return {**found, **read, "file_order": file["file_order"], "adds_up": adds_up}
+    return {**account_row, **read, "file_order": file["file_order"], "adds_up": adds_up}
 
 
-def _nothing(of: Mapping[str, Any]) -> Row:
+def _empty_account(export: Mapping[str, Any]) -> Row:
     counts = dict.fromkeys(("records", "row_hashes", *FATES, "rejected_assignments"), 0)
-    return {name: of[name] for name in KEY} | counts
+    return {name: export[name] for name in KEY} | counts
 
 
 def _hashes(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """32 bits of the number of each row, so mixed that sums tell rows apart (splitmix64)."""
+    """Return a 32-bit hash of each row number (splitmix64), so that sums tell rows apart."""
     mixed = rows.to_numpy().astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
@@ -110,13 +115,13 @@ def _hashes(rows: pa.ChunkedArray) -> npt.NDArray[np.int64]:
 
 @dataclass
 class RowCounts:
-    """Of the records of an export: of how many raw rows they are, and their hashes added up."""
+    """Counts the raw rows of an export's records, and adds up their hashes."""
 
     n: int = 0
     hashes: int = 0
 
     def counted(self, records: pa.Table) -> pa.Table:
-        """The same records, counted; no other call is given records of their rows."""
+        """Count records and return them; the records of a row come in one call."""
         rows = records["row"]
         self.n += pc.count_distinct(rows).as_py()
         self.hashes += row_hashes(rows)
@@ -124,5 +129,5 @@ class RowCounts:
 
 
 def row_hashes(rows: pa.ChunkedArray) -> int:
-    """Hashes of the numbers of rows, added up."""
+    """Return the sum of the hashes of row numbers."""
     return int(_hashes(rows).sum())

@@ -29,11 +29,11 @@ class Reading(Protocol):
 
     @property
     def format(self) -> str:
-        """The format."""
+        """Return the format."""
 
     @property
     def options(self) -> ReadOptions:
-        """How its bytes are read."""
+        """Return how its bytes are read."""
 
 
 class _Released:
@@ -54,7 +54,7 @@ READ = ReadOptions.model_fields.keys()
 
 
 def export_lines(
-    kept: Path,
+    archive_path: Path,
     name: str,
     source: Reading,
     limits: Limits,
@@ -65,7 +65,7 @@ def export_lines(
 
     Parameters
     ----------
-    kept, name
+    archive_path, name
         Its archived bytes, and its name.
     source
         How it is read.
@@ -76,12 +76,16 @@ def export_lines(
     most_bytes
         A larger file is not read; None: any is.
     """
-    if not kept.is_file() or (most_bytes is not None and kept.stat().st_size > most_bytes):
+    if not archive_path.is_file() or (
+        most_bytes is not None and archive_path.stat().st_size > most_bytes
+    ):
         return {}
     options = source.options
     header = options.columns and tuple(options.columns)
     reading = options.delimiter, options.quote, options.encoding, header
-    return row_lines(Opening(kept, name, None, *reading, limits=limits), source.format, rows)
+    return row_lines(
+        Opening(archive_path, name, None, *reading, limits=limits), source.format, rows
+    )
 
 
 def _source_of(manifest: Mapping[str, Any], place: int) -> Mapping[str, Any] | None:
@@ -123,14 +127,14 @@ def released_lines(
         rows: dict[tuple[str, str], set[int]] = defaultdict(set)
         for name, digest, row in places:
             rows[name, digest].add(row)
-        found: dict[Place, int] = {}
+        lines_by_place: dict[Place, int] = {}
         for (name, digest), wanted in rows.items():
             sources, sha256 = mapped.get((name, digest), []), digests.sha256(digest)
             if sha256 is None or not sources or any(s != sources[0] for s in sources):
                 continue  # two sources may read one export in two ways
-            kept, limits = archived(store.archive, sha256), campaign.settings.limits
-            lines = export_lines(kept, name, sources[0], limits, wanted, most_bytes)
-            found |= {(name, digest, row): line for row, line in lines.items()}
-        return found
+            archive_path, limits = archived(store.archive, sha256), campaign.settings.limits
+            lines = export_lines(archive_path, name, sources[0], limits, wanted, most_bytes)
+            lines_by_place |= {(name, digest, row): line for row, line in lines.items()}
+        return lines_by_place
 
     return find

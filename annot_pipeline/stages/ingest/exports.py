@@ -82,11 +82,11 @@ def archive_exports(context: StageContext) -> StageOutput[ExportMetrics]:
     for kind, sources in listed:
         for source_order, source in enumerate(sources):
             where = f"{'sources' if kind == 'judgments' else 'items'}.{source_order}.path"
-            found = exports_of(context.campaign, source, where)
+            exports = exports_of(context.campaign, source, where)
             folders = matching_folders(folder, source.path)
             if folders:
                 context.progress(f"folders are not read: {first_of(folders)}")
-            for file_order, export in enumerate(found):
+            for file_order, export in enumerate(exports):
                 with reading_export(export.relative, context.store.root):
                     sha256, size = archive_file(
                         export.real,
@@ -124,11 +124,11 @@ def read_exports(context: StageContext) -> StageOutput[RecordMetrics]:
     for export in exports:
         if export["kind"] == "items":
             name, place = export["source_file"], export["source_order"]
-            kept = archived(context.store.archive, export["source_sha256"])
+            archive_path = archived(context.store.archive, export["source_sha256"])
             fields = f"items.{place}.fields"
             with reading_export(name, context.store.root):
-                rows = item_rows(settings.items[place], kept, name, fields, settings.limits)
-            unread += unread_rows(settings.items[place], kept, name, rows, settings.limits)
+                rows = item_rows(settings.items[place], archive_path, name, fields, settings.limits)
+            unread += unread_rows(settings.items[place], archive_path, name, rows, settings.limits)
             items += [row for row in rows if not row["reason"]]
     judged = [export for export in exports if export["kind"] == "judgments"]
     parsed, n_new = parse_all(context, judged)
@@ -178,7 +178,7 @@ def _masked(
 
 
 def _judges_in_paths(context: StageContext, files: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Sources whose paths, which are published, tell who judged."""
+    """Return the sources whose paths, which are published, reveal judges."""
     settings = context.campaign.settings
     if not settings.privacy.pseudonymize:
         return []
@@ -205,7 +205,7 @@ ARCHIVE_EXPORTS = Stage(
     settings=("sources", "items"),
     code_version="2",
     work=archive_exports,
-    remembered=False,  # the folder is looked at anew each time
+    cached=False,  # the folder is looked at anew each time
     kinds=frozenset({"file"}),
 )  # fmt: skip
 
@@ -217,6 +217,6 @@ READ_RECORDS = Stage(
     settings=("campaign", "sources", "items"),
     code_version=CODE_VERSION,
     work=read_exports,
-    remembered=False,  # each export is, on its own
+    cached=False,  # each export is, on its own
     kinds=frozenset({"parquet", "pyarrow"}),
 )  # fmt: skip

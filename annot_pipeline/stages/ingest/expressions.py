@@ -51,20 +51,20 @@ class Values:
 
 
 def combinations(source: Source) -> list[Bindings]:
-    """The ``each`` combinations of a source, in order; one empty one without ``each``."""
+    """Return the ``each`` combinations of a source in order; without ``each`` one, empty."""
     names = list(source.each)
-    found: list[Bindings] = []
+    all_bindings: list[Bindings] = []
     for places in itertools.product(*(range(len(source.each[name])) for name in names)):
         bindings: dict[str, str] = {}
         for name, place in zip(names, places, strict=True):
             bindings[f"{{{name}}}"] = source.each[name][place]
             bindings[f"{{{name}.index}}"] = str(place)
-        found.append(bindings)
-    return found
+        all_bindings.append(bindings)
+    return all_bindings
 
 
 def columns_used(expression: Expression, bindings: Bindings) -> Iterator[str]:
-    """Names of the raw columns that an expression reads."""
+    """Yield the names of the raw columns that an expression reads."""
     if isinstance(expression, ColumnExpression):
         yield _fill(expression.column, bindings)
     elif isinstance(expression, JoinExpression):
@@ -116,9 +116,9 @@ def evaluate(
 
 
 def first_reason(*reasons: pa.Array | None) -> pa.Array | None:
-    """Where several reasons apply, the first one."""
-    given = [r for r in reasons if r is not None]
-    return pc.coalesce(*given) if given else None
+    """Return the first reason where several apply."""
+    present = [r for r in reasons if r is not None]
+    return pc.coalesce(*present) if present else None
 
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ def _capture(
 def _pipe(
     expression: ColumnExpression, bindings: Bindings, field: str
 ) -> Callable[[str | None], str | None]:
-    """The steps of a column expression as one function of a value."""
+    """Return the steps of a column expression as one function of a value."""
     steps: list[Callable[[str | None], str | None]] = []
     if expression.json_path is not None:
         steps.append(_json_step(_fill(expression.json_path, bindings), field))
@@ -186,25 +186,25 @@ def _json_step(path: str, field: str) -> Callable[[str | None], str | None]:
         if not value:
             return None
         try:
-            found: Any = json.loads(value, parse_int=str, parse_float=str)
+            node: Any = json.loads(value, parse_int=str, parse_float=str)
         except (ValueError, RecursionError):
             raise RejectionError(f"{field} is not JSON" + _detail(field, value)) from None
         for key in path.split("."):
-            if isinstance(found, list) and key.isdigit() and int(key) < len(found):
-                found = found[int(key)]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
+            if isinstance(node, list) and key.isdigit() and int(key) < len(node):
+                node = node[int(key)]
+            elif isinstance(node, dict) and key in node:
+                node = node[key]
             else:
                 return None
-        if found is None:
+        if node is None:
             return None
-        if not isinstance(found, str):
-            found = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        if not isinstance(node, str):
+            node = json.dumps(node, ensure_ascii=False, separators=(",", ":"))
         try:
-            found.encode()
+            node.encode()
         except UnicodeEncodeError:  # half of a surrogate pair: JSON can write it, no text is it
-            raise RejectionError(f"{field} is not text" + _detail(field, found)) from None
-        return str(found)
+            raise RejectionError(f"{field} is not text" + _detail(field, node)) from None
+        return str(node)
 
     return step
 
@@ -235,10 +235,10 @@ def _lookup_step(
             return missed(value)
         if pattern is not None:
             match = pattern.search(value)
-            found = match and match.group(1 if pattern.compiled.groups else 0)
-            if found is None:
+            matched = match and match.group(1 if pattern.compiled.groups else 0)
+            if matched is None:
                 return missed(value)
-            value = found
+            value = matched
         if expression.map is None:
             return value
         if value in exact:
@@ -252,7 +252,7 @@ def _lookup_step(
 
 
 def parse_time(value: str, field: str, pattern: str | None = None) -> datetime:
-    """A time in UTC; ISO 8601 (without zone: UTC) or seconds or milliseconds since 1970.
+    """Return a time in UTC, from ISO 8601 (default zone UTC), or seconds or ms since 1970.
 
     Raises
     ------
@@ -287,5 +287,5 @@ def _numeric_zone(value: str, pattern: str) -> tuple[str, str]:
 
 
 def _detail(field: str, value: str | None) -> str:
-    """The offending value, unless it could tell who judged."""
+    """Return the offending value for a message, unless it could reveal a judge."""
     return "" if field == "judge" else f": {shorten(value or '')}"

@@ -17,15 +17,15 @@ from annot_pipeline.config.signature import digest
 from annot_pipeline.contracts import FATES, INT, TEXT, fates_text
 from annot_pipeline.errors import counted, first_of, row_and_line, shorten
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.runtime.partitions import (
-    Part,
-    cut,
-    in_parts,
+    Partition,
+    chunk_by_size,
     is_large,
-    placed_part,
-    runs_of,
-    write_part,
+    partition_tasks,
+    place_partition,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.gold.name_search import CellNames, reader_without_names
@@ -78,24 +78,24 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
     }
     quoted = _quoted_names(context, inputs)
     slices: Slices = {}
-    parts = [
-        Part(
-            [asdict(some), of.files.to_pylist(), of.tasks.to_pylist(), *quoted],
+    partitions = [
+        Partition(
+            [asdict(some), together.files.to_pylist(), together.tasks.to_pylist(), *quoted],
             partial(
-                _settle, context.part_queries, of.records,
-                {"record_files": of.files, "tasks": of.tasks, "judges": judges}, parameters, some,
-                quoted,
+                _settle, context.partition_queries, together.records,
+                {"record_files": together.files, "tasks": together.tasks, "judges": judges},
+                parameters, some, quoted,
             ),
-            goes_on=n > 0,
+            continues_previous=n > 0,
         )
-        for of in _parts(context, inputs, record_files, names, tasks)
-        for n, some in enumerate(_slices(context, of, slices))
+        for together in _tasks_together(context, inputs, record_files, names, tasks)
+        for n, some in enumerate(_slices(context, together, slices))
     ]  # fmt: skip
     # a query works on all cores; two write one part while they sort another, in twice the memory
     at_once = 1 if settings.resources.memory_limit else 2
-    tables, by_part = in_parts(context, parts, at_once=at_once)
-    audits = [document[AUDIT] for document in by_part.values()]
-    accounting = whole_account(record_files.to_pylist(), (of[ACCOUNT] for of in audits))
+    tables, documents = run_partitions(context, partitions, at_once=at_once)
+    audits = [document[AUDIT] for document in documents.values()]
+    accounting = whole_account(record_files.to_pylist(), (audit[ACCOUNT] for audit in audits))
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     n_records = tables["settled"].rows
     context.progress(f"{counted(n_records, 'record')}: {fates_text(fates)}")
@@ -129,7 +129,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         ],
         slices=slices,
     )
-    return StageOutput({**tables, "tasks": tasks}, metrics, by_part)
+    return StageOutput({**tables, "tasks": tasks}, metrics, documents)
 
 
 def _quoted_names(context: StageContext, inputs: Mapping[str, Any]) -> list[str]:
@@ -168,7 +168,7 @@ def _parsed_exports(context: StageContext, record_files: pa.Table) -> StoredTabl
 
 @dataclass(frozen=True)
 class _Together:
-    """Tasks that are settled together.
+    """Holds the files and tasks of a partition.
 
     Parameters
     ----------
@@ -190,67 +190,70 @@ class _Together:
     tasks: pa.Table
 
 
-def _parts(
+def _tasks_together(
     context: StageContext,
     inputs: Mapping[str, Any],
     record_files: pa.Table,
     names: pa.Table,
     tasks: pa.Table,
 ) -> Iterator[_Together]:
-    """Tasks that are settled together. Ids name their task: no two parts share one."""
+    """Yield groups of tasks; ids depend on the task, so no two groups share one."""
     rows = names.group_by("task").aggregate([("records", "sum")]).to_pylist()
     sizes = {row["task"]: row["records_sum"] for row in rows if row["task"] is not None}
-    parts = cut(sizes)
+    task_groups = partition_tasks(sizes)
     held = context.queries.table("ingest/files_of_tasks", inputs)
     ordered = record_files.sort_by([(name, "ascending") for name in ("source_order", "file_order")])
     published = partial(published_digest, context.campaign.settings, context.judge_key())
     digests = pa.array(map(published, ordered["source_sha256"].to_pylist()), TEXT)
     ordered = ordered.select(["source_order", "source_file", "filename"])
     ordered = ordered.append_column("source_digest", digests)
-    for place, of_part in enumerate(parts, start=1):
-        none = place == len(parts)
-        named = is_any(held["task"], of_part)
+    for place, task_names in enumerate(task_groups, start=1):
+        none = place == len(task_groups)
+        named = is_in(held["task"], task_names)
         if none:
             named = pc.or_(named, held["task"].is_null())
-        files = ordered.filter(is_any(ordered["filename"], held.filter(named)["filename"]))
-        told = tasks.filter(is_any(tasks["task"], of_part))
+        files = ordered.filter(is_in(ordered["filename"], held.filter(named)["filename"]))
+        known_tasks = tasks.filter(is_in(tasks["task"], task_names))
         read = files if files.num_rows else ordered  # no record at all: any file tells the columns
         yield _Together(
-            Tasks.from_names(of_part, none=none),
-            sum(sizes[task] for task in of_part),
+            Tasks.from_names(task_names, none=none),
+            sum(sizes[task] for task in task_names),
             read,
             [context.store.records / name for name in sorted({*read["filename"].to_pylist()})],
-            told,
+            known_tasks,
         )
 
 
-def _slices(context: StageContext, of: _Together, known: Slices) -> list[Tasks]:
-    """The same, or of a task that is too large for a part, some of its items at a time.
+def _slices(context: StageContext, together: _Together, ends_by_key: Slices) -> list[Tasks]:
+    """Return the task group, or slices of the items of a task that is too large.
 
-    Ids name their item, too. Where slices end is kept in ``known``: all items are looked at for it.
+    Ids name their item, too. Where slices end is kept in ``ends_by_key``: all items are looked at
+    for it.
     """
-    if not is_large(of.n_records):
-        return [of.named]
-    key = digest([of.named.first, [path.name for path in of.records]])
+    if not is_large(together.n_records):
+        return [together.named]
+    key = digest([together.named.first, [path.name for path in together.records]])
     latest = context.latest()
     ends = latest.document.get("slices", {}).get(key) if latest else None
     if ends is None:
-        context.progress(f"{shorten(of.named.first)} is large: it is cut at items")
-        [ends] = context.run([partial(_ends, context.part_queries, of.records, of.named)])
-    known[key] = ends
+        context.progress(f"{shorten(together.named.first)} is large: it is cut at items")
+        [ends] = context.run(
+            [partial(_ends, context.partition_queries, together.records, together.named)]
+        )
+    ends_by_key[key] = ends
     return [
-        replace(of.named, none=of.named.none and last is None, items=Items(after, last))
+        replace(together.named, none=together.named.none and last is None, items=Items(after, last))
         for after, last in pairwise([None, *ends, None])
     ]
 
 
 def _ends(queries: Queries, records: Sequence[Path], task: Tasks) -> list[str]:
-    """The items that end slices of a task, but the last."""
+    """Return the items that end slices of a task, except the last."""
     inputs = {"records": records, "any_record": ANY_RECORD.empty_table()}
     of_task = replace(task, none=False)
     with queries.run("ingest/items_of_task", inputs, tasks=of_task, filtered=("records",)) as rows:
         items = ((row["name"], row["judgments"]) for batch in rows for row in batch.to_pylist())
-        return [run[-1] for run in runs_of(items)][:-1]
+        return [run[-1] for run in chunk_by_size(items)][:-1]
 
 
 def _settle(
@@ -276,12 +279,14 @@ def _settle(
         filtered=("records",),
     ) as rows:
         shown = _reasons_masked(rows, records, quoted) if parameters["pseudonymize"] else rows
-        settled = placed_part(folder, "settled", key, lambda path: write_table(path, shown))
-    named = read_table(settled.path, ["task", "label", "item", "judge", "fate"])
+        judgments_file = place_partition(
+            folder, "settled", key, lambda path: write_table(path, shown)
+        )
+    named = read_table(judgments_file.path, ["task", "label", "item", "judge", "fate"])
     named = named.filter(pc.not_equal(named["fate"].cast(TEXT), "rejected"))
-    names = write_part(folder, "names", key, partial(iter, [names_of(named)]))
-    audit = _audit(queries, settled, ordered) | {CLASSES: _n_classes(named)}
-    return {"settled": settled, "names": names}, {AUDIT: audit}
+    names = write_partition(folder, "names", key, partial(iter, [names_of(named)]))
+    audit = _audit(queries, judgments_file, ordered) | {CLASSES: _n_classes(named)}
+    return {"settled": judgments_file, "names": names}, {AUDIT: audit}
 
 
 def _reasons_masked(
@@ -317,23 +322,23 @@ def _undeclared_classes(audits: Sequence[Document], tasks: pa.Table) -> dict[str
     return most
 
 
-def _audit(queries: Queries, settled: TableFile, record_files: pa.Table) -> Document:
-    """What people want to know of the records of a part."""
-    accounts = account(read_groups(settled.path, ACCOUNTED))
+def _audit(queries: Queries, judgments_file: TableFile, record_files: pa.Table) -> Document:
+    """Return counts and examples of a partition's records for reports."""
+    accounts = account(read_groups(judgments_file.path, ACCOUNTED))
     fates = {fate for fate in FATES for row in accounts if row[fate]}
-    inputs = {"judgments": settled.path, "record_files": record_files}
+    inputs = {"judgments": judgments_file.path, "record_files": record_files}
 
-    def told(query: str, *of: str) -> list[dict[str, Any]]:
-        if not fates.intersection(of):
+    def rows_of(query: str, *relevant: str) -> list[dict[str, Any]]:
+        if not fates.intersection(relevant):
             return []
         rows: list[dict[str, Any]] = queries.table(f"audit/{query}", inputs).to_pylist()
         return rows
 
     return {
         ACCOUNT: accounts,
-        "rejections": told("rejections", "rejected"),
-        "superseded_by_order": told("superseded_by_order", "superseded"),
-        "experts_disagree": told("expert_disagreements", "adjudication"),
+        "rejections": rows_of("rejections", "rejected"),
+        "superseded_by_order": rows_of("superseded_by_order", "superseded"),
+        "experts_disagree": rows_of("expert_disagreements", "adjudication"),
     }
 
 
@@ -347,21 +352,21 @@ def _judges(context: StageContext, names: pa.Table) -> pa.Table:
 
 
 def _superseded_by_order(audits: Sequence[Document]) -> list[SupersededByOrder]:
-    """Answers that gave way by the order of files alone, by both files."""
-    found: Counter[tuple[str, str]] = Counter()
-    for row in (row for of in audits for row in of["superseded_by_order"]):
-        found[row["file"], row["over"]] += row["records"]
-    in_order = sorted(found, key=lambda pair: (-found[pair], *pair))
-    return [{"file": file, "over": over, "records": found[file, over]} for file, over in in_order]
+    """Count answers that were superseded by the order of files alone, by both files."""
+    records: Counter[tuple[str, str]] = Counter()
+    for row in (row for audit in audits for row in audit["superseded_by_order"]):
+        records[row["file"], row["over"]] += row["records"]
+    in_order = sorted(records, key=lambda pair: (-records[pair], *pair))
+    return [{"file": file, "over": over, "records": records[file, over]} for file, over in in_order]
 
 
 def _rejections(
     audits: Sequence[Document], judgments: StoredTable, files: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Why records were rejected, with the values that were met, the most frequent first."""
+    """Return why records were rejected, with example values, the most frequent first."""
     place = {(file["source_order"], file["source_file"]): n for n, file in enumerate(files)}
     kinds: dict[str, list[dict[str, Any]]] = {}
-    for row in (row for of in audits for row in of["rejections"]):
+    for row in (row for audit in audits for row in audit["rejections"]):
         kinds.setdefault(row["kind"], []).append(row)
     if not kinds:
         return []
@@ -373,18 +378,20 @@ def _rejections(
     for reason in sorted(counts, key=lambda reason: (-counts[reason], reason)):
         kind, _, value = reason.partition(": ")
         values.setdefault(kind, []).append(value)
-    found = []
-    for kind, of in kinds.items():
-        first = min(of, key=lambda r: (place[r["source_order"], r["source_file"]], r["source_row"]))
-        found.append({
+    rejections = []
+    for kind, kind_rows in kinds.items():
+        first = min(
+            kind_rows, key=lambda r: (place[r["source_order"], r["source_file"]], r["source_row"])
+        )
+        rejections.append({
             "kind": kind,
-            "records": sum(row["records"] for row in of),
+            "records": sum(row["records"] for row in kind_rows),
             "reason": ": ".join(filter(None, (kind, first_of(values[kind], between="; ")))),
             "source_order": first["source_order"],
             "source_file": first["source_file"],
             "source_row": first["source_row"],
         })  # fmt: skip
-    return sorted(found, key=lambda row: (-row["records"], row["kind"]))
+    return sorted(rejections, key=lambda row: (-row["records"], row["kind"]))
 
 
 def _with_lines(
@@ -401,9 +408,11 @@ def _with_lines(
         rows.setdefault(place, set()).add(kind["source_row"])
     lines: dict[tuple[int, str], dict[int, int]] = {}
     for place, wanted in rows.items():
-        kept = archived(context.store.archive, exports[place]["source_sha256"])
+        archive_path = archived(context.store.archive, exports[place]["source_sha256"])
         source = settings.sources[place[0]]
-        lines[place] = export_lines(kept, place[1], source, settings.limits, wanted, MOST_BYTES)
+        lines[place] = export_lines(
+            archive_path, place[1], source, settings.limits, wanted, MOST_BYTES
+        )
     kinds = []
     for kind in rejections:
         name, row = kind["source_file"], kind["source_row"]
@@ -426,14 +435,14 @@ def _all_look_alikes(names: StoredTable) -> list[str]:
     """Look-alike names, by what they name; a judge's own name is not told."""
     hashes = ["what", "name_hash", "appearance_hash"]
     alike = may_be_alike(read_groups(names, hashes))
-    found: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
+    names_by_kind: dict[str, list[str]] = {"task": [], "label": [], "item": [], "judge": []}
     for rows in read_groups(names) if len(alike) else ():
         for row in rows.filter(pc.is_in(rows["appearance_hash"], alike)).to_pylist():
-            found[row["what"]].append(row["name"])
+            names_by_kind[row["what"]].append(row["name"])
     return [
         f"{what} {'names' if what == 'judge' else group}"
-        for what in sorted(found)
-        for group in look_alikes(found[what])
+        for what in sorted(names_by_kind)
+        for group in look_alikes(names_by_kind[what])
     ]
 
 

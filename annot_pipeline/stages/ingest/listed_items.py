@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.runtime.indexing import index, is_any
+from annot_pipeline.runtime.indexing import index, is_in
 
 COLUMNS = ("item", "segment", "system", "place")
 """What is read of item tables."""
@@ -36,7 +36,7 @@ class ListedItems:
 
     @classmethod
     def named(cls, items: Iterable[pa.Table], rows: Iterable[pa.Table]) -> ListedItems:
-        """Of the items alone that some rows name: a campaign may list millions.
+        """Return the items that some rows name; a campaign may list millions of others.
 
         Parameters
         ----------
@@ -48,16 +48,16 @@ class ListedItems:
         chunks = (chunk for part in rows for chunk in part["item"].chunks)
         names = pa.chunked_array([pc.unique(chunk).cast(TEXT) for chunk in chunks], TEXT)
         names = pc.drop_null(pc.unique(names))
-        n_rows, found = 0, []
+        n_rows, parts = 0, []
         for part in items:
             n_rows += part.num_rows
-            found.append(part.filter(is_any(part["item"], names)))
-        listed = cls(pa.concat_tables(found).unify_dictionaries())
+            parts.append(part.filter(is_in(part["item"], names)))
+        listed = cls(pa.concat_tables(parts).unify_dictionaries())
         listed._are_any = n_rows > 0
         return listed
 
     def describe(self, rows: pa.Table) -> pa.Table:
-        """Rows with the segments and systems that item tables give their items.
+        """Return rows with the segments and systems that item tables give their items.
 
         Parameters
         ----------
@@ -67,8 +67,8 @@ class ListedItems:
         if not self._are_any:
             return rows
         place = pc.index_in(rows["item"].cast(TEXT), self._names).combine_chunks()
-        for name, given in self._given.items():
+        for name, listed_names in self._given.items():
             at = rows.schema.get_field_index(name)
-            column = pc.coalesce(given.take(place), rows[name].cast(TEXT))
+            column = pc.coalesce(listed_names.take(place), rows[name].cast(TEXT))
             rows = rows.set_column(at, name, column)
         return rows

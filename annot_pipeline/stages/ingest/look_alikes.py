@@ -31,7 +31,7 @@ NAMES = pa.schema([("what", TEXT), ("name", TEXT), ("name_hash", INT), ("appeara
 
 
 def names_of(rows: pa.Table) -> pa.Table:
-    """The names that records hold, as `NAMES`.
+    """Return the names that records hold, as `NAMES`.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def _hash(text: str) -> int:
 
 
 def may_be_alike(hashes: Iterable[pa.Table]) -> pa.Array:
-    """Appearances that names of one kind share, by their hash; a hash or two more by chance.
+    """Return hashes of appearances that names of one kind share, rarely others too.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def look_alikes(names: Iterable[str]) -> list[str]:
 
 
 def appearance(name: str) -> str:
-    """What is left of a name when everything that the eye may miss is taken away."""
+    """Return a name without the differences that the eye may miss."""
     text = unicodedata.normalize("NFKC", name)
     text = "".join(c for c in text if unicodedata.category(c) not in ("Cf", "Cc"))
     text = " ".join(text.translate(LATIN_TWINS).split()).casefold()

@@ -35,7 +35,7 @@ def open_export(
 
 
 def pieces_of(source: Source, path: Path, name: str) -> list[Piece]:
-    """Pieces that an export is read in side by side; none where one job reads it."""
+    """Return the pieces in which jobs read an export; none where one job reads it."""
     if source.format not in PIECES or path.stat().st_size <= PIECE_BYTES:
         return []
     pieces = PIECES[source.format](_opening(source, path, name))

@@ -75,7 +75,7 @@ class Parsed:
 
 @dataclass(frozen=True)
 class Parsing:
-    """One export to be parsed, or parsed already.
+    """Represents one export to be parsed, or parsed already.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class Parsing:
         The mapping, and its place among the sources.
     name
         The export relative to the campaign.
-    kept
+    archive_path
         Its archived bytes.
     target
         Where its records lie.
@@ -94,13 +94,13 @@ class Parsing:
     source: Source
     place: int
     name: str
-    kept: Path
+    archive_path: Path
     target: Path
     limits: Limits
 
     @classmethod
-    def of(cls, context: StageContext, export: dict[str, Any]) -> Parsing:
-        """Of a row of the table ``exports``."""
+    def for_export(cls, context: StageContext, export: dict[str, Any]) -> Parsing:
+        """Return the parsing of a row of the table ``exports``."""
         settings = context.campaign.settings
         source, name = settings.sources[export["source_order"]], export["source_file"]
         key = digest(
@@ -113,16 +113,16 @@ class Parsing:
                 "gzipped": name.lower().endswith(".gz"),
             }
         )[:32]
-        kept = archived(context.store.archive, export["source_sha256"])
+        archive_path = archived(context.store.archive, export["source_sha256"])
         target = context.store.records / f"{key}.parquet"
-        return cls(source, export["source_order"], name, kept, target, settings.limits)
+        return cls(source, export["source_order"], name, archive_path, target, settings.limits)
 
     @property
     def note(self) -> Path:
-        """What was counted; written last."""
+        """Return the path of the counts, which are written last."""
         return self.target.with_suffix(".json")
 
-    def known(self) -> Parsed | None:
+    def cached(self) -> Parsed | None:
         """Return what an earlier build parsed; None: not parsed, damaged, or of other code."""
         try:
             document = read_json(self.note)
@@ -137,7 +137,7 @@ class Parsing:
 
     def is_damaged(self) -> bool:
         """Return whether an earlier build parsed it, and what it wrote cannot be used any more."""
-        return self.note.exists() and self.known() is None
+        return self.note.exists() and self.cached() is None
 
     def parse(self, campaign: str) -> Parsed:
         """Write the records, then the note.
@@ -155,7 +155,7 @@ class Parsing:
             return self._read(campaign, target, piece)
 
     def _read(self, campaign: str, target: Path, piece: Piece | None) -> Parsed:
-        export = open_export(self.source, self.kept, self.name, piece, limits=self.limits)
+        export = open_export(self.source, self.archive_path, self.name, piece, limits=self.limits)
         if export.has_header:
             where = f"sources.{self.place}.fields"
             check_columns(self.source, export.columns, self.name, where)
@@ -237,29 +237,29 @@ def parse_all(
         Of the first export that cannot be read.
     """
     context.store.records.mkdir(parents=True, exist_ok=True)
-    parsings = [Parsing.of(context, export) for export in exports]
-    known = {parsing.target: parsing.known() for parsing in parsings}
+    parsings = [Parsing.for_export(context, export) for export in exports]
+    results = {parsing.target: parsing.cached() for parsing in parsings}
     new: dict[Path, Parsing] = {}  # equal exports are parsed once
     for parsing in parsings:
-        if known[parsing.target] is None:
+        if results[parsing.target] is None:
             new.setdefault(parsing.target, parsing)
     n_damaged = sum(parsing.is_damaged() for parsing in new.values())
     if new:
-        known |= _parsed(context, new)
+        results |= _parsed(context, new)
     if n_damaged:  # said now: names are masked by the records, which are whole again
         was, is_ = ("was", "is") if n_damaged == 1 else ("were", "are")
         exports_ = counted(n_damaged, "parsed export")
         context.progress(f"{exports_} {was} damaged in the store and {is_} read again")
-    return [(p, parsed) for p in parsings if (parsed := known[p.target])], len(new) - n_damaged
+    return [(p, parsed) for p in parsings if (parsed := results[p.target])], len(new) - n_damaged
 
 
 def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Parsed]:
-    """What came of exports, by where their records lie; large ones are read in pieces."""
+    """Parse exports, large ones in pieces, and return the results by target path."""
     campaign, folder = context.campaign.settings.campaign, context.folder / "pieces"
     pieces = {
-        target: [(folder / f"{target.stem}-{n}.parquet", piece) for n, piece in enumerate(found)]
+        target: [(folder / f"{target.stem}-{n}.parquet", piece) for n, piece in enumerate(split)]
         for target, parsing in new.items()
-        if (found := pieces_of(parsing.source, parsing.kept, parsing.name))
+        if (split := pieces_of(parsing.source, parsing.archive_path, parsing.name))
     }
     if pieces:
         folder.mkdir()
@@ -268,15 +268,15 @@ def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Pa
         or [partial(parsing.parse, campaign)]
         for target, parsing in new.items()
     }
-    n_jobs, of = sum(map(len, jobs.values())), counted(len(new), "export")
+    n_jobs, total = sum(map(len, jobs.values())), counted(len(new), "export")
     if pieces:
-        of = f"{counted(n_jobs, 'piece')} of {of}"
-    made = iter(
+        total = f"{counted(n_jobs, 'piece')} of {total}"
+    results = iter(
         context.engine.run(
-            [*chain(*jobs.values())], done=lambda n: context.progress(f"read {n:,} of {of}")
+            [*chain(*jobs.values())], done=lambda n: context.progress(f"read {n:,} of {total}")
         )
     )
-    read = {target: [next(made) for _ in jobs[target]] for target in jobs}
+    read = {target: [next(results) for _ in jobs[target]] for target in jobs}
     joins = [
         partial(
             new[target].join, campaign, [*zip([at for at, _ in places], read[target], strict=True)]
@@ -289,7 +289,7 @@ def _parsed(context: StageContext, new: Mapping[Path, Parsing]) -> dict[Path, Pa
 
 
 def _numbered(tables: Iterator[pa.Table]) -> pa.RecordBatchReader:
-    """Records of one export, numbered from 0, with the columns that its mapping gives."""
+    """Yield the records of one export, numbered from 0, with the columns of its mapping."""
     first = next(tables, None)
     names = ANY_RECORD.names[:-1] if first is None else ["record", *first.column_names]
     schema = pa.schema([ANY_RECORD.field(name) for name in names])

@@ -33,7 +33,7 @@ ITEM_ROWS = pa.schema(
 
 
 def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
-    """Rows of the item tables as they lie there now, in order of precedence, and those unread.
+    """Return the current rows of the item tables, by precedence, and unreadable ones.
 
     Raises
     ------
@@ -44,11 +44,11 @@ def listed_items(campaign: LoadedCampaign) -> tuple[pa.Table, list[str]]:
     unread: list[str] = []
     for number, source in enumerate(campaign.settings.items):
         where = f"items.{number}"
-        for found in exports_of(campaign, source, f"{where}.path"):
+        for export in exports_of(campaign, source, f"{where}.path"):
             fields, limits = f"{where}.fields", campaign.settings.limits
-            read = item_rows(source, found.real, found.relative, fields, limits)
+            read = item_rows(source, export.real, export.relative, fields, limits)
             rows += [row for row in read if not row["reason"]]
-            unread += unread_rows(source, found.real, found.relative, read, limits)
+            unread += unread_rows(source, export.real, export.relative, read, limits)
     table = pa.Table.from_pylist(
         [{**row, "place": place} for place, row in enumerate(rows)], ITEM_ROWS
     )
@@ -61,7 +61,7 @@ def present_exports(
     missing_ok: bool = False,
     sha256: Callable[[Path], str] = export_sha256,
 ) -> list[tuple[int, str, str]]:
-    """What a build would read now: (number of the source, export, SHA-256).
+    """Return what a build would read now: (number of the source, export, SHA-256).
 
     Raises
     ------
@@ -75,7 +75,7 @@ def present_exports(
 
 
 def export_stats(campaign: LoadedCampaign) -> list[tuple[int, str, int, int, int]]:
-    """What the file system says of them: number of the source, export, size, mtime, inode.
+    """Return source number, export, size, mtime and inode of the current exports.
 
     Cheap, and told apart from `present_exports` for that: equal figures are a hint that the
     bytes are equal, other figures that they may not be.
@@ -130,10 +130,10 @@ def _found(campaign: LoadedCampaign, *, missing_ok: bool) -> Iterator[tuple[int,
 
 
 def item_rows(
-    source: ItemSource, kept: Path, name: str, where: str, limits: Limits
+    source: ItemSource, archive_path: Path, name: str, where: str, limits: Limits
 ) -> list[dict[str, Any]]:
-    """Rows of an item table in their order, with the reason where one cannot be read."""
-    export = open_export(source, kept, name, limits=limits)
+    """Return the rows of an item table in their order, with the reason where one cannot be read."""
+    export = open_export(source, archive_path, name, limits=limits)
     if export.has_header:
         check_columns(source, export.columns, name, where)
     tables = [read_items(chunk, source, path=name) for chunk in export.chunks]
@@ -143,12 +143,12 @@ def item_rows(
 
 
 def unread_rows(
-    source: ItemSource, kept: Path, name: str, rows: list[dict[str, Any]], limits: Limits
+    source: ItemSource, archive_path: Path, name: str, rows: list[dict[str, Any]], limits: Limits
 ) -> list[str]:
     """Return the place and the reason of each row of an item table that cannot be read."""
     unread = [row for row in rows if row["reason"]]
     numbers = [row["row"] for row in unread]
-    lines = export_lines(kept, name, source, limits, numbers, MOST_BYTES)
+    lines = export_lines(archive_path, name, source, limits, numbers, MOST_BYTES)
     return [
         f"{name} {row_and_line(row['row'], lines.get(row['row']))}: {row['reason']}"
         for row in unread

@@ -57,7 +57,7 @@ PAIR = ("item_a", "item_b")
 
 
 def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
-    """Raw columns that each field of a source's mapping reads, in order of first use."""
+    """Return raw columns that each field of a source's mapping reads, in order of first use."""
     bindings = combinations(source) if isinstance(source, Source) else [{}]
     return {
         field: list(dict.fromkeys(n for b in bindings for n in columns_used(expression, b)))
@@ -66,12 +66,12 @@ def columns_by_field(source: Source | ItemSource) -> dict[str, list[str]]:
 
 
 def columns_of(source: Source | ItemSource) -> list[str]:
-    """All raw columns that a source's mapping reads, in order of first use."""
+    """Return all raw columns that a source's mapping reads, in order of first use."""
     return list(dict.fromkeys(n for names in columns_by_field(source).values() for n in names))
 
 
 def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> pa.Table:
-    """Records of some raw rows.
+    """Return the records of some raw rows.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def read_records(rows: RawRows, source: Source, *, path: str, campaign: str) -> 
 
 
 def read_items(rows: RawRows, source: ItemSource, *, path: str) -> pa.Table:
-    """Items of some raw rows: ``row``, ``reason`` and the mapped fields, ``item`` always."""
+    """Return the items of some raw rows: ``row``, ``reason``, ``item`` and mapped fields."""
     fields, reasons = _fields(rows, source, {}, path)
     _derive_items(fields)
     reason = first_reason(rows.problem, *reasons, _blank(fields["item"], "item"))
@@ -124,7 +124,7 @@ def read_items(rows: RawRows, source: ItemSource, *, path: str) -> pa.Table:
 def _fields(
     rows: RawRows, source: Source | ItemSource, bindings: Bindings, path: str
 ) -> tuple[dict[str, pa.Array], list[pa.Array | None]]:
-    """Mapped fields, typed, and the reasons that their values give."""
+    """Return mapped fields, typed, and the reasons that their values give."""
     fields: dict[str, pa.Array] = {}
     reasons: list[pa.Array | None] = []
     for name, expression in source.fields.items():
@@ -142,7 +142,7 @@ def _fields(
 
 
 def _typed(name: str, array: pa.Array) -> Values:
-    """Text as the field's type; blank is null."""
+    """Return the text as the field's type; blank is null."""
     if name == "submitted_at":
         plain = _plain_times(array)
         if plain is not None:
@@ -214,7 +214,7 @@ def _one_of(value: str, field: str, allowed: Sequence[str]) -> str:
 
 
 def _derive_items(fields: dict[str, pa.Array]) -> None:
-    """Without ``item``, the item is ``segment/system``; for pairs, on both sides.
+    """Set the item to ``segment/system`` where none is mapped; for pairs on both sides.
 
     Where no segment is mapped either, the systems of a pair are compared as such.
     """
@@ -230,13 +230,13 @@ def _derive_items(fields: dict[str, pa.Array]) -> None:
 
 
 def _escaped(array: pa.Array) -> pa.Array:
-    """``%`` and ``/`` percent-encoded, so that segment/system can be taken apart again."""
+    """Percent-encode ``%`` and ``/``, so that segment and system can be separated again."""
     array = pc.if_else(_is_blank(array), pa.scalar(None, pa.string()), array)
     return pc.replace_substring(pc.replace_substring(array, "%", "%25"), "/", "%2F")
 
 
 def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
-    """Who and what must be said, and at least one answer given."""
+    """Return reasons where judge, item or any answer is missing."""
     reasons = [_blank(fields[name], name) for name in WHO if name in fields]
     mapped = [names for names in ANSWERS if names[0] in fields]
     incomplete = [reduce(pc.or_, (_is_blank(fields[n]) for n in names)) for names in mapped]
@@ -247,7 +247,7 @@ def _demands(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
 
 
 def _what(fields: dict[str, pa.Array]) -> list[pa.Array | None]:
-    """An item must be named, or two different ones, whichever of them the source maps."""
+    """Return reasons where no item is named, or a pair is not of two different ones."""
     if "item_a" not in fields:
         return [_blank(fields["item"], "item")] if "item" in fields else []
     blank = [_is_blank(fields[name]) for name in PAIR]
@@ -274,7 +274,7 @@ def _is_blank(array: pa.Array) -> pa.Array:
 
 
 def _unfit(name: str, array: pa.Array) -> pa.Array | None:
-    """Why some values can stand in no field (nor in gold): NUL characters, or far too long."""
+    """Return reasons for values that no field can hold: NUL characters, or too long."""
     if array.null_count == len(array):
         return None
     too_long = pc.fill_null(pc.greater(pc.binary_length(array), LONGEST_VALUE), False)
@@ -292,7 +292,7 @@ def _reason_where(mask: pa.Array, reason: str) -> pa.Array | None:
 
 
 def _cell(rows: RawRows, source: Source, bindings: Bindings) -> pa.Array:
-    """Where in the raw row the record stands; null if a row is one record.
+    """Return the record's place in the raw row; null if a row is one record.
 
     What tells who judged is named by its place: cells are published.
     """

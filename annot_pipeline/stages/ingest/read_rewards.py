@@ -46,7 +46,7 @@ COSTS = pa.schema(
 
 
 def read_rewards(rewards: Iterable[str]) -> tuple[pa.Table, list[str]]:
-    """Amounts of the different rewards, and those that are no amount of money.
+    """Return the amounts of the different rewards, and those that are no amount of money.
 
     The currency is the sign or code as it is written: a dollar sign does not say whose dollar.
     """

@@ -40,14 +40,16 @@ TASKS = pa.schema(
 
 
 def scales(names: Sequence[str], tasks: pa.Table) -> tuple[Floats, Floats]:
-    """Ends of each named task's scale, declared or assumed; NaN where there is neither."""
-    known = {row["task"]: scale_of(row) or (np.nan, np.nan) for row in tasks.to_pylist()}
-    low, high = (np.array([known[name][end] for name in names], np.float64) for end in (0, 1))
+    """Return the ends of each task's scale, declared or assumed; NaN without a scale."""
+    scale_by_task = {row["task"]: scale_of(row) or (np.nan, np.nan) for row in tasks.to_pylist()}
+    low, high = (
+        np.array([scale_by_task[name][end] for name in names], np.float64) for end in (0, 1)
+    )
     return low, high
 
 
 def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The scale of a row of `TASKS`: the declared one, else the one assumed."""
+    """Return the scale of a row of `TASKS`: the declared one, else the one assumed."""
     for kind in ("scale", "assumed"):
         low, high = task[f"{kind}_low"], task[f"{kind}_high"]
         if low is not None and high is not None:
@@ -56,7 +58,7 @@ def scale_of(task: Mapping[str, Any]) -> tuple[float, float] | None:
 
 
 def _assumed(lowest: float, highest: float) -> tuple[float, float] | None:
-    """The scale that scores tell: 0 to 1, or 0 to 100 if one is above 10."""
+    """Return the scale that scores suggest: 0 to 1, or 0 to 100 if one is above 10."""
     for low, high in ASSUMED_SCALES:
         if low <= lowest and high / 10 < highest <= high:
             return low, high
@@ -64,7 +66,7 @@ def _assumed(lowest: float, highest: float) -> tuple[float, float] | None:
 
 
 def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[str]:
-    """Patterns that are the first match of no task."""
+    """Return patterns that are the first match of no task."""
     names = tasks["task"].to_pylist()
     used = {
         next((n for n, s in enumerate(settings) if fnmatch.fnmatchcase(task, s.name)), None)
@@ -74,7 +76,7 @@ def unused_settings(tasks: pa.Table, settings: Sequence[TaskSettings]) -> list[s
 
 
 def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa.Table, list[str]]:
-    """What is known of each task: from the first pattern that matches, else from its answers."""
+    """Resolve each task by the first pattern that matches, else by its answers."""
     answers: dict[str, dict[str, int]] = {}
     ends: dict[str, list[float]] = {}
     for row in names.to_pylist():
@@ -87,13 +89,13 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
             )
     rows, ambiguous = [], []
     for task in sorted(answers):
-        found = next((s for s in settings if fnmatch.fnmatchcase(task, s.name)), None)
+        declared = next((s for s in settings if fnmatch.fnmatchcase(task, s.name)), None)
         kinds = _kinds_by_answers(answers[task])
-        given = found.kind if found else None
-        if given is None and len(kinds) > 1:
+        declared_kind = declared.kind if declared else None
+        if declared_kind is None and len(kinds) > 1:
             ambiguous.append(f"{task} ({' or '.join(kinds)})")
-        kind = given or (kinds[0] if kinds else "categorical")
-        scale = found.scale if found else None
+        kind = declared_kind or (kinds[0] if kinds else "categorical")
+        scale = declared.scale if declared else None
         assumed = None
         if kind == "scalar" and not scale and ends[task]:
             assumed = _assumed(min(ends[task]), max(ends[task]))
@@ -101,20 +103,22 @@ def resolve_tasks(names: pa.Table, settings: Sequence[TaskSettings]) -> tuple[pa
             {
                 "task": task,
                 "kind": kind,
-                "guessed": given is None,
-                "labels": list(found.labels) if found and found.labels else None,
-                "ordinal": bool(found and found.ordinal),
+                "guessed": declared_kind is None,
+                "labels": list(declared.labels) if declared and declared.labels else None,
+                "ordinal": bool(declared and declared.ordinal),
                 "scale_low": scale[0] if scale else None,
                 "scale_high": scale[1] if scale else None,
                 "assumed_low": assumed[0] if assumed else None,
                 "assumed_high": assumed[1] if assumed else None,
                 "criteria": [
                     {"criterion": name, "reverse": criterion.reverse, "quality": criterion.quality}
-                    for name, criterion in (found.criteria if found else {}).items()
+                    for name, criterion in (declared.criteria if declared else {}).items()
                 ],
-                "references": list(found.references) if found else [],
-                "adequacy_task": found.adequacy.task if found and found.adequacy else None,
-                "adequate": list(found.adequacy.adequate) if found and found.adequacy else [],
+                "references": list(declared.references) if declared else [],
+                "adequacy_task": declared.adequacy.task if declared and declared.adequacy else None,
+                "adequate": list(declared.adequacy.adequate)
+                if declared and declared.adequacy
+                else [],
             }
         )
     return pa.Table.from_pylist(rows, TASKS), ambiguous

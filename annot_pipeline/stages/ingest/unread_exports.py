@@ -12,23 +12,23 @@ from annot_pipeline.storage.archive import find_exports, natural_key
 
 
 def unread_exports(campaign: LoadedCampaign) -> list[str]:
-    """Files beside exports, of the same ending, that no source reads: perhaps of a later day."""
+    """Return files next to exports, with the same suffix, that no source reads."""
     listed: list[Source | ItemSource] = [*campaign.settings.sources, *campaign.settings.items]
     matched: set[str] = set()
     endings: dict[Path, set[str]] = {}
     for source in listed:
         with suppress(ConfigError):
-            found = find_exports(campaign.folder, source.path, latest=False, where=source.path)
-            matched |= {export.relative for export in found}
-            for export in found:
+            exports = find_exports(campaign.folder, source.path, latest=False, where=source.path)
+            matched |= {export.relative for export in exports}
+            for export in exports:
                 endings.setdefault(export.path.parent, set()).add(_ending(export.path))
-    beside = [
+    neighbours = [
         Path(os.path.relpath(path, campaign.folder)).as_posix()
-        for folder, known in endings.items()
+        for folder, suffixes in endings.items()
         for path in folder.iterdir()
-        if path.is_file() and _ending(path) in known and not path.name.startswith(".")
+        if path.is_file() and _ending(path) in suffixes and not path.name.startswith(".")
     ]
-    return sorted(set(beside) - matched, key=natural_key)
+    return sorted(set(neighbours) - matched, key=natural_key)
 
 
 def _ending(path: Path) -> str:

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any, names_of, text_keys
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in, names_of, text_keys
 
 
 def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iterator[pa.Table]:
-    """The same rows in the same order, with the fates that judge control gives them.
+    """Yield the same rows in the same order, with the fates that judge control gives.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iter
     reasons = pc.binary_join_element_wise("judge control", _what(dropped), ": ").combine_chunks()
     for part in judgments:
         place = _places(part["task"], part["judge_id"], keys)
-        fails = pc.and_(pc.is_valid(place), is_any(part["fate"], ("used", "control")))
+        fails = pc.and_(pc.is_valid(place), is_in(part["fate"], ("used", "control")))
         for name, values in (
             ("fate", pc.if_else(fails, "judge_failed", part["fate"].cast(TEXT))),
             ("reason", pc.if_else(fails, reasons.take(place), part["reason"].cast(TEXT))),
@@ -40,7 +40,7 @@ def apply_verdicts(judgments: Iterable[pa.Table], judge_tests: pa.Table) -> Iter
 
 
 def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> pa.Array:
-    """Place among the keys of each row's task and judge; null where there is none."""
+    """Return the key number of each row's task and judge; null where there is none."""
     task, judge = index(tasks, null=""), index(judges, null="")
     pairs = index_pairs(task.codes, judge.codes)
     asked = text_keys(names_of(task.names, pairs.first), names_of(judge.names, pairs.second))
@@ -48,7 +48,7 @@ def _places(tasks: pa.ChunkedArray, judges: pa.ChunkedArray, keys: pa.Array) -> 
 
 
 def _what(dropped: pa.Table) -> pa.ChunkedArray:
-    """Why, in words: the verdict, with p where there is one."""
+    """Return the reason in words: the verdict, with p where there is one."""
     p_values = dropped["p_adjusted"].to_numpy()  # null is NaN; those have a reason
     p = pa.array(np.char.mod("%.4g", p_values).tolist(), TEXT)
     tested = pc.binary_join_element_wise(dropped["test"].cast(TEXT), p, ", p = ")

@@ -16,16 +16,16 @@ from annot_pipeline.contracts import FATES, TEXT, fates_text
 from annot_pipeline.contracts.stage_metrics import StageMetrics
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import has_blocks, some_judges
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import chunk_judges, has_blocks
 from annot_pipeline.runtime.partitions import (
-    InputPart,
-    Part,
-    in_parts,
-    input_parts,
+    InputPartition,
+    Partition,
+    input_partitions,
     input_slices,
-    link_part,
-    write_part,
+    link_partition,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.stages.ingest.account_records import COLUMNS as ACCOUNTED
@@ -62,51 +62,51 @@ TESTED = {
 
 
 def pair_controls(context: StageContext) -> StageOutput[StageMetrics]:
-    """Controls with the judgments that they are compared with; both are of one task."""
+    """Pair controls with the judgments that they are compared with, in the same task."""
     tasks, listed = context.read("tasks"), context.read("item_rows")
     truths = hash_values([listed])
-    parts = []
-    for of in input_parts(context, "settled"):
-        told = tasks.filter(is_any(tasks["task"], of.tasks))
-        for n, some in enumerate(_judges(context, of, told)):
+    partitions = []
+    for inputs in input_partitions(context, "settled"):
+        known_tasks = tasks.filter(is_in(tasks["task"], inputs.tasks))
+        for n, some in enumerate(_judges(context, inputs, known_tasks)):
             pair = partial(
-                _pair, context.part_queries, of.files["settled"], some, told,
+                _pair, context.partition_queries, inputs.files["settled"], some, known_tasks,
                 context.inputs["item_rows"],
             )  # fmt: skip
-            made_of = [of.hashes, told.to_pylist(), truths, some and asdict(some)]
-            parts.append(Part(made_of, pair, goes_on=n > 0))
-    tables, by_part = in_parts(context, parts, at_once=1)  # a query works on all cores
-    return StageOutput(tables, StageMetrics(), by_part)
+            fingerprint = [inputs.hashes, known_tasks.to_pylist(), truths, some and asdict(some)]
+            partitions.append(Partition(fingerprint, pair, continues_previous=n > 0))
+    tables, documents = run_partitions(context, partitions, at_once=1)  # a query works on all cores
+    return StageOutput(tables, StageMetrics(), documents)
 
 
-def _judges(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Tasks | None]:
-    """All judges, or of a large task some at a time: what is paired is of one judge."""
-    if not has_blocks(context, of, "settled", "scalar", tasks, COUNTED):
+def _judges(context: StageContext, inputs: InputPartition, tasks: pa.Table) -> list[Tasks | None]:
+    """Return all judges, or groups of judges of a large task: pairs are of one judge."""
+    if not has_blocks(context, inputs, "settled", "scalar", tasks, COUNTED):
         return [None]
     n: Counter[str] = Counter()
     for of_block in context.run(
-        [partial(_by_judge, block.files["settled"]) for block in of.slices("settled")]
+        [partial(_by_judge, block.files["settled"]) for block in inputs.slices("settled")]
     ):
         n.update(of_block)
-    ends = [names[-1] for names in some_judges(n)][:-1]
-    task = Tasks.from_names(of.tasks, none=False)
+    ends = [names[-1] for names in chunk_judges(n)][:-1]
+    task = Tasks.from_names(inputs.tasks, none=False)
     return [
         replace(task, judges=Judges(after, last)) for after, last in pairwise([None, *ends, None])
     ]
 
 
-def _by_judge(settled: StoredTable) -> dict[str, int]:
-    """Judgments that count so far, by judge."""
+def _by_judge(judgments_file: StoredTable) -> dict[str, int]:
+    """Count the judgments that are not excluded so far, by judge."""
     n: Counter[str] = Counter()
-    for rows in groups_unharmed(settled, ["judge", "fate"]):
-        judges = rows.filter(is_any(rows["fate"], COUNTED))["judge"].cast(TEXT)
+    for rows in groups_unharmed(judgments_file, ["judge", "fate"]):
+        judges = rows.filter(is_in(rows["fate"], COUNTED))["judge"].cast(TEXT)
         n.update({row["values"]: row["counts"] for row in judges.value_counts().to_pylist()})
     return dict(n)
 
 
 def _pair(
     queries: Queries,
-    settled: StoredTable,
+    judgments_table: StoredTable,
     judges: Tasks | None,
     tasks: pa.Table,
     listed: StoredTable,
@@ -116,11 +116,11 @@ def _pair(
     """Pair the controls of some tasks, or of some judges of one."""
     from annot_pipeline.stages.judges.control_judges import orient_pairs
 
-    judgments = unharmed(settled)
+    judgments = unharmed(judgments_table)
     inputs = {
         "judgments": judgments, "all_judgments": judgments, "tasks": tasks, "item_rows": listed,
     }  # fmt: skip
-    made = {
+    tables = {
         name: queries.table(query, inputs, tasks=judges, filtered=("judgments",))
         for name, query in (
             ("control_pairs", "control/pairs"),
@@ -128,24 +128,26 @@ def _pair(
             ("controls_met", "control/controls_met"),
         )
     }
-    made["control_pairs"] = orient_pairs(made["control_pairs"], tasks)
+    tables["control_pairs"] = orient_pairs(tables["control_pairs"], tasks)
     return {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in made.items()
+        name: write_partition(folder, name, key, partial(iter, [rows]))
+        for name, rows in tables.items()
     }, {}
 
 
 def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetrics]:
     """Test judges, and set the judgments of those who fail apart."""
     tasks = context.read("tasks")
-    parts = input_slices(context, "settled")
+    partitions = input_slices(context, "settled")
     stored = {name: context.inputs[name] for name in TESTED}
     test = partial(
         _test, stored, context.inputs["settled"], tasks, context.campaign.settings.quality
     )
     [(tests, verdicts)] = context.run([test])
-    controlled, by_part = with_verdicts(context, parts, tests)
+    controlled, documents = with_verdicts(context, partitions, tests)
     accounting = whole_account(
-        context.read("record_files").to_pylist(), (of[ACCOUNT] for of in by_part.values())
+        context.read("record_files").to_pylist(),
+        (document[ACCOUNT] for document in documents.values()),
     )
     fates = {fate: sum(row[fate] for row in accounting) for fate in FATES}
     if verdicts.judges_in_control:
@@ -160,11 +162,14 @@ def control_judges_of_campaign(context: StageContext) -> StageOutput[ControlMetr
         files=accounting,
         unaccounted=[row["source_file"] for row in accounting if not row["adds_up"]],
     )
-    return StageOutput({"judge_tests": tests, **controlled}, metrics, by_part)
+    return StageOutput({"judge_tests": tests, **controlled}, metrics, documents)
 
 
 def _test(
-    stored: Mapping[str, StoredTable], settled: StoredTable, tasks: pa.Table, quality: Quality
+    stored: Mapping[str, StoredTable],
+    judgments_table: StoredTable,
+    tasks: pa.Table,
+    quality: Quality,
 ) -> tuple[pa.Table, VerdictMetrics]:
     """Test the judges of all tasks; scores are read only where a test takes all of them."""
     from annot_pipeline.stages.judges.control_judges import control_judges
@@ -173,40 +178,46 @@ def _test(
     met, pairs, answers = (read_unharmed(stored[name], TESTED[name]) for name in TESTED)
     pooled = quality.contrast == "pooled" and quality.test not in ("known_answer", "none")
     taken = sorted(with_degraded_copies(met)) if pooled else []
-    scores = read_unharmed(settled, SCORED, taken)
-    scores = scores.filter(is_any(scores["task"], taken))
-    scores = scores.filter(is_any(scores["fate"], COUNTED))
+    scores = read_unharmed(judgments_table, SCORED, taken)
+    scores = scores.filter(is_in(scores["task"], taken))
+    scores = scores.filter(is_in(scores["fate"], COUNTED))
     return control_judges(met, pairs, answers, tasks, scores, quality=quality)
 
 
 def with_verdicts(
-    context: StageContext, settled: Sequence[InputPart], tests: pa.Table
+    context: StageContext, settled_partitions: Sequence[InputPartition], tests: pa.Table
 ) -> tuple[dict[str, StoredTable], dict[str, Document]]:
-    """The settled judgments as ``controlled``, with the fates that verdicts give them."""
+    """Return the settled judgments as ``controlled``, with fates set by verdicts."""
     dropped = tests.filter(tests["dropped"])
-    parts = []
-    for of in settled:
-        told = dropped.filter(is_any(dropped["task"], of.tasks))
-        made_of = [of.hashes, hash_values([told])]
-        [settled_file] = of.files["settled"].files
-        parts.append(Part(made_of, partial(_apply, settled_file, told), goes_on=of.goes_on))
-    return in_parts(context, parts)
+    partitions = []
+    for inputs in settled_partitions:
+        dropped_here = dropped.filter(is_in(dropped["task"], inputs.tasks))
+        fingerprint = [inputs.hashes, hash_values([dropped_here])]
+        [settled_file] = inputs.files["settled"].files
+        partitions.append(
+            Partition(
+                fingerprint,
+                partial(_apply, settled_file, dropped_here),
+                continues_previous=inputs.continues_previous,
+            )
+        )
+    return run_partitions(context, partitions)
 
 
 def _apply(
-    settled: TableFile, dropped: pa.Table, folder: Path, key: str
+    judgments_file: TableFile, dropped: pa.Table, folder: Path, key: str
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Some tasks' judgments with the fates that verdicts give; the same file if none is dropped."""
+    """Apply verdicts to the judgments of some tasks; link the file if no judge is dropped."""
     from annot_pipeline.stages.judges.apply_verdicts import apply_verdicts
 
     if not dropped.num_rows:
-        made = link_part(folder, "controlled", key, settled)
+        controlled = link_partition(folder, "controlled", key, judgments_file)
     else:
-        table = StoredTable((settled,))
-        made = write_part(
+        table = StoredTable((judgments_file,))
+        controlled = write_partition(
             folder, "controlled", key, lambda: apply_verdicts(groups_unharmed(table), dropped)
         )
-    return {"controlled": made}, {ACCOUNT: account(read_groups(made.path, ACCOUNTED))}
+    return {"controlled": controlled}, {ACCOUNT: account(read_groups(controlled.path, ACCOUNTED))}
 
 
 PAIR_CONTROLS = Stage(

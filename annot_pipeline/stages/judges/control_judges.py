@@ -20,7 +20,7 @@ from annot_pipeline.contracts import INT, REAL, TEXT, VERDICTS
 from annot_pipeline.methods.judges.effect_bounds import accuracy_interval
 from annot_pipeline.methods.judges.grouped_tests import GroupedTest
 from annot_pipeline.methods.judges.known_answers import known_answers
-from annot_pipeline.runtime.indexing import is_any, names_of
+from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.stages.judges.control_samples import Units, answers_of, tested_scores
 from annot_pipeline.stages.judges.judge_verdicts import (
     FAILED,
@@ -104,12 +104,12 @@ def control_judges(
         One row per task and judge.
     """
     units = Units.of_controls(met, quality)
-    known = answers.filter(pc.is_null(answers["reason"]))
-    given = answers_of(known, units)
+    usable = answers.filter(pc.is_null(answers["reason"]))
+    answer_units = answers_of(usable, units)
     floor = quality.known_accuracy
-    classes = known["n_classes"].to_numpy().astype(np.float64)
+    classes = usable["n_classes"].to_numpy().astype(np.float64)
     chance = np.full(classes.size, floor) if floor else 1 / np.maximum(classes, 2)
-    answered = known_answers(given.unit, given.right, chance, n_judges=units.size)
+    answered = known_answers(answer_units.unit, answer_units.right, chance, n_judges=units.size)
     test: ControlTest | None = None
     verdicts = untested(units.size)
     if quality.test == "known_answer":
@@ -118,7 +118,9 @@ def control_judges(
             right, answered.effect, answered.p_value, answered.n, np.full(units.size, np.inf)
         )
         test = answer_test(
-            result, answered.accuracy - answered.effect, *accuracy_interval(given, units.stratum)
+            result,
+            answered.accuracy - answered.effect,
+            *accuracy_interval(answer_units, units.stratum),
         )
         sampled = set(answers["task"].to_pylist())
     elif quality.test != "none":
@@ -184,7 +186,7 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
     -------
     The same, with whether the criterion is ``in_control``.
     """
-    of = {
+    oriented_scores = {
         name: orient_scores(
             pairs.select(["task", "criterion"]).append_column(
                 "score", pc.fill_null(pairs[name], 0.0)
@@ -193,11 +195,11 @@ def orient_pairs(pairs: pa.Table, tasks: pa.Table) -> pa.Table:
         )
         for name in ("score", "ordinary_score")
     }
-    for name, oriented in of.items():
+    for name, oriented in oriented_scores.items():
         at = pairs.schema.get_field_index(name)
         missing = pc.is_null(pairs[name]).to_numpy()
         pairs = pairs.set_column(at, name, pa.array(oriented.score, mask=missing))
-    return pairs.append_column("in_control", pa.array(of["score"].in_control))
+    return pairs.append_column("in_control", pa.array(oriented_scores["score"].in_control))
 
 
 def _metrics(
@@ -211,9 +213,9 @@ def _metrics(
     verdict = verdicts.verdict
     tested = int(np.isin(verdict, (PASSED, FAILED, UNDETERMINED)).sum())
     few = 0 if test is None else int(((test.result.n < FEW_PAIRS) & (verdict != UNTESTED)).sum())
-    n_degraded = int(pc.sum(is_any(pairs["control"], ("bad_reference",))).as_py() or 0)
+    n_degraded = int(pc.sum(is_in(pairs["control"], ("bad_reference",))).as_py() or 0)
     kinds = pa.array(quality.paired_controls, TEXT)
-    pairs = pairs.filter(is_any(pairs["control"], kinds))
+    pairs = pairs.filter(is_in(pairs["control"], kinds))
     unpaired = pairs.filter(pc.is_valid(pairs["reason"]))
     without_truth = answers.num_rows - answers["reason"].null_count
     return VerdictMetrics(

@@ -25,7 +25,7 @@ from annot_pipeline.methods.judges.grouped_tests import (
     welch,
 )
 from annot_pipeline.methods.numerics.rounding import comparable
-from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
 from annot_pipeline.stages.scores.orient_scores import orient_scores
 
 Codes = npt.NDArray[np.int64]
@@ -35,7 +35,7 @@ Scale = tuple[float, float]
 
 @dataclass(frozen=True)
 class Units:
-    """Who is tested: judges of the campaign, or judges of each task.
+    """Holds the units of testing: judges of the campaign, or judges of each task.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class TestedScores:
 
 def with_degraded_copies(met: pa.Table) -> set[str]:
     """Return the tasks of which judges met degraded copies."""
-    degraded = met.filter(is_any(met["control"], ("bad_reference",)))
+    degraded = met.filter(is_in(met["control"], ("bad_reference",)))
     return set(pc.unique(degraded["task"]).to_pylist())
 
 
@@ -206,8 +206,8 @@ def _scores(
 ) -> _Scores:
     """Scores of one kind of judgment in the tasks with controls, of criteria that take part."""
     rows = scored.select(["task", "judge_id", "control", "criterion", "item", "hit", "score"])
-    rows = rows.filter(is_any(rows["control"], (control,)))
-    rows = rows.filter(is_any(rows["task"], list(points)))
+    rows = rows.filter(is_in(rows["control"], (control,)))
+    rows = rows.filter(is_in(rows["task"], list(points)))
     oriented = orient_scores(rows, tasks)
     rows = rows.filter(pa.array(oriented.in_control))
     zero, unit = _by_task(rows, points)
@@ -226,10 +226,10 @@ def _differences(
     *,
     absolute: bool = False,
 ) -> ControlScores:
-    """Ordinary score minus control's score, by unit."""
-    rows = pairs.filter(is_any(pairs["control"], (control,)))
+    """Return the ordinary score minus the control's score, by unit."""
+    rows = pairs.filter(is_in(pairs["control"], (control,)))
     rows = rows.filter(pc.and_(pc.is_null(rows["reason"]), rows["in_control"]))
-    rows = rows.filter(is_any(rows["task"], list(points)))
+    rows = rows.filter(is_in(rows["task"], list(points)))
     differences = rows["ordinary_score"].to_numpy() - rows["score"].to_numpy()
     _, unit = _by_task(rows, points)
     differences = comparable(differences / unit)
@@ -237,7 +237,7 @@ def _differences(
 
 
 def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScores:
-    """Values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
+    """Return the values of rows with ``task``, ``judge_id``, ``item`` and ``hit``."""
     hit, item = (index(rows[name], null="") for name in ("hit", "item"))
     shown = index_pairs(hit.codes, item.codes).codes
     output = index_pairs(units.pair_of_rows(rows), shown).codes
@@ -245,7 +245,7 @@ def _control_scores(rows: pa.Table, values: Floats, units: Units) -> ControlScor
 
 
 def _hits(rows: pa.Table, units: Units, output: Codes) -> Codes:
-    """HIT of each row by judge; where HITs are not mapped each output stands for itself."""
+    """Return the HIT of each row by judge; without HITs each output is one of its own."""
     hit = index(rows["hit"], null="")
     codes = index_pairs(units.of_rows(rows), hit.codes).codes
     unknown = pc.is_null(rows["hit"]).to_numpy()
@@ -253,11 +253,11 @@ def _hits(rows: pa.Table, units: Units, output: Codes) -> Codes:
 
 
 def _place(column: pa.ChunkedArray, names: Index) -> Codes:
-    found = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
-    return np.asarray(found.to_numpy(), np.int64)
+    codes = pc.index_in(column.cast(TEXT), pa.array(names.names, TEXT))
+    return np.asarray(codes.to_numpy(), np.int64)
 
 
 def _by_task(rows: pa.Table, points: dict[str, Scale]) -> Floats:
-    """Zero and unit of each row's task, ``(2, n_rows)``."""
+    """Return zero and unit of each row's task, ``(2, n_rows)``."""
     place = pc.index_in(rows["task"].cast(TEXT), pa.array(list(points), TEXT)).to_numpy()
     return np.asarray(np.array(list(points.values()), np.float64).reshape(-1, 2)[place].T)

@@ -223,7 +223,7 @@ class _Reference:
     test: ControlTest
     effect: Floats
     sd: tuple[Floats, ...]
-    is_known: Flags
+    is_cached: Flags
     n_passing: Codes
     required: Floats
     strata: Codes
@@ -248,16 +248,16 @@ class _Reference:
             still = (n_passing == 0) & (np.sum(sd, axis=0) == 0)
             sd = tuple(np.where(still, 1.0, of_sample) for of_sample in sd)
             fallback = LARGE_EFFECT * np.sqrt(np.mean(np.square(sd), axis=0))
-        is_known = typical > start
-        required = np.where(is_known, (typical - start) / 2, np.nan)
+        is_cached = typical > start
+        required = np.where(is_cached, (typical - start) / 2, np.nan)
         if of_answers:  # where passing tells no accuracy, as where only perfect records pass
-            required = np.where(~is_known & (n_passing > 0), (fallback - start) / 2, required)
+            required = np.where(~is_cached & (n_passing > 0), (fallback - start) / 2, required)
         if quality.required_effect is not None:
             required = np.full(strata.size, quality.required_effect)
             fallback = start + required
-        effect = np.where(is_known, typical, fallback)
+        effect = np.where(is_cached, typical, fallback)
         effect = np.minimum(effect, 1) if of_answers else effect
-        return cls(test, effect, sd, is_known, n_passing, required, strata, quality.test)
+        return cls(test, effect, sd, is_cached, n_passing, required, strata, quality.test)
 
     def power(self, controls: tuple[Codes, ...], alpha: Floats) -> Floats:
         """Return the power of each unit with its numbers of controls."""
@@ -290,7 +290,7 @@ class _Reference:
         """Return how many controls undetermined judges need, infinite beyond `SEARCHED`."""
         needed = np.full(self.strata.size, np.nan)
         totals = [_stratum_sums(self.strata, n) for n in self.test.controls]
-        known: dict[tuple[float, ...], float] = {}
+        needed_by_key: dict[tuple[float, ...], float] = {}
         for unit in np.flatnonzero(undetermined).tolist():
             chance = float(self.test.chance[unit])
             key = (
@@ -298,11 +298,11 @@ class _Reference:
                 float(alpha[unit]),
                 -1.0 if chance != chance else chance,
             )
-            if key not in known:
+            if key not in needed_by_key:
                 sizes = [float(total[unit]) for total in totals]
-                known[key] = self._enough(unit, float(alpha[unit]), sizes, fewest, quality)
+                needed_by_key[key] = self._enough(unit, float(alpha[unit]), sizes, fewest, quality)
             n = int(self.test.result.n[unit])
-            needed[unit] = max(known[key], n + 1)
+            needed[unit] = max(needed_by_key[key], n + 1)
         return needed
 
     def _enough(
@@ -320,7 +320,7 @@ class _Reference:
 
 
 def _effect_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
-    """Median effect of the judges of a unit's stratum who pass; NaN where none does."""
+    """Return the median effect of a stratum's passing judges; NaN without any."""
     unit = np.flatnonzero(passes)
     if not unit.size:  # scipy need not load
         return np.full(strata.size, np.nan)
@@ -339,7 +339,7 @@ def _effect_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: 
 
 
 def _accuracy_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata: Codes) -> Floats:
-    """Accuracy of the judges of a unit's stratum who pass; NaN where passing does not tell it.
+    """Return the accuracy of passing judges by stratum; NaN where it is unknown.
 
     It is common to them, not their median: few shares pass, and each is that of many accuracies.
     """
@@ -355,7 +355,7 @@ def _accuracy_of_passing(test: ControlTest, passes: Flags, alpha: Floats, strata
 
 
 def _medians(strata: Codes, chosen: Flags, value: Floats) -> Floats:
-    """Median of the values of chosen units, by stratum; NaN where none is chosen."""
+    """Return the median of chosen units, by stratum; NaN where none is chosen."""
     n_strata = int(strata.max(initial=-1)) + 1
     of_stratum = strata[chosen]
     order = np.lexsort((value, of_stratum))
@@ -393,7 +393,7 @@ def _reasons(
     reference: _Reference,
     quality: Quality,
 ) -> pa.Array:
-    """Why a verdict is undetermined or how it was reached, for people."""
+    """Return why a verdict is undetermined or how it was reached, for people."""
     result = test.result
     constant = tested & np.isin(result.p_value, (0.0, 1.0)) & ~np.isfinite(result.statistic)
     constant |= tested & (result.statistic == 0) & (result.effect == 0) & (result.p_value == 1)
@@ -474,6 +474,6 @@ def _power_text(power: float, reference: _Reference, unit: int, quality: Quality
         who = f"the median {who}"
     if not reference.n_passing[unit]:
         who = "assumed, as no judge passes"
-    elif not reference.is_known[unit]:
+    elif not reference.is_cached[unit]:
         who = "assumed, as the judges who pass do not tell it"
     return f"the power is {power:.2g} for {size} ({who}), {quality.min_power:g} is needed"

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import CERTAIN, LABELS, TEXT
 from annot_pipeline.errors import shorten
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import is_any, text_keys
+from annot_pipeline.runtime.indexing import is_in, text_keys
 
 COUNTS = ("n_judgments", "n_judges")
 
@@ -50,17 +50,17 @@ def adjudicate(
         and the ``decided_new_classes`` of tasks that judges answered: the class, how many items
         were decided so, and the first.
     """
-    by_experts = judgments.filter(is_any(judgments["control"], ("adjudication",)))
-    superseded = by_experts.filter(is_any(by_experts["fate"], ("superseded",)))
-    decisions = judgments.filter(is_any(judgments["fate"], ("adjudication",)))
+    by_experts = judgments.filter(is_in(judgments["control"], ("adjudication",)))
+    superseded = by_experts.filter(is_in(by_experts["fate"], ("superseded",)))
+    decisions = judgments.filter(is_in(judgments["fate"], ("adjudication",)))
     if not decisions.num_rows:
         return labels, {
             "adjudications": _counts(labels, superseded),
             "decided_not_judged": {},
             "decided_new_classes": {},
         }
-    known = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
-    overridden = _override(labels, decisions, distributions, known)
+    decision_rows = pc.index_in(_keys(labels, "task", "item"), _keys(decisions, "task", "item"))
+    overridden = _override(labels, decisions, distributions, decision_rows)
     place = pc.index_in(_keys(decisions, "task", "item"), _keys(labels, "task", "item"))
     alone = _decided_alone(decisions.filter(pc.is_null(place)))
     whole = pa.concat_tables([overridden, alone])
@@ -80,7 +80,7 @@ def adjudicate(
 def _override(
     labels: pa.Table, decisions: pa.Table, distributions: pa.Table, decision: pa.ChunkedArray
 ) -> pa.Table:
-    """Labels of the model, with decisions where there is one; ``decision`` is its row, or null."""
+    """Replace labels by decisions; ``decision`` is the row of each label's, or null."""
     wanted = ("task", "item", "label")
     at = pc.index_in(_keys(decisions, *wanted), _keys(distributions, *wanted)).combine_chunks()
     # a class that the model does not know has no probability and no votes
@@ -89,7 +89,9 @@ def _override(
         for name in ("probability", "calibrated_probability", "votes")
     )
     has_model = pc.is_valid(labels["model_label"])
-    probability, calibrated = (pc.if_else(has_model, of, None) for of in (probability, calibrated))
+    probability, calibrated = (
+        pc.if_else(has_model, values, None) for values in (probability, calibrated)
+    )
     is_decided = pc.is_valid(decision)
     chosen = {
         "label": decisions["label"].cast(TEXT).take(decision),
@@ -107,7 +109,7 @@ def _override(
 
 
 def _decided_alone(decisions: pa.Table) -> pa.Table:
-    """Rows of items that only an expert judged: the model says nothing of them."""
+    """Return the rows of items that only an expert judged; the model has no label of them."""
     n = decisions.num_rows
     no = pa.array(np.zeros(n, np.bool_))
     columns = {
@@ -122,7 +124,7 @@ def _decided_alone(decisions: pa.Table) -> pa.Table:
 
 
 def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """Who decided, when, and why."""
+    """Return who decided, when, and why."""
     return {
         "adjudicator": decisions["judge_id"].cast(TEXT),
         "adjudicated_at": decisions["submitted_at"],
@@ -133,25 +135,28 @@ def _who(decisions: pa.Table) -> dict[str, pa.ChunkedArray]:
 def _new_classes(
     decisions: pa.Table, classes: Mapping[str, Collection[str]]
 ) -> dict[str, list[tuple[str, int, str]]]:
-    """Classes that no judge gave, in tasks that judges answered: how often, and an item."""
+    """Return decided classes that no judge gave, by task: counts, and an item."""
     by_task = ByTask(decisions)
-    found = {}
+    new_classes = {}
     for task in by_task.names:
         rows = by_task[task]
         if task in classes:
-            new = rows.filter(pc.invert(is_any(rows["label"], classes[task])))
+            new = rows.filter(pc.invert(is_in(rows["label"], classes[task])))
             items: dict[str, list[str]] = {}
             for row in new.to_pylist():
                 items.setdefault(row["label"], []).append(row["item"])
             if items:
-                found[task] = [(label, len(of), min(of)) for label, of in sorted(items.items())]
-    return found
+                new_classes[task] = [
+                    (label, len(decided_items), min(decided_items))
+                    for label, decided_items in sorted(items.items())
+                ]
+    return new_classes
 
 
-def new_classes_in_words(found: Sequence[tuple[str, int, str]]) -> list[str]:
-    """Classes of a task that no judge gave, as ``decided_new_classes`` has them."""
+def new_classes_in_words(new_classes: Sequence[tuple[str, int, str]]) -> list[str]:
+    """Return the ``decided_new_classes`` of a task in words."""
     items: dict[str, tuple[int, str]] = {}
-    for label, n, item in found:
+    for label, n, item in new_classes:
         so_far, first = items.get(label, (0, item))
         items[label] = so_far + n, min(first, item)
     return [
@@ -168,11 +173,11 @@ def _counts(labels: pa.Table, superseded: pa.Table) -> dict[str, dict[str, int]]
     counted = {
         "decided": decided["task"], "overridden": other["task"], "superseded": superseded["task"],
     }  # fmt: skip
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for name, tasks in counted.items():
         for row in pc.value_counts(tasks.cast(TEXT)).to_pylist():
-            found.setdefault(row["values"], dict.fromkeys(counted, 0))[name] = row["counts"]
-    return dict(sorted(found.items()))
+            counts.setdefault(row["values"], dict.fromkeys(counted, 0))[name] = row["counts"]
+    return dict(sorted(counts.items()))
 
 
 def _with(table: pa.Table, name: str, values: Any) -> pa.Table:

@@ -35,14 +35,14 @@ LIKELIHOOD = "held_out_log_likelihood"
 
 
 def hold_out_together(name: str, task: LabelCodes, *, seed: int) -> HeldOutLabels:
-    """Labels by which a task chooses with others."""
+    """Return the labels by which a task chooses together with others."""
     return draw_together(task, task_seed(name, seed))
 
 
 def choose_together_by(
     held_out: Sequence[HeldOutLabels], *, model: DawidSkeneParams, params: CalibrationParams
 ) -> Choice:
-    """What tasks choose that choose together, by some of them; see `choose_together`."""
+    """Choose for tasks that choose together, by some of them; see `choose_together`."""
     return choose_together(
         held_out, pooling=params.given_pooling, temper=params.given_temper,
         params=early_fits(model),
@@ -50,7 +50,7 @@ def choose_together_by(
 
 
 def calibration_table(rows: Sequence[Row]) -> pa.Table:
-    """Rows as the table has them."""
+    """Return rows as the table has them."""
     return LABEL_CALIBRATION.from_columns(
         {column.name: [row[column.name] for row in rows] for column in LABEL_CALIBRATION.columns}
     )
@@ -59,49 +59,49 @@ def calibration_table(rows: Sequence[Row]) -> pa.Table:
 def calibration_row(
     model: str, statistic: str, value: float, n: int, interval: Sequence[float] = (np.nan, np.nan)
 ) -> Row:
-    """A figure of a task; what is not finite is null: nothing can be said of it."""
+    """Return a figure of a task; null if it is not finite."""
     low, high = interval
     numbers = {"value": value, "ci_low": low, "ci_high": high}
-    known = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
-    return {"model": model, "statistic": statistic, **known, "n": n}
+    finite = {name: number if np.isfinite(number) else None for name, number in numbers.items()}
+    return {"model": model, "statistic": statistic, **finite, "n": n}
 
 
 def task_seed(name: str, seed: int) -> list[int]:
-    """Of what is drawn for a task: it depends on its name and the seed alone."""
+    """Return the seed of a task's draws, which depends on its name and the seed alone."""
     digest = hashlib.sha256(f"{name}\x1fcalibration".encode()).digest()
     return [seed, int.from_bytes(digest[:8], "big")]
 
 
 def evidence_rows(fits: CalibratedFit) -> Iterator[Row]:
-    """How a task is calibrated, and what that rests on; all but the task."""
+    """Return how a task is calibrated and the evidence; all columns but the task."""
     yield from _held_out_rows(fits.choice, fits.evidence)
     yield from _rows_of_checks("raw", fits.checks)
     yield from _rows_of_checks("pooled", fits.pooled_checks)
 
 
-def _held_out_rows(choice: Choice, of: Evidence) -> Iterator[Row]:
-    """What a task chose, and how it does on labels that were held out; all but the task."""
+def _held_out_rows(choice: Choice, evidence: Evidence) -> Iterator[Row]:
+    """Yield the choice of a task and its fit to held-out labels; all but the task."""
     n_pooling = 0 if choice.is_pooling_given else choice.n_labels
     yield calibration_row("pooled", "pooling", choice.pooling, n_pooling)
     if np.isnan(choice.temper):
         yield calibration_row("calibrated", "dependence", choice.dependence, choice.n_labels)
     else:
         yield calibration_row("calibrated", "temper", choice.temper, 0)
-    for model, statistic, found in (
-        *((m, LIKELIHOOD, getattr(of, m)) for m in MODELS),
-        ("raw", "overconfidence", of.overconfidence),
-        ("calibrated", "overconfidence", of.residual_overconfidence),
+    for model, statistic, estimate in (
+        *((m, LIKELIHOOD, getattr(evidence, m)) for m in MODELS),
+        ("raw", "overconfidence", evidence.overconfidence),
+        ("calibrated", "overconfidence", evidence.residual_overconfidence),
     ):
-        low, high = found.mean - Z * found.error, found.mean + Z * found.error
+        low, high = estimate.mean - Z * estimate.error, estimate.mean + Z * estimate.error
         ends = (low, min(high, 0.0) if statistic == LIKELIHOOD else high)
-        yield calibration_row(model, statistic, found.mean, of.n_labels, ends)
+        yield calibration_row(model, statistic, estimate.mean, evidence.n_labels, ends)
 
 
-def _rows_of_checks(model: str, found: PredictiveChecks) -> Iterator[Row]:
-    """Rows of one model, and with the raw one those of the data."""
+def _rows_of_checks(model: str, checks: PredictiveChecks) -> Iterator[Row]:
+    """Yield the rows of one model, and with the raw one those of the data."""
     for statistic in ("pairwise_agreement", "unanimous_share"):
-        of = getattr(found, statistic)
+        check = getattr(checks, statistic)
         if model == "raw":
-            yield calibration_row("observed", statistic, of.observed, found.n_items)
-        ends = (of.low, of.high)
-        yield calibration_row(model, statistic, of.expected, found.n_items, ends)
+            yield calibration_row("observed", statistic, check.observed, checks.n_items)
+        ends = (check.low, check.high)
+        yield calibration_row(model, statistic, check.expected, checks.n_items, ends)

@@ -20,8 +20,8 @@ import pyarrow as pa
 from annot_pipeline.config import Campaign
 from annot_pipeline.config.signature import digest
 from annot_pipeline.runtime.context import Document, StageContext
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.partitions import InputPart, input_parts
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.partitions import InputPartition, input_partitions
 from annot_pipeline.storage.tables import StoredTable, read_unharmed
 
 if TYPE_CHECKING:
@@ -41,16 +41,16 @@ Labels = tuple[StoredTable, pa.Table]
 
 
 def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]:
-    """What tasks choose with others, by task; and metrics by which a later build knows it."""
+    """Return the choice that tasks share, by task, and metrics for the next build."""
     from annot_pipeline.methods.labels.calibration_choice import deciding_tasks, large_and_others
 
     params = context.campaign.settings.calibration_params
     if params.given_pooling is not None and params.given_temper is not None:
         return {}, {}
     tasks = context.read("tasks")
-    tasks = tasks.filter(is_any(tasks["kind"], ("categorical",)))
-    parts, latest = input_parts(context, "controlled"), context.latest()
-    slices = [piece for of in parts for piece in of.slices("controlled")]
+    tasks = tasks.filter(is_in(tasks["kind"], ("categorical",)))
+    partitions, latest = input_partitions(context, "controlled"), context.latest()
+    slices = [piece for whole in partitions for piece in whole.slices("controlled")]
     by_file = _sizes_by_file(
         context, slices, tasks, latest.document.get(SIZES, {}) if latest else {}
     )
@@ -63,41 +63,41 @@ def chosen_together(context: StageContext) -> tuple[dict[str, Choice], Document]
     asked = [others[place] for place in deciding_tasks([sizes[name] for name in others])]
     settings = context.campaign.settings
     jobs = [
-        partial(_draw, _labels(of, tasks, asked), settings.seed)
-        for of in parts
-        if {*asked}.intersection(of.tasks)
+        partial(_draw, _labels(inputs, tasks, asked), settings.seed)
+        for inputs in partitions
+        if {*asked}.intersection(inputs.tasks)
     ]
-    held_out = {task: labels for of in context.run(jobs) for task, labels in of.items()}
-    known = latest.document.get(TOGETHER) if latest else None
-    choose = partial(_choose, [held_out[name] for name in asked], settings, known)
-    [(choice, told)] = context.run([choose]) if asked else [choose()]
-    return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: told}
+    held_out = {task: labels for by_task in context.run(jobs) for task, labels in by_task.items()}
+    last_choice = latest.document.get(TOGETHER) if latest else None
+    choose = partial(_choose, [held_out[name] for name in asked], settings, last_choice)
+    [(choice, choice_document)] = context.run([choose]) if asked else [choose()]
+    return dict.fromkeys(others, choice), {SIZES: by_file, TOGETHER: choice_document}
 
 
-def _labels(of: InputPart, tasks: pa.Table, names: Sequence[str]) -> Labels:
-    named = sorted({*of.tasks}.intersection(names))
-    return of.files["controlled"], tasks.filter(is_any(tasks["task"], named))
+def _labels(inputs: InputPartition, tasks: pa.Table, names: Sequence[str]) -> Labels:
+    named = sorted({*inputs.tasks}.intersection(names))
+    return inputs.files["controlled"], tasks.filter(is_in(tasks["task"], named))
 
 
 def _sizes_by_file(
-    context: StageContext, parts: Sequence[InputPart], tasks: pa.Table, known: Document
+    context: StageContext, slices: Sequence[InputPartition], tasks: pa.Table, known_sizes: Document
 ) -> dict[str, dict[str, int]]:
-    """Predictable labels of tasks, by file and tasks; those that were asked before are known."""
-    labels = [_labels(of, tasks, of.tasks) for of in parts]
+    """Return counts of predictable labels of tasks by file; earlier counts are reused."""
+    labels = [_labels(inputs, tasks, inputs.tasks) for inputs in slices]
     asked = {
-        digest([file.sha256, told["task"].to_pylist()]): (file, told)
-        for file, told in labels
-        if told.num_rows
+        digest([file.sha256, file_tasks["task"].to_pylist()]): (file, file_tasks)
+        for file, file_tasks in labels
+        if file_tasks.num_rows
     }
-    new = [key for key in asked if key not in known]
+    new = [key for key in asked if key not in known_sizes]
     model = context.campaign.settings.dawid_skene_params
     jobs = [partial(_sizes, asked[key], model) for key in new]
-    found = {**known, **dict(zip(new, context.run(jobs), strict=True))}
-    return {key: found[key] for key in asked}
+    sizes = {**known_sizes, **dict(zip(new, context.run(jobs), strict=True))}
+    return {key: sizes[key] for key in asked}
 
 
 def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
-    """Predictable labels of the tasks of a file; tasks that get no model have no part in it."""
+    """Count the predictable labels of a file's tasks; tasks without a model are left out."""
     from annot_pipeline.methods.labels.held_out_labels import n_predictable
 
     return {
@@ -108,7 +108,7 @@ def _sizes(labels: Labels, model: DawidSkeneParams) -> dict[str, int]:
 
 
 def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
-    """Labels by which tasks choose together."""
+    """Draw the labels by which tasks choose together."""
     from annot_pipeline.stages.labels.calibrate_labels import hold_out_together
 
     return {
@@ -117,25 +117,26 @@ def _draw(labels: Labels, seed: int) -> dict[str, HeldOutLabels]:
 
 
 def _choose(
-    held_out: Sequence[HeldOutLabels], settings: Campaign, known: Document | None
+    held_out: Sequence[HeldOutLabels], settings: Campaign, last_choice: Document | None
 ) -> tuple[Choice, Document]:
-    """The choice of some tasks; as it was for the same labels."""
+    """Choose for some tasks, or return the last choice if the labels are the same."""
     from annot_pipeline.methods.labels.calibration_choice import Choice
     from annot_pipeline.stages.labels.calibrate_labels import choose_together_by
 
-    made_of = digest([[_hash(array) for array in of.arrays()] for of in held_out])
-    if known and known["made_of"] == made_of:
-        told: Document = {
-            name: np.nan if of is None else of for name, of in known["choice"].items()
+    fingerprint = digest([[_hash(array) for array in labels.arrays()] for labels in held_out])
+    if last_choice and last_choice["made_of"] == fingerprint:
+        values: Document = {
+            name: np.nan if value is None else value
+            for name, value in last_choice["choice"].items()
         }
-        return Choice(**told), known
+        return Choice(**values), last_choice
     choice = choose_together_by(
         held_out, model=settings.dawid_skene_params, params=settings.calibration_params
     )
     plain: Mapping[str, Any] = {
-        name: None if of != of else of for name, of in asdict(choice).items()
+        name: None if value != value else value for name, value in asdict(choice).items()
     }
-    return choice, {"made_of": made_of, "choice": plain}
+    return choice, {"made_of": fingerprint, "choice": plain}
 
 
 def _hash(array: npt.NDArray[np.int64]) -> str:
@@ -143,10 +144,10 @@ def _hash(array: npt.NDArray[np.int64]) -> str:
 
 
 def _read(labels: Labels) -> list[LabelTask]:
-    """Labels of the tasks that are wanted."""
+    """Read the labels of the tasks that are wanted."""
     from annot_pipeline.stages.labels.label_tasks import label_tasks
 
     table, tasks = labels
     names = tasks["task"].to_pylist()
     rows = read_unharmed(table, COLUMNS, names)
-    return label_tasks(rows.filter(is_any(rows["task"], names)), tasks)
+    return label_tasks(rows.filter(is_in(rows["task"], names)), tasks)

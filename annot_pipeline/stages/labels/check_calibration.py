@@ -19,7 +19,7 @@ from annot_pipeline.errors import shorten
 from annot_pipeline.methods.labels.reliability import reliability
 from annot_pipeline.methods.numerics.wilson import Z, wilson_interval
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import is_any
+from annot_pipeline.runtime.indexing import is_in
 from annot_pipeline.stages.labels.calibrate_labels import calibration_row, calibration_table
 
 NO_CLASS = -1
@@ -32,7 +32,7 @@ Row = dict[str, Any]
 
 
 def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Table) -> pa.Table:
-    """All that is known of the probabilities of labels.
+    """Return all figures on the calibration of label probabilities.
 
     Parameters
     ----------
@@ -48,15 +48,15 @@ def check_calibration(evidence: pa.Table, distributions: pa.Table, items: pa.Tab
         {"task": task, **row}
         for task in by_task.names
         for probabilities, truth in [held_against_truth(by_task[task], items)]
-        for model, of in probabilities.items()
-        for row in _figures(model, of, truth)
+        for model, model_probabilities in probabilities.items()
+        for row in _figures(model, model_probabilities, truth)
     ]
     whole = pa.concat_tables([evidence.cast(LABEL_CALIBRATION.schema), calibration_table(rows)])
     return whole.sort_by([(name, "ascending") for name in LABEL_CALIBRATION.key])
 
 
 def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
-    """Tasks of whose calibrated certain labels too many are wrong, and how many, by task."""
+    """Return tasks with too many wrong certain labels, with the counts, by task."""
     rows = figures.filter(
         (pc.field("model") == "calibrated")
         & (pc.field("statistic") == "certain_accuracy")
@@ -69,22 +69,24 @@ def wrong_certain_labels(figures: pa.Table) -> dict[str, str]:
 
 
 def truths_of_no_class(distributions: pa.Table, items: pa.Table) -> dict[str, list[str]]:
-    """Truths of a task's items that are none of its classes, by task, where there are any."""
-    known = items.filter(items["truth"].is_valid())
+    """Return truths of items that are no class of their task, by task."""
+    with_truth = items.filter(items["truth"].is_valid())
     by_task = ByTask(distributions)
-    found = {}
+    strange_truths = {}
     for task in by_task.names:
         rows = by_task[task]
-        judged = known.filter(is_any(known["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist()))
+        judged = with_truth.filter(
+            is_in(with_truth["item"], pc.unique(rows["item"].cast(TEXT)).to_pylist())
+        )
         truths = set(judged["truth"].cast(TEXT).to_pylist())
         strange = truths - set(pc.unique(rows["label"].cast(TEXT)).to_pylist())
         if strange:
-            found[task] = sorted(map(shorten, strange))
-    return found
+            strange_truths[task] = sorted(map(shorten, strange))
+    return strange_truths
 
 
 def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Floats], Codes]:
-    """Probabilities and truth of a task's items whose truth is known.
+    """Return probabilities and truth of a task's items whose truth is known.
 
     Parameters
     ----------
@@ -104,10 +106,10 @@ def held_against_truth(rows: pa.Table, items: pa.Table) -> tuple[dict[str, Float
     classes = pc.unique(rows["label"]).cast(TEXT)
     k = len(classes)
     names = rows["item"].cast(TEXT).take(pa.array(np.arange(0, rows.num_rows, k)))
-    known = items.filter(items["truth"].is_valid())
-    place = pc.index_in(names, known["item"].cast(TEXT).combine_chunks())
+    with_truth = items.filter(items["truth"].is_valid())
+    place = pc.index_in(names, with_truth["item"].cast(TEXT).combine_chunks())
     held = place.is_valid().to_numpy()
-    named = known["truth"].cast(TEXT).take(place.combine_chunks().drop_null())
+    named = with_truth["truth"].cast(TEXT).take(place.combine_chunks().drop_null())
     truth = pc.fill_null(pc.index_in(named, classes), NO_CLASS).to_numpy().astype(np.int64)
     if not truth.size:
         return {}, truth
@@ -128,16 +130,22 @@ def _figures(model: str, probabilities: Floats, truth: Codes) -> Iterator[Row]:
     of_truth = np.where(truth == NO_CLASS, 0.0, probabilities[np.arange(n), truth])
     loss = -np.log(np.maximum(of_truth, FLOOR))
     se = loss.std(ddof=1) / np.sqrt(n) if n > 1 else np.nan
-    found = reliability(confidence, right, right)
+    calibration_errors = reliability(confidence, right, right)
     yield _share(model, "accuracy", right)
     yield _mean(model, "log_loss", loss.mean(), se, n)
-    yield _mean(model, "expected_calibration_error", found.label_error, found.label_error_se, n)
+    yield _mean(
+        model,
+        "expected_calibration_error",
+        calibration_errors.label_error,
+        calibration_errors.label_error_se,
+        n,
+    )
     yield _share(model, "certain_share", certain)
     yield _share(model, "certain_accuracy", right[certain])
 
 
 def _mean(model: str, statistic: str, mean: float, se: float, n: int) -> Row:
-    """A mean that is 0 at least, with its normal interval."""
+    """Return the row of a mean, at least 0, with its normal interval."""
     return calibration_row(model, statistic, mean, n, (max(mean - Z * se, 0.0), mean + Z * se))
 
 

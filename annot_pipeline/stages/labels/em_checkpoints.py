@@ -18,7 +18,7 @@ from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.label_calibration import Watch
 from annot_pipeline.methods.labels.label_em import EMState
 from annot_pipeline.runtime.context import StageContext
-from annot_pipeline.runtime.task_partitions import now_and_then
+from annot_pipeline.runtime.task_partitions import throttle_progress
 from annot_pipeline.storage.files import open_regular, replacing
 from annot_pipeline.version import __version__, numeric_packages
 
@@ -27,7 +27,7 @@ SECONDS = 10.0
 
 
 def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
-    """Watch the fits of a task in blocks: begin where an earlier build stood, note where it stands.
+    """Watch a task's fits in blocks: resume from a checkpoint, and write checkpoints.
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
 
     def watch(what: str) -> tuple[EMState | None, Callable[[int, EMState], None]]:
         seed = context.campaign.settings.seed
-        made_of = [what, settings, seed, __version__, numeric_packages()]
-        noted = Checkpoint(context.store.checkpoints / task / f"{digest(made_of)}.npz")
+        fingerprint = [what, settings, seed, __version__, numeric_packages()]
+        noted = Checkpoint(context.store.checkpoints / task / f"{digest(fingerprint)}.npz")
         where = f"Dawid-Skene of {shorten(name)}{what and ', ' + what}"
-        last, tell = time.monotonic(), now_and_then(context.progress)
+        last, tell = time.monotonic(), throttle_progress(context.progress)
         unwritten: list[OSError] = []
 
         def on_iteration(n_settled: int, state: EMState) -> None:
@@ -70,14 +70,14 @@ def watch_blocks(context: StageContext, task: str, name: str) -> Watch:
 
 
 def forget_checkpoints(context: StageContext, folder: Path) -> None:
-    """Delete where EM stood in tasks that folders of ``folder`` are named by: they are done."""
+    """Delete the checkpoints of tasks that have a folder in ``folder``: they are done."""
     for task in folder.glob("*"):
         shutil.rmtree(context.store.checkpoints / task.name, ignore_errors=True)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where EM of one task stands."""
+    """Represents the checkpoint of EM of one task."""
 
     path: Path
 
@@ -94,21 +94,21 @@ class Checkpoint:
             np.savez(
                 file,
                 iteration=state.iteration,
-                **{f"estimates_{name}": of for name, of in vars(state.estimates).items()},
-                **{f"counts_{name}": of for name, of in vars(state.counts).items()},
+                **{f"estimates_{name}": array for name, array in vars(state.estimates).items()},
+                **{f"counts_{name}": array for name, array in vars(state.counts).items()},
                 log_posterior=np.array(state.log_posterior),
                 log_likelihood=np.array(state.log_likelihood),
             )
 
     def read(self) -> EMState | None:
-        """Where it stood; None if nothing tells."""
+        """Return the stored state; None if there is none."""
         unread = (OSError, ValueError, KeyError, EOFError, BadZipFile)
-        with suppress(*unread), open_regular(self.path) as file, np.load(file) as told:
+        with suppress(*unread), open_regular(self.path) as file, np.load(file) as checkpoint:
             return EMState(
-                int(told["iteration"]),
-                Estimates(*(told[f"estimates_{of.name}"] for of in fields(Estimates))),
-                Counts(*(told[f"counts_{of.name}"] for of in fields(Counts))),
-                tuple(told["log_posterior"]),
-                tuple(told["log_likelihood"]),
+                int(checkpoint["iteration"]),
+                Estimates(*(checkpoint[f"estimates_{field.name}"] for field in fields(Estimates))),
+                Counts(*(checkpoint[f"counts_{field.name}"] for field in fields(Counts))),
+                tuple(checkpoint["log_posterior"]),
+                tuple(checkpoint["log_likelihood"]),
             )
         return None

@@ -105,7 +105,7 @@ def infer_labels(
         together=None if together is None else [together.get(name) for name in names],
         watch=_telling(progress, len(fitted)) if progress else watch_nothing,
     )
-    items = labelled_items(fitted, [of.item_fit for of in fits])
+    items = labelled_items(fitted, [fit.item_fit for fit in fits])
     models = [
         LabelModel(t.name, t.classes, list(t.judges.values()), fit, sums_of(labelled))
         for t, fit, labelled in zip(fitted, fits, items, strict=True)
@@ -121,18 +121,20 @@ def infer_labels(
     vote_rows = [vote_tables(task) for task in unfitted]
     if vote_rows:
         for name in ("labels", "label_distributions"):
-            whole = pa.concat_tables([tables[name], *(of[name] for of in vote_rows)])
+            whole = pa.concat_tables([tables[name], *(votes[name] for votes in vote_rows)])
             tables[name] = whole.sort_by([("task", "ascending")]).combine_chunks()
     metrics_of = [
         model_metrics(m, rows["judge_figures"]) for m, rows in zip(models, by_task, strict=True)
     ]
     metrics = {
-        name: {task: of[name] for task, of in zip(names, metrics_of, strict=True)}
+        name: {
+            task: task_metrics[name] for task, task_metrics in zip(names, metrics_of, strict=True)
+        }
         for name in TASK_METRICS
     } | {"not_fitted": {}}
-    for task, of in zip(unfitted, vote_rows, strict=True):
+    for task, votes in zip(unfitted, vote_rows, strict=True):
         metrics["not_fitted"][task.name] = [len(task.judges), len(task.classes)]
-        metrics |= {name: metrics[name] | {task.name: n} for name, n in vote_metrics(of).items()}
+        metrics |= {name: metrics[name] | {task.name: n} for name, n in vote_metrics(votes).items()}
     classes = {t.name: t.classes for t in all_tasks}
     tables["labels"], decided = adjudicate(
         tables["labels"], tables["label_distributions"], judgments, classes
@@ -141,7 +143,7 @@ def infer_labels(
 
 
 def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
-    """Tell of the first fit, and then that labels are held out."""
+    """Report the first fit, and then that labels are held out."""
 
     def watch(what: str) -> tuple[None, Callable[[int, EMState], None]]:
         if what:
@@ -159,5 +161,5 @@ def _telling(progress: Callable[[str], None], n_tasks: int) -> Watch:
 
 
 def _stack(schema: pa.Schema, parts: Sequence[pa.Table]) -> pa.Table:
-    """Tables of tasks, in task order, as one."""
+    """Concatenate tables of tasks, in task order."""
     return pa.concat_tables(parts).combine_chunks() if parts else schema.empty_table()

@@ -22,8 +22,8 @@ from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
 from annot_pipeline.runtime.indexing import class_order
-from annot_pipeline.runtime.partitions import InputPart, Make, write_part
-from annot_pipeline.runtime.task_partitions import MADE_OF, OF_TASKS
+from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
+from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.labels.adjudicate import adjudicate
 from annot_pipeline.stages.labels.calibrate_labels import task_seed
 from annot_pipeline.stages.labels.em_checkpoints import watch_blocks
@@ -71,13 +71,17 @@ class TaskVocabulary:
 
     @property
     def classes(self) -> list[str]:
-        """In their order."""
+        """Return the classes in order."""
         classes: list[str] = self.task["labels"][0].as_py()
         return classes
 
 
 def labels_in_blocks(
-    context: StageContext, folder: Path, part: InputPart, tasks: pa.Table, choice: Choice | None
+    context: StageContext,
+    folder: Path,
+    part: InputPartition,
+    tasks: pa.Table,
+    choice: Choice | None,
 ) -> list[Make]:
     """Fit the model of one task; what makes the rows of each block.
 
@@ -154,13 +158,13 @@ def _fit(
 
 
 def _scan(rows: pa.Table, task: pa.Table) -> tuple[dict[str, str], set[str]]:
-    """Judges of a block, and the labels that they gave."""
+    """Return the judges of a block, and the labels that they gave."""
     tasks = label_tasks(rows, task)
     return (tasks[0].judges, set(tasks[0].classes)) if tasks else ({}, set())
 
 
 def _block_labels(rows: pa.Table, vocabulary: TaskVocabulary) -> LabelTask:
-    """Labels of a block, with the codes of the whole task; none may count."""
+    """Return the labels of a block, with the codes of the whole task."""
     tasks = label_tasks(rows, vocabulary.task)
     if tasks:
         return tasks[0].among(vocabulary.judges)
@@ -176,7 +180,7 @@ def _codes(rows: pa.Table, vocabulary: TaskVocabulary) -> list[LabelCodes]:
 
 
 def _sums(tasks: Sequence[LabelCodes], fit: ItemFit) -> LabelSums:
-    """What the items of a block add up to."""
+    """Return the sums over the items of a block."""
     [labelled] = labelled_items([LabelTask("", [], {}, [], codes) for codes in tasks], [fit])
     return sums_of(labelled)
 
@@ -188,7 +192,7 @@ def _make(
     folder: Path,
     key: str,
 ) -> tuple[Mapping[str, TableFile], Document]:
-    """Rows of a block; with the first one what is told of the whole task."""
+    """Write the rows of a block; the first block writes those of the whole task too."""
     rows = opened()
     tables = {name: schema.empty_table() for name, schema in SCHEMAS.items()}
     metrics: TaskMetrics = {name: {} for name in (*TASK_METRICS, "not_fitted")}
@@ -217,7 +221,7 @@ def _make(
         tables["labels"], tables["label_distributions"], rows, classes
     )
     files = {
-        name: write_part(folder, name, key, partial(iter, [table]))
+        name: write_partition(folder, name, key, partial(iter, [table]))
         for name, table in tables.items()
     }
-    return files, {MADE_OF: {}, OF_TASKS: metrics | decided}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics | decided}

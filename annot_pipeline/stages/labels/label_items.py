@@ -48,7 +48,7 @@ class LabelledItems:
 
     @property
     def inferred(self) -> Codes:
-        """``(n_items,)`` most probable class; ties go to the lower code."""
+        """Return the most probable class of each item; ties go to the lower code."""
         return np.asarray(self.probabilities.raw.argmax(axis=1))
 
 
@@ -95,7 +95,7 @@ class LabelSums(Additive):
 
     @property
     def n_items(self) -> int:
-        """Items."""
+        """Return the number of items."""
         return self.judged.total()
 
 
@@ -117,12 +117,12 @@ def sums_of(labelled: LabelledItems) -> LabelSums:
 
 
 def label_rows(labelled: LabelledItems) -> pa.Table:
-    """Rows of `LABELS`, as models have them."""
+    """Return the rows of `LABELS`, as models have them."""
     return LABELS.from_columns(_labels(labelled))
 
 
 def distribution_rows(labelled: LabelledItems) -> pa.Table:
-    """Rows of `LABEL_DISTRIBUTIONS`."""
+    """Return the rows of `LABEL_DISTRIBUTIONS`."""
     return LABEL_DISTRIBUTIONS.from_columns(_distributions(labelled))
 
 
@@ -134,7 +134,7 @@ def _calibrated(labelled: LabelledItems) -> Floats:
 
 
 def _calibrated_certain(labelled: LabelledItems) -> npt.NDArray[np.bool_]:
-    """Whether each item's label is certain; where there is one class nothing was decided."""
+    """Return whether each item's label is certain; never where there is one class."""
     certain: npt.NDArray[np.bool_] = _calibrated(labelled) >= CERTAIN
     return certain if labelled.probabilities.raw.shape[1] > 1 else np.zeros_like(certain)
 

@@ -83,7 +83,7 @@ class LabelModel:
 
     @property
     def fit(self) -> DawidSkeneModel:
-        """The label model itself."""
+        """Return the label model itself."""
         return self.fits.fit
 
 
@@ -101,7 +101,7 @@ def model_tables(model: LabelModel) -> dict[str, pa.Table]:
 
 
 def model_metrics(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
-    """What gates look at and people want to see, by name, `TASK_METRICS`.
+    """Return the metrics of a model, by name, as `TASK_METRICS` lists them.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def model_metrics(model: LabelModel, judges: pa.Table) -> dict[str, Any]:
 
 
 def _misnamed(model: LabelModel) -> Iterator[str]:
-    """Classes that no longer mean their name, in the model or with pooled confusions."""
+    """Return classes that no longer mean their name, in the model or the pooled one."""
     pooled = [(model.sums.pooled_identity, ", pooled")] * bool(model.fits.choice.pooling)
     for identity, where in ((model.sums.identity, ""), *pooled):
         of_another = ~identity.named | (identity.is_answered & ~identity.names_truth)
@@ -136,7 +136,7 @@ def _misnamed(model: LabelModel) -> Iterator[str]:
 
 
 def _calibration(model: LabelModel) -> dict[str, Any]:
-    """By what it was chosen, how it does, and how many labels are not the class it prefers."""
+    """Return how calibration was chosen and fits, and how many labels it disagrees with."""
     return {
         "chosen_by": model.fits.choice.chosen_by,
         "is_left_overconfident": model.fits.evidence.residual_overconfidence.is_clear,

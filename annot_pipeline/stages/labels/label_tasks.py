@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.distinct import distinct
-from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import class_order, index, index_pairs, is_in
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class LabelTask:
     codes: LabelCodes
 
     def among(self, judges: Mapping[str, str]) -> LabelTask:
-        """The same with the codes of more judges, those of the whole task."""
+        """Return the task with the codes of more judges, those of the whole task."""
         place = {name: n for n, name in enumerate(judges)}
         wider = np.array([place[name] for name in self.judges], np.int64)
         codes = replace(self.codes, judges=wider[self.codes.judges], n_judges=len(judges))
@@ -46,7 +46,7 @@ class LabelTask:
 
 
 def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
-    """Categorical tasks in code point order, each with its codes.
+    """Return categorical tasks in code point order, each with its codes.
 
     Parameters
     ----------
@@ -58,29 +58,29 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
     declared = {
         row["task"]: row["labels"] for row in tasks.to_pylist() if row["kind"] == "categorical"
     }
-    kept = judgments.filter(
+    used = judgments.filter(
         pc.and_(
-            is_any(judgments["fate"], ("used",)),
-            is_any(judgments["task"], list(declared)),
+            is_in(judgments["fate"], ("used",)),
+            is_in(judgments["task"], list(declared)),
         )
     )
-    if not kept.num_rows:
+    if not used.num_rows:
         return []
-    task, label = index(kept["task"]), index(kept["label"])
-    item, judge = index(kept["item"]), index(kept["judge"])
+    task, label = index(used["task"]), index(used["label"])
+    item, judge = index(used["item"]), index(used["judge"])
     rows_of_judges = np.empty(len(judge.names), np.int64)  # any one: a judge has one public name
-    rows_of_judges[judge.codes] = np.arange(kept.num_rows)
-    public = kept["judge_id"].take(pa.array(rows_of_judges)).cast(TEXT).to_pylist()
+    rows_of_judges[judge.codes] = np.arange(used.num_rows)
+    public = used["judge_id"].take(pa.array(rows_of_judges)).cast(TEXT).to_pylist()
     items, judges = index_pairs(task.codes, item.codes), index_pairs(task.codes, judge.codes)
     order = np.argsort(task.codes, kind="stable")
     row_ends = np.searchsorted(task.codes[order], np.arange(len(task.names) + 1))
     item_ends = np.searchsorted(items.first, np.arange(len(task.names) + 1))
     judge_ends = np.searchsorted(judges.first, np.arange(len(task.names) + 1))
-    found = []
+    categorical_tasks = []
     for t, name in enumerate(task.names):
         rows = order[row_ends[t] : row_ends[t + 1]]
-        given = label.codes[rows]
-        answers = distinct(given)[0].tolist()
+        label_codes = label.codes[rows]
+        answers = distinct(label_codes)[0].tolist()
         classes = list(declared[name] or class_order([label.names[c] for c in answers]))
         place = np.full(len(label.names), -1, np.int64)
         for code in answers:
@@ -88,7 +88,7 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
         codes = LabelCodes(
             items.codes[rows] - item_ends[t],
             judges.codes[rows] - judge_ends[t],
-            place[given],
+            place[label_codes],
             int(item_ends[t + 1] - item_ends[t]),
             int(judge_ends[t + 1] - judge_ends[t]),
             len(classes),
@@ -96,5 +96,5 @@ def label_tasks(judgments: pa.Table, tasks: pa.Table) -> list[LabelTask]:
         names = [item.names[c] for c in items.second[item_ends[t] : item_ends[t + 1]]]
         of_task = judges.second[judge_ends[t] : judge_ends[t + 1]].tolist()
         shown = {judge.names[c]: public[c] for c in of_task}
-        found.append(LabelTask(name, names, shown, classes, codes))
-    return found
+        categorical_tasks.append(LabelTask(name, names, shown, classes, codes))
+    return categorical_tasks

@@ -11,24 +11,24 @@ import pyarrow as pa
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.errors import counted
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
-from annot_pipeline.runtime.partitions import Part
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
+from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
 from annot_pipeline.runtime.task_partitions import (
     TaskRows,
     WholeTasks,
-    now_and_then,
-    of_tasks,
+    run_by_task,
+    throttle_progress,
 )
 from annot_pipeline.stages.labels.calibration import chosen_together
 from annot_pipeline.stages.labels.metrics import CalibrationMetrics, LabelMetrics
 
 
 def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
-    """Labels of all categorical tasks."""
+    """Infer the labels of all categorical tasks."""
     choices, choice_metrics = chosen_together(context)
-    made = of_tasks(
-        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, given=choices,
+    task_output = run_by_task(
+        context, _infer_labels, "controlled", kinds={"controlled": ("categorical",)}, prior=choices,
         large=partial(_labels_in_blocks, context),
     )  # fmt: skip
     if (folder := context.folder / BLOCKS).exists():
@@ -36,13 +36,13 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
 
         forget_checkpoints(context, folder)
         shutil.rmtree(folder, ignore_errors=True)  # machines that were given up may write there yet
-    if new := made.metrics["decided_new_classes"]:
+    if new := task_output.metrics["decided_new_classes"]:
         from annot_pipeline.stages.labels.adjudicate import new_classes_in_words
 
-        made.metrics["decided_new_classes"] = {
+        task_output.metrics["decided_new_classes"] = {
             task: new_classes_in_words(decided) for task, decided in new.items()
         }
-    output = made.output(LabelMetrics, **choice_metrics)
+    output = task_output.output(LabelMetrics, **choice_metrics)
     metrics = output.metrics
     if metrics.items:
         n_items, n_tasks = sum(metrics.items.values()), len(metrics.items)
@@ -58,50 +58,52 @@ def infer_label_tables(context: StageContext) -> StageOutput[LabelMetrics]:
     return output
 
 
-def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
-    """Parts of a task that is too large to be done whole."""
-    of, tasks = whole.of, whole.small["tasks"]
-    if not has_blocks(context, of, "controlled", "categorical", tasks, ("used",)):
+def _labels_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
+    """Return the partitions of a task that is too large for one job."""
+    inputs, tasks = whole.inputs, whole.small["tasks"]
+    if not has_blocks(context, inputs, "controlled", "categorical", tasks, ("used",)):
         return []
     from annot_pipeline.stages.labels.label_blocks import labels_in_blocks
 
-    choice = whole.given.get(*of.tasks)
-    makes = partial(labels_in_blocks, context, whole.folder(context), of, tasks, choice)
-    return parts_of_blocks(context, len(of.files["controlled"].files), whole.made_of, makes)
+    choice = whole.prior.get(*inputs.tasks)
+    makes = partial(labels_in_blocks, context, whole.folder(context), inputs, tasks, choice)
+    return block_partitions(
+        context, len(inputs.files["controlled"].files), whole.fingerprint, makes
+    )
 
 
-def _infer_labels(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _infer_labels(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.labels.infer_labels import infer_labels
 
     return infer_labels(
-        of["controlled"],
-        of["tasks"],
-        params=of.settings.dawid_skene_params,
-        calibration=of.settings.calibration_params,
-        seed=of.settings.seed,
-        together=of.given,
-        progress=now_and_then(of.progress),
+        inputs["controlled"],
+        inputs["tasks"],
+        params=inputs.settings.dawid_skene_params,
+        calibration=inputs.settings.calibration_params,
+        seed=inputs.settings.seed,
+        together=inputs.prior,
+        progress=throttle_progress(inputs.progress),
     )
 
 
 def check_label_calibration(context: StageContext) -> StageOutput[CalibrationMetrics]:
-    """Probabilities of labels against what is known of items."""
-    made = of_tasks(
+    """Check probabilities of labels against the truth of items."""
+    task_output = run_by_task(
         context, _check_calibration, "label_distributions", "label_evidence", whole=("items",)
     )
-    wrong = made.metrics["wrong_certain_labels"]
-    return made.output(CalibrationMetrics, wrong_certain_labels=[*wrong.values()])
+    wrong = task_output.metrics["wrong_certain_labels"]
+    return task_output.output(CalibrationMetrics, wrong_certain_labels=[*wrong.values()])
 
 
-def _check_calibration(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _check_calibration(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.labels.check_calibration import (
         check_calibration,
         truths_of_no_class,
         wrong_certain_labels,
     )
 
-    distributions, items = of["label_distributions"], of["items"]
-    table = check_calibration(of["label_evidence"], distributions, items)
+    distributions, items = inputs["label_distributions"], inputs["items"]
+    table = check_calibration(inputs["label_evidence"], distributions, items)
     return {"label_calibration": table}, {
         "wrong_certain_labels": wrong_certain_labels(table),
         "truths_of_no_class": truths_of_no_class(distributions, items),

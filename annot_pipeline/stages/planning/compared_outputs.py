@@ -69,7 +69,7 @@ class ComparedOutputs:
 
     @cached_property
     def graphs(self) -> ComparisonGraphs:
-        """Of all segments, as `rank_segments` pools them: of equal outputs one stands for all."""
+        """Return the graphs of all segments; one output stands for all that are equal to it."""
         asked = np.concatenate([np.stack([self.first, self.second]), self.same], axis=1)
         outcome = np.append(self.outcome, np.zeros(self.same.shape[1], np.int64))
         first, second = self._first_of_tied(self.equal)[asked]
@@ -80,7 +80,7 @@ class ComparedOutputs:
 
     @cached_property
     def representative(self) -> Codes:
-        """``(n_outputs,)`` the output asked about in place of those that are equal to it.
+        """Return the output that is asked about in place of each, ``(n_outputs,)``.
 
         The first that can be shown.
         """
@@ -96,20 +96,20 @@ class ComparedOutputs:
 
     @property
     def can_be_asked(self) -> Flags:
-        """``(n_outputs,)`` whether judges can be asked about the output: of equal ones, once."""
+        """Return whether judges can be asked about each output; of equal ones, about one."""
         return np.asarray(self.is_shown & (self.representative == np.arange(self.segment.size)))
 
     @property
     def is_compared(self) -> Flags:
-        """``(n_outputs,)`` whether a comparison connects the output to any other."""
+        """Return whether a comparison connects each output to another, ``(n_outputs,)``."""
         part = self.graphs.part
         with_one = np.zeros(int(part.max(initial=-1)) + 1, np.bool_)
         with_one[part[self.first]] = True
         return np.asarray(with_one[part])
 
     def text(self, output: int) -> str | None:
-        """What is shown; None: the item's name."""
-        return self.items.told("text", output) if self.has_texts else None
+        """Return the text that is shown; None for the item's name."""
+        return self.items.listed_value("text", output) if self.has_texts else None
 
 
 def compared_outputs(
@@ -121,7 +121,7 @@ def compared_outputs(
     *,
     notes: list[str],
 ) -> ComparedOutputs:
-    """The outputs of one task.
+    """Return the outputs of one task.
 
     Parameters
     ----------
@@ -141,10 +141,10 @@ def compared_outputs(
     nodes = _nodes(comparisons, candidates, question.task, notes)
     segments, names, systems = zip(*nodes, strict=True) if nodes else ((), (), ())
     comparisons, first, second = _placed(comparisons, segments, names)
-    kept = comparisons["kept"].to_numpy()
-    asked = kept & ~comparisons["same_output"].to_numpy()
+    is_kept = comparisons["kept"].to_numpy()
+    asked = is_kept & ~comparisons["same_output"].to_numpy()
     outcome = comparisons["outcome"].to_numpy().astype(np.int64)
-    unasked = kept & ~asked
+    unasked = is_kept & ~asked
     same, alike = np.stack([first[unasked], second[unasked]]), _ties(segments, names, equal)
     first, second, outcome = first[asked], second[asked], outcome[asked]
     segment = index(pa.array([s or "" for s in segments], TEXT)).codes
@@ -159,9 +159,9 @@ def compared_outputs(
         beta=unscored,
         n_judgments=n_judgments,
         listed=listed,
-        known=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
+        other_state=_digestible(segment, first, second, outcome, np.append(same, alike, axis=1)),
     )
-    texts = [bool((items.told("text", n) or "").strip()) for n in range(len(names))]
+    texts = [bool((items.listed_value("text", n) or "").strip()) for n in range(len(names))]
     has_texts = any(texts)
     is_shown = np.array(texts, np.bool_) if has_texts else np.ones(len(names), np.bool_)
     _note_texts(items, is_shown, notes, has_texts=has_texts)
@@ -174,7 +174,7 @@ Node = tuple[str | None, str, str | None]
 def _nodes(
     comparisons: pa.Table, candidates: Mapping[str, Row], task: str, notes: list[str]
 ) -> list[Node]:
-    """Segment, item and system of each output, in order."""
+    """Return segment, item and system of each output, in order."""
     sides = [
         pa.table([comparisons[n].cast(TEXT) for n in ("segment", f"item_{side}", f"system_{side}")],
                  ("segment", "item", "system"))
@@ -187,20 +187,20 @@ def _nodes(
     for item, row in candidates.items():
         if item not in compared:
             nodes[row["segment"], item] = row["segment"], item, row["system"]
-    found = sorted(nodes.values(), key=lambda node: (node[0] or "", node[1]))
-    placed = [node for node in found if node[0] is not None]
-    if placed and len(placed) < len(found):
+    outputs = sorted(nodes.values(), key=lambda node: (node[0] or "", node[1]))
+    placed = [node for node in outputs if node[0] is not None]
+    if placed and len(placed) < len(outputs):
         notes.append(
-            f"{task}: {len(found) - len(placed):,} outputs without a segment are left out, for "
+            f"{task}: {len(outputs) - len(placed):,} outputs without a segment are left out, for "
             "others have one"
         )
-    return placed or found
+    return placed or outputs
 
 
 def _placed(
     comparisons: pa.Table, segments: Sequence[str | None], names: Sequence[str]
 ) -> tuple[pa.Table, Codes, Codes]:
-    """Comparisons of these outputs, and the codes of both."""
+    """Return the comparisons of these outputs, and the codes of both sides."""
     if any(segment is not None for segment in segments):
         comparisons = comparisons.filter(comparisons["segment"].is_valid())
     n, n_rows = len(names), comparisons.num_rows
@@ -222,19 +222,19 @@ def _placed(
 def _ties(
     segments: Sequence[str | None], names: Sequence[str], equal: Mapping[int, Sequence[Row]]
 ) -> Codes:
-    """Each output of a group and the group's first."""
+    """Return pairs of each output of a group and the group's first."""
     if not equal:
         return np.zeros((2, 0), np.int64)
     place = {key: code for code, key in enumerate(zip(segments, names, strict=True))}
     pairs: list[tuple[int, int]] = []
     for group in equal.values():
-        known = [place[key] for row in group if (key := (row["segment"], row["item"])) in place]
-        pairs += [(known[0], other) for other in known[1:]]
+        members = [place[key] for row in group if (key := (row["segment"], row["item"])) in place]
+        pairs += [(members[0], other) for other in members[1:]]
     return np.array(pairs, np.int64).reshape(-1, 2).T
 
 
 def _digestible(segment: Codes, first: Codes, second: Codes, outcome: Codes, tied: Codes) -> bytes:
-    """The same whatever the order of comparisons, and whichever output stands first."""
+    """Return comparisons as bytes that do not depend on the order of rows or of outputs."""
     turned = np.where(first <= second, outcome, -outcome)
     rows = np.stack([np.minimum(first, second), np.maximum(first, second), turned])
     ties = np.sort(tied, axis=0)

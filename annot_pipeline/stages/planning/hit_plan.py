@@ -114,7 +114,7 @@ class TaskItems:
         ``(n_items,)``, of judges kept.
     listed
         What item tables say of an item: text, source, reference.
-    known
+    other_state
         What else decides the plan (such as comparisons made so far), as bytes that are the same
         whenever it is the same; `state` hangs on it.
     """
@@ -127,26 +127,26 @@ class TaskItems:
     beta: Floats
     n_judgments: Codes
     listed: Mapping[str, dict[str, Any]]
-    known: bytes = b""
+    other_state: bytes = b""
 
     @property
     def state(self) -> str:
-        """Digest of the states: new as soon as a judgment counts that did not before."""
-        found = hashlib.sha256()
+        """Return a digest of the states, which changes when another judgment counts."""
+        digest = hashlib.sha256()
         for name in self.names:
-            found.update(name.encode("utf-8", "surrogatepass") + b"\0")
+            digest.update(name.encode("utf-8", "surrogatepass") + b"\0")
         for values in (self.alpha, self.beta, self.n_judgments):
-            found.update(np.ascontiguousarray(values).tobytes())
-        found.update(self.known)
-        return found.hexdigest()[:16]
+            digest.update(np.ascontiguousarray(values).tobytes())
+        digest.update(self.other_state)
+        return digest.hexdigest()[:16]
 
     def rng(self, seed: int) -> np.random.Generator:
-        """Randomness of its own for each task and state: another night draws other items."""
+        """Return a random generator of the task and state: another night draws other items."""
         name = hashlib.sha256(self.question.task.encode("utf-8", "surrogatepass")).digest()
         return np.random.default_rng([seed, int.from_bytes(name[:8], "big"), int(self.state, 16)])
 
-    def told(self, what: str, item: int) -> str | None:
-        """What the item tables say of an item."""
+    def listed_value(self, what: str, item: int) -> str | None:
+        """Return what the item tables say of an item."""
         row = self.listed.get(self.names[item])
         return row[what] if row else None
 
@@ -183,7 +183,7 @@ class Slots:
 
     @property
     def hit_sizes(self) -> list[int]:
-        """Slots of each HIT."""
+        """Return slots of each HIT."""
         sizes: list[int]
         if self.sizes is None:
             n_hits, size = self.items.shape
@@ -195,13 +195,13 @@ class Slots:
 def plan_table(
     items: TaskItems, slots: Slots, *, campaign: str, seed: int, gamma: float
 ) -> pa.Table:
-    """The rows of a task's plan, with an id for each HIT that its content and state decide."""
+    """Return the rows of a task's plan; content and state determine the id of each HIT."""
     item = slots.items.reshape(-1)
     n_slots = item.size
     second = None if slots.items_b is None else slots.items_b.reshape(-1).tolist()
     names = [items.names[i] for i in item.tolist()]
     names_b = None if second is None else [items.names[i] for i in second]
-    sources = [items.told("source", i) for i in item.tolist()]
+    sources = [items.listed_value("source", i) for i in item.tolist()]
     shown = [names, slots.controls, slots.texts, sources, names_b, slots.texts_b]
     ids = _hit_ids(items, slots.hit_sizes, shown, campaign=campaign, seed=seed)
     sizes = slots.hit_sizes
@@ -247,7 +247,7 @@ def _hit_ids(
     campaign: str,
     seed: int,
 ) -> list[str]:
-    """An id for each HIT; of HITs of scores, the id that they had before others were asked."""
+    """Return an id for each HIT; scored HITs keep the ids of earlier versions."""
     question, state = items.question, items.state
     asked: list[Any] = [] if question.ask == "score" else [question.ask, question.labels]
     ids: list[str] = []

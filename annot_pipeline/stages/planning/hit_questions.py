@@ -17,11 +17,13 @@ from annot_pipeline.stages.planning.listed_items import Listed, declared, labell
 COMPARED_KINDS = ("pairwise", "ranking")
 """Kinds of tasks whose outputs a tournament compares."""
 
-Found = tuple[list[Question], dict[str, str]]
+Questions = tuple[list[Question], dict[str, str]]
 
 
-def hit_questions(tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign) -> Found:
-    """What is asked, a question a task, and why other tasks of the design cannot be asked.
+def hit_questions(
+    tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Campaign
+) -> Questions:
+    """Return one question per task, and why other tasks of the design cannot be asked.
 
     Parameters
     ----------
@@ -34,41 +36,49 @@ def hit_questions(tasks: pa.Table, listed: Listed, votes: pa.Table, settings: Ca
     settings
         ``next_hits.design``, ``tasks``.
     """
-    known = {row["task"]: row for row in tasks.to_pylist()}
-    names = sorted(listed.of)
+    task_rows = {row["task"]: row for row in tasks.to_pylist()}
+    names = sorted(listed.by_task)
     design = settings.next_hits.design
     if design == "adequacy":
-        return _adequacy(known, listed, votes, settings)
+        return _adequacy(task_rows, listed, votes, settings)
     if design == "tournament":
-        compared = [n for n in names if _kind(n, known, settings) in COMPARED_KINDS]
+        compared = [n for n in names if _kind(n, task_rows, settings) in COMPARED_KINDS]
         return [Question(name, ask="compare") for name in compared], {}
-    found: list[Question] = []
+    questions: list[Question] = []
     unplanned: dict[str, str] = {}
     for name in names:
-        if _kind(name, known, settings) != "scalar":
+        if _kind(name, task_rows, settings) != "scalar":
             continue
-        scale, criteria = _scale_and_criteria(name, known, settings)
+        scale, criteria = _scale_and_criteria(name, task_rows, settings)
         if scale is None:
             unplanned[name] = "it declares no scale; write scale: [lowest, highest] under tasks"
         else:
-            found.append(Question(name, scale, criteria))
-    return found, unplanned
+            questions.append(Question(name, scale, criteria))
+    return questions, unplanned
 
 
 def adequacy_of(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
-    """Tasks whose outputs a task labels, by name."""
-    return [name for name, of in labelled_by(listed.of, settings).items() if of == labelling]
+    """Return the tasks whose outputs a task labels, by name."""
+    return [
+        name
+        for name, labelled_task in labelled_by(listed.by_task, settings).items()
+        if labelled_task == labelling
+    ]
 
 
-def _adequacy(known: dict[str, Any], listed: Listed, votes: pa.Table, settings: Campaign) -> Found:
-    found: list[Question] = []
+def _adequacy(
+    task_rows: dict[str, Any], listed: Listed, votes: pa.Table, settings: Campaign
+) -> Questions:
+    questions: list[Question] = []
     unplanned: dict[str, str] = {}
-    for name in sorted(set(labelled_by(listed.of, settings).values())):
-        kind = _kind(name, known, settings)
-        given = known[name]["labels"] if name in known else declared(name, settings).labels
+    for name in sorted(set(labelled_by(listed.by_task, settings).values())):
+        kind = _kind(name, task_rows, settings)
+        classes_given = (
+            task_rows[name]["labels"] if name in task_rows else declared(name, settings).labels
+        )
         adequate = _adequate(name, listed, settings)
-        strange = [label for label in adequate if given and label not in given]
-        classes = given or class_order(list({*adequate, *_seen(name, votes)}))
+        strange = [label for label in adequate if classes_given and label not in classes_given]
+        classes = classes_given or class_order(list({*adequate, *_seen(name, votes)}))
         if kind not in (None, "categorical"):
             unplanned[name] = f"it is {kind}, and adequacy is asked with labels (kind: categorical)"
         elif strange:
@@ -76,13 +86,17 @@ def _adequacy(known: dict[str, Any], listed: Listed, votes: pa.Table, settings: 
         elif len(classes) < 2:
             unplanned[name] = "it declares no labels; write labels: [...] under tasks"
         else:
-            found.append(Question(name, ask="label", labels=tuple(classes)))
-    return found, unplanned
+            questions.append(Question(name, ask="label", labels=tuple(classes)))
+    return questions, unplanned
 
 
 def _adequate(labelling: str, listed: Listed, settings: Campaign) -> list[str]:
-    given = [declared(name, settings).adequacy for name in adequacy_of(labelling, listed, settings)]
-    return list(dict.fromkeys(label for of in given if of for label in of.adequate))
+    adequacies = [
+        declared(name, settings).adequacy for name in adequacy_of(labelling, listed, settings)
+    ]
+    return list(
+        dict.fromkeys(label for adequacy in adequacies if adequacy for label in adequacy.adequate)
+    )
 
 
 def _seen(name: str, votes: pa.Table) -> list[str]:
@@ -91,18 +105,20 @@ def _seen(name: str, votes: pa.Table) -> list[str]:
     return seen
 
 
-def _kind(name: str, known: dict[str, Any], settings: Campaign) -> str | None:
-    kind: str | None = known[name]["kind"] if name in known else declared(name, settings).kind
+def _kind(name: str, task_rows: dict[str, Any], settings: Campaign) -> str | None:
+    kind: str | None = (
+        task_rows[name]["kind"] if name in task_rows else declared(name, settings).kind
+    )
     return kind
 
 
 def _scale_and_criteria(
-    name: str, known: dict[str, Any], settings: Campaign
+    name: str, task_rows: dict[str, Any], settings: Campaign
 ) -> tuple[tuple[float, float] | None, tuple[str, ...]]:
-    if name not in known:
-        given = declared(name, settings)
-        return given.scale, tuple(given.criteria)
-    row = known[name]
+    if name not in task_rows:
+        declaration = declared(name, settings)
+        return declaration.scale, tuple(declaration.criteria)
+    row = task_rows[name]
     has_scale = row["scale_low"] is not None and row["scale_high"] is not None
     return (
         scale_of(row) if has_scale else None,

@@ -32,24 +32,24 @@ class Listed:
     the tasks that they could be of.
     """
 
-    of: dict[str, dict[str, Row]]
+    by_task: dict[str, dict[str, Row]]
     common: dict[str, Row]
     n_homes: int
 
     def rows(self, *tasks: str) -> Mapping[str, Row]:
-        """What is said of an item: for the first of the tasks that lists it, else for any."""
-        own = [self.of[task] for task in tasks if task in self.of]
+        """Return the row of each item, of the first task that lists it, else of any."""
+        own = [self.by_task[task] for task in tasks if task in self.by_task]
         return ChainMap[str, Row](*own, self.common)
 
     def homeless(self) -> set[str]:
-        """Listed items that are of no task unless somebody judged them: there are several."""
+        """Return listed items that belong to no task unless judged, as there are several."""
         if self.n_homes < 2:
             return set()
-        return self.common.keys() - {item for rows in self.of.values() for item in rows}
+        return self.common.keys() - {item for rows in self.by_task.values() for item in rows}
 
 
 def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed:
-    """The rows of the item tables by task and item.
+    """Return the rows of the item tables by task and item.
 
     Parameters
     ----------
@@ -66,36 +66,48 @@ def listed_items(items: pa.Table, tasks: pa.Table, settings: Campaign) -> Listed
     declared_homes = _declared_homes(settings) if None in named and not judged else set()
     if len(declared_homes) == 1:
         named |= declared_homes
-    of: dict[str, dict[str, Row]] = {task: {} for task in judged | named - {None}}
+    by_task: dict[str, dict[str, Row]] = {task: {} for task in judged | named - {None}}
     common: dict[str, Row] = {}
     for row in rows:
-        (common if row["task"] is None else of[row["task"]]).setdefault(row["item"], row)
-    homes = (of.keys() - labelled_by(of, settings).values() or of.keys()) | declared_homes
+        (common if row["task"] is None else by_task[row["task"]]).setdefault(row["item"], row)
+    homes = (
+        by_task.keys() - labelled_by(by_task, settings).values() or by_task.keys()
+    ) | declared_homes
     if len(homes) == 1:
-        only = of[next(iter(homes))]
+        only = by_task[next(iter(homes))]
         only |= {item: row for item, row in common.items() if item not in only}
-    return Listed(of, common, len(homes))
+    return Listed(by_task, common, len(homes))
 
 
 def _declared_homes(settings: Campaign) -> set[str]:
-    """Tasks that items without one can be of before anything is judged.
+    """Return the tasks that items without a task may belong to, before any judgment.
 
     Those that campaign.yaml names; among several the one that has the campaign's own name, as
     exports that map no task have. Patterns name none, and a task of adequacy has no items of its
     own. Where none is named, all is one task with the campaign's name.
     """
-    labelling = {given.adequacy.task for given in settings.tasks if given.adequacy}
-    named = {given.name for given in settings.tasks if not PATTERN.search(given.name)} - labelling
+    labelling = {
+        task_settings.adequacy.task for task_settings in settings.tasks if task_settings.adequacy
+    }
+    named = {
+        task_settings.name
+        for task_settings in settings.tasks
+        if not PATTERN.search(task_settings.name)
+    } - labelling
     return {settings.campaign} if settings.campaign in named or not named else named
 
 
 def labelled_by(tasks: Iterable[str], settings: Campaign) -> dict[str, str]:
-    """Of each task that declares adequacy, by name, the task that labels its outputs."""
-    given = {name: declared(name, settings).adequacy for name in sorted(tasks)}
-    return {name: of.task for name, of in given.items() if of and of.task != name}
+    """Return, for each task that declares adequacy, the task that labels its outputs."""
+    adequacies = {name: declared(name, settings).adequacy for name in sorted(tasks)}
+    return {
+        name: adequacy.task
+        for name, adequacy in adequacies.items()
+        if adequacy and adequacy.task != name
+    }
 
 
 def declared(task: str, settings: Campaign) -> TaskSettings:
-    """What campaign.yaml says of a task: the first pattern that matches its name."""
+    """Return the settings of a task: the first pattern that matches its name."""
     none = TaskSettings(name=task)
     return next((s for s in settings.tasks if fnmatch.fnmatchcase(task, s.name)), none)

@@ -118,14 +118,18 @@ def plan_adequacy(
         Why there can be none.
     """
     votes = _votes_of(votes, question.task, tasks)
-    found = [_open_questions(question.task, task, votes, notes) for task in tasks]
+    open_questions = [_open_questions(question.task, task, votes, notes) for task in tasks]
     start = np.cumsum([0, *(task.outputs.segment.size for task in tasks)])
-    codes = np.concatenate([part.items + at for part, at in zip(found, start[:-1], strict=True)])
-    segment = np.concatenate([part.segment for part in found])
-    of_task = np.repeat(np.arange(len(found)), [part.items.size for part in found])
-    n_dominates = np.concatenate([part.n_dominates for part in found])
+    codes = np.concatenate(
+        [part.items + at for part, at in zip(open_questions, start[:-1], strict=True)]
+    )
+    segment = np.concatenate([part.segment for part in open_questions])
+    of_task = np.repeat(
+        np.arange(len(open_questions)), [part.items.size for part in open_questions]
+    )
+    n_dominates = np.concatenate([part.n_dominates for part in open_questions])
     items = _all_items(question, [task.outputs.items for task in tasks], votes)
-    effort = sum((part.effort for part in found), Counter[str]())
+    effort = sum((part.effort for part in open_questions), Counter[str]())
 
     new = np.diff(of_task, prepend=-1).astype(bool) | np.diff(segment, prepend=-1).astype(bool)
     hits = np.split(np.arange(codes.size), np.flatnonzero(new)[1:]) if codes.size else []
@@ -163,7 +167,7 @@ def plan_adequacy(
 
 
 def _votes_of(votes: pa.Table, asking: str, tasks: Sequence[ComparedTask]) -> pa.Table:
-    """The votes on these outputs, in an order of their own."""
+    """Return the votes on these outputs, in a fixed order."""
     names = pa.array([name for task in tasks for name in task.outputs.items.names], TEXT)
     columns = {name: votes[name].cast(TEXT) for name in ("task", "item", "label")}
     table = pa.table(columns | {"votes": votes["votes"]})
@@ -184,14 +188,14 @@ def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: lis
     labelled = spread_adequacy(graphs, is_reference, answer)
     compared = outputs.is_compared
     notes += _not_compared(asking, outputs)
-    found = adequacy_questions(outputs.segment, graphs, labelled.adequate)
-    found = found[compared[found]]
+    questions = adequacy_questions(outputs.segment, graphs, labelled.adequate)
+    questions = questions[compared[questions]]
     # of a component that which can be shown; ties are one question
     shown = np.flatnonzero(outputs.is_shown)[::-1]
-    instead = np.full(int(graphs.component.max(initial=-1)) + 1, -1)
-    instead[graphs.component[shown]] = shown
-    found = instead[graphs.component[found]]
-    found = found[found >= 0]
+    shown_of_component = np.full(int(graphs.component.max(initial=-1)) + 1, -1)
+    shown_of_component[graphs.component[shown]] = shown
+    questions = shown_of_component[graphs.component[questions]]
+    questions = questions[questions >= 0]
     by_source = {
         source: int((compared & (labelled.source == code)).sum())
         for source, code in (
@@ -199,11 +203,13 @@ def _open_questions(asking: str, task: ComparedTask, votes: pa.Table, notes: lis
             ("unknown", UNKNOWN),
         )
     }  # fmt: skip
-    return _Open(found, outputs.segment[found], graphs.n_dominates[found], Counter(by_source))
+    return _Open(
+        questions, outputs.segment[questions], graphs.n_dominates[questions], Counter(by_source)
+    )
 
 
 def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
-    """Notes on outputs that no comparison connects: those that one can, and those that none can."""
+    """Return notes on the outputs that no comparison connects."""
     lone = ~outputs.is_compared
     n_segments = int(outputs.segment.max(initial=-1)) + 1
     askable = np.bincount(outputs.segment[outputs.can_be_asked], minlength=n_segments)
@@ -212,9 +218,9 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
     name = outputs.items.question.task
     counts = [int(which.sum()) for which in (lone, without_text, alone)]
     open_ = counts[0] - counts[1] - counts[2]
-    found = []
+    notes = []
     if open_:
-        found.append(
+        notes.append(
             f"{asking}: {open_:,} outputs of {name} have no comparison yet and are left out; "
             "next_hits.design: tournament asks for them"
         )
@@ -222,7 +228,7 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
         (counts[1], "without a text"),
         (counts[2], "with no other in their segment to be held against"),
     )
-    return found + [
+    return notes + [
         f"{asking}: {n:,} outputs of {name} {why} have no comparison and are left out"
         for n, why in none_can
         if n
@@ -230,9 +236,9 @@ def _not_compared(asking: str, outputs: ComparedOutputs) -> list[str]:
 
 
 def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) -> TaskItems:
-    """The outputs of all compared tasks; the state hangs on comparisons and on every vote."""
+    """Return the outputs of all compared tasks; every comparison and vote changes the state."""
     names = [name for part in parts for name in part.names]
-    told = json.dumps([votes[name].to_pylist() for name in ("item", "label", "votes")])
+    vote_values = json.dumps([votes[name].to_pylist() for name in ("item", "label", "votes")])
     unscored = np.full(len(names), np.nan)
     return TaskItems(
         question=question,
@@ -248,32 +254,32 @@ def _all_items(question: Question, parts: Sequence[TaskItems], votes: pa.Table) 
             for name in part.names
             if name in part.listed
         },
-        known=b"\0".join(part.known for part in parts) + told.encode(),
+        other_state=b"\0".join(part.other_state for part in parts) + vote_values.encode(),
     )
 
 
 def _once(items: TaskItems, codes: Codes, hits: Sequence[Codes], notes: list[str]) -> list[Codes]:
-    """HITs without items that were asked before under the same name."""
+    """Return the HITs without items that another HIT asks under the same name."""
     seen: set[str] = set()
-    found: list[Codes] = []
+    new_hits: list[Codes] = []
     twice = 0
     for hit in hits:
         fresh = [place for place in hit.tolist() if items.names[codes[place]] not in seen]
         twice += hit.size - len(fresh)
         seen |= {items.names[codes[place]] for place in fresh}
         if fresh:
-            found.append(np.array(fresh, np.int64))
+            new_hits.append(np.array(fresh, np.int64))
     if twice:
         notes.append(
             f"{items.question.task}: {twice:,} outputs have the name of another and are not asked "
             "apart: name items so that tasks and segments do not share them"
         )
-    return found
+    return new_hits
 
 
 def _counts(effort: Counter[str], n_asked: int) -> dict[str, int]:
-    known = {name: effort[name] for name in ("answered", "by_reference", "by_spread")}
-    return {"asked": n_asked, **known, "left": effort["unknown"] - n_asked}
+    labelled = {name: effort[name] for name in ("answered", "by_reference", "by_spread")}
+    return {"asked": n_asked, **labelled, "left": effort["unknown"] - n_asked}
 
 
 def _nothing(effort: Counter[str]) -> CannotPlanError:

@@ -33,10 +33,10 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
     CannotPlanError
         Why there can be none.
     """
-    given = settings.controlled_hits
-    design, task = given.hit_design, items.question.task
+    controlled = settings.controlled_hits
+    design, task = controlled.hit_design, items.question.task
     rng = items.rng(settings.seed)
-    texts = [items.told("text", item) for item in range(len(items.names))]
+    texts = [items.listed_value("text", item) for item in range(len(items.names))]
     shown = np.flatnonzero([bool(text and text.strip()) for text in texts])
     if not shown.size:
         raise CannotPlanError(
@@ -57,28 +57,28 @@ def plan_controlled(items: TaskItems, settings: Campaign, notes: list[str]) -> S
         "good_reference": lambda item: _reference(items, item),
     }
     copies, pool = _copies(
-        order, {kind: makers[kind] for kind in given.controls},
-        least=POOL * design.outputs * given.hits, each=design.groups * given.hits,
+        order, {kind: makers[kind] for kind in controlled.controls},
+        least=POOL * design.outputs * controlled.hits, each=design.groups * controlled.hits,
     )  # fmt: skip
     notes += degraded.notes()
-    eligible = np.array([[c is not None for c in copies[kind]] for kind in given.controls])
+    eligible = np.array([[c is not None for c in copies[kind]] for kind in controlled.controls])
     try:
-        found = controlled_hits(
-            items.n_judgments[pool], eligible, n_hits=given.hits, rng=rng, design=design
+        drawn = controlled_hits(
+            items.n_judgments[pool], eligible, n_hits=controlled.hits, rng=rng, design=design
         )
     except ValueError as error:
         raise CannotPlanError(
-            f"{error}; {_what_to_do(eligible, given.controls, design.groups)}"
+            f"{error}; {_what_to_do(eligible, controlled.controls, design.groups)}"
         ) from None
-    kinds = found.kinds.reshape(-1).tolist()
-    places = found.items.reshape(-1).tolist()
-    names = ["none", *given.controls]
+    kinds = drawn.kinds.reshape(-1).tolist()
+    places = drawn.items.reshape(-1).tolist()
+    names = ["none", *controlled.controls]
     return Slots(
-        items=pool[found.items],
+        items=pool[drawn.items],
         roles=["least_judged" if kind == ORDINARY else "control" for kind in kinds],
         draw=None,
         controls=[names[kind] for kind in kinds],
-        probability=np.full(found.items.shape, np.nan),
+        probability=np.full(drawn.items.shape, np.nan),
         texts=[
             texts[pool[place]] if kind == ORDINARY else copies[names[kind]][place]
             for kind, place in zip(kinds, places, strict=True)
@@ -93,26 +93,26 @@ def _copies(
     least: int,
     each: int,
 ) -> tuple[dict[str, list[str | None]], np.ndarray]:
-    """Controls of the items that are looked at, by kind and item, and which items these are.
+    """Return controls of candidate items, by kind and item, and which items these are.
 
     The least judged, and as many more as it takes until each kind can be made ``each`` times.
     """
-    made: dict[str, dict[int, str | None]] = {kind: {} for kind in makers}
+    copies_by_kind: dict[str, dict[int, str | None]] = {kind: {} for kind in makers}
     pool = set(order[:least])
     for kind, make in makers.items():
-        found = 0
+        n_copies = 0
         for place, item in enumerate(order):
-            if place >= least and found >= each:
+            if place >= least and n_copies >= each:
                 break
-            copy = made[kind][item] = make(item)
+            copy = copies_by_kind[kind][item] = make(item)
             if copy is not None:
-                found += 1
+                n_copies += 1
                 pool.add(item)
     items = np.array(sorted(pool), np.int64)
     copies: dict[str, list[str | None]] = {}
     for kind, make in makers.items():
-        known = made[kind]
-        copies[kind] = [known[i] if i in known else make(i) for i in items.tolist()]
+        kind_copies = copies_by_kind[kind]
+        copies[kind] = [kind_copies[i] if i in kind_copies else make(i) for i in items.tolist()]
     return copies, items
 
 
@@ -135,14 +135,14 @@ class _Degraded:
             return None
 
     def notes(self) -> list[str]:
-        """How many texts could not be degraded, and why."""
+        """Return how many texts could not be degraded, and why."""
         return [
             f"{self._items.question.task}: {n:,} texts cannot be degraded: {reason}"
             for reason, n in Counter(self._refused.values()).most_common(3)
         ]
 
     def _donors(self, item: int, rng: np.random.Generator) -> list[str]:
-        """Texts of other segments, at random."""
+        """Return texts of other segments, in random order."""
         texts, segments = self._texts, self._items.segments
         some = rng.integers(0, len(texts), 2 * DONORS).tolist()
         own = segments[item]
@@ -151,7 +151,7 @@ class _Degraded:
 
 
 def _reference(items: TaskItems, item: int) -> str | None:
-    text = items.told("reference", item)
+    text = items.listed_value("reference", item)
     return text if text and text.strip() else None
 
 
@@ -161,6 +161,6 @@ def _what_to_do(eligible: np.ndarray, controls: Sequence[str], groups: int) -> s
         "good_reference": "map reference under items",
         "bad_reference": "longer texts, or degradation: replace_span",
     }
-    told = [ways[control] for control in short if control in ways]
+    advice = [ways[control] for control in short if control in ways]
     without = ", ".join(c for c in controls if c not in short)
-    return "; ".join([*told, f"or leave the control out: controlled_hits.controls: [{without}]"])
+    return "; ".join([*advice, f"or leave the control out: controlled_hits.controls: [{without}]"])

@@ -46,46 +46,46 @@ def plan_easl(items: TaskItems, settings: Campaign, notes: list[str]) -> Slots:
             )
     judged = items.n_judgments > 0
     can_be_asked = np.ones(n_items, np.bool_) if groups is None else (sizes >= n)[groups]
-    found = next_hits(
+    drawn = next_hits(
         items.alpha, items.beta,
         judged=judged, groups=groups, rng=items.rng(settings.seed),
         params=NextHitsParams(easl.gamma, n, easl.hits, easl.random_share),
     )  # fmt: skip
-    covered = int((found.roles == ROLES.index("cover")).sum())
+    covered = int((drawn.roles == ROLES.index("cover")).sum())
     fresh = int((can_be_asked & ~judged).sum())
     if covered < fresh:
         notes.append(
             f"{task}: {fresh - covered:,} of {fresh:,} items without judgments wait for the next "
             f"batch; a HIT shows {n}, and easl.hits is {easl.hits:,}"
         )
-    if len(found.items) < easl.hits and covered == fresh:
+    if len(drawn.items) < easl.hits and covered == fresh:
         notes.append(
-            f"{task}: {len(found.items):,} HITs, not {easl.hits:,} (easl.hits): more would not fit "
+            f"{task}: {len(drawn.items):,} HITs, not {easl.hits:,} (easl.hits): more would not fit "
             "into a round"
         )
-    texts = [items.told("text", i) for i in found.items.reshape(-1).tolist()]
+    texts = [items.listed_value("text", i) for i in drawn.items.reshape(-1).tolist()]
     return Slots(
-        items=found.items,
-        roles=np.array(ROLES, object)[found.roles].reshape(-1).tolist(),
-        draw=found.draw,
+        items=drawn.items,
+        roles=np.array(ROLES, object)[drawn.roles].reshape(-1).tolist(),
+        draw=drawn.draw,
         controls=["none"] * len(texts),
-        probability=found.probability,
+        probability=drawn.probability,
         texts=texts,
     )
 
 
 def _segments(items: TaskItems) -> np.ndarray | None:
-    """Codes of segments; None where the task has none. Items without one are one group."""
+    """Return codes of segments; None where the task has none. Items without one are one group."""
     if all(segment is None for segment in items.segments):
         return None
-    known: dict[str | None, int] = {}
-    return np.array([known.setdefault(s, len(known)) for s in items.segments], np.int64)
+    codes: dict[str | None, int] = {}
+    return np.array([codes.setdefault(s, len(codes)) for s in items.segments], np.int64)
 
 
 def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
-    """The items that have a text; all, under their names, where none has one."""
+    """Return the items that have a text; all items if none has one."""
     task = items.question.task
-    shown = [bool((items.told("text", i) or "").strip()) for i in range(len(items.names))]
+    shown = [bool((items.listed_value("text", i) or "").strip()) for i in range(len(items.names))]
     if all(shown):
         return items
     if not any(shown):
@@ -98,13 +98,13 @@ def with_text(items: TaskItems, notes: list[str]) -> TaskItems:
         f"{task}: {shown.count(False):,} items without a text are left out; list them, with text, "
         "under items"
     )
-    kept = np.flatnonzero(shown).tolist()
+    shown_items = np.flatnonzero(shown).tolist()
     return replace(
         items,
-        names=[items.names[i] for i in kept],
-        segments=[items.segments[i] for i in kept],
-        systems=[items.systems[i] for i in kept],
-        alpha=items.alpha[kept],
-        beta=items.beta[kept],
-        n_judgments=items.n_judgments[kept],
+        names=[items.names[i] for i in shown_items],
+        segments=[items.segments[i] for i in shown_items],
+        systems=[items.systems[i] for i in shown_items],
+        alpha=items.alpha[shown_items],
+        beta=items.beta[shown_items],
+        n_judgments=items.n_judgments[shown_items],
     )

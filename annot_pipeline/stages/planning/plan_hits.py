@@ -18,7 +18,7 @@ from annot_pipeline.config import Campaign
 from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, SCORES, TEXT
 from annot_pipeline.methods.scores.beta_scores import FRESH
 from annot_pipeline.runtime.by_task import ByTask
-from annot_pipeline.runtime.indexing import index, is_any
+from annot_pipeline.runtime.indexing import index, is_in
 from annot_pipeline.stages.comparisons.comparisons import COMPARISONS
 from annot_pipeline.stages.comparisons.equal_outputs import equal_outputs
 from annot_pipeline.stages.planning.compared_outputs import ComparedOutputs, Row, compared_outputs
@@ -95,8 +95,8 @@ def plan_hits(
     scores = ByTask(SCORES.empty()) if scores is None else scores
     listed = listed_items(items, tasks, settings)
     questions, unplanned = hit_questions(tasks, listed, votes, settings)
-    known = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
-    homeless = len(known.homeless(tasks["task"].to_pylist()))
+    inputs = _Known(scores, comparisons, votes, equal_outputs(items), listed, settings)
+    homeless = len(inputs.homeless(tasks["task"].to_pylist()))
     notes = [NOWHERE.format(homeless)] if homeless else []
     done: list[str] = []
     parts: list[pa.Table] = []
@@ -104,7 +104,7 @@ def plan_hits(
     effort: dict[str, dict[str, int]] = {}
     for question in questions:
         try:
-            found, slots = _planned(question, known, notes, effort)
+            task_items, slots = _planned(question, inputs, notes, effort)
         except CannotPlanError as error:
             unplanned[question.task] = str(error)
             if isinstance(error, NothingLeftError):
@@ -113,7 +113,7 @@ def plan_hits(
         planned[question.task] = len(slots.hit_sizes)
         parts.append(
             plan_table(
-                found, slots,
+                task_items, slots,
                 campaign=settings.campaign, seed=settings.seed, gamma=settings.easl.gamma,
             )
         )  # fmt: skip
@@ -132,7 +132,7 @@ def plan_hits(
 def questions_of(
     tasks: pa.Table, items: pa.Table, votes: pa.Table | None, settings: Campaign
 ) -> tuple[list[Question], dict[str, str]]:
-    """What the design can ask, a question a task, and why other tasks cannot be asked."""
+    """Return the questions of the design, one per task, and why other tasks have none."""
     votes = LABEL_DISTRIBUTIONS.empty() if votes is None else votes
     return hit_questions(tasks, listed_items(items, tasks, settings), votes, settings)
 
@@ -155,22 +155,22 @@ class _Known:
         self._equal = equal.to_pylist()
 
     def homeless(self, tasks: Iterable[str]) -> set[str]:
-        """Listed items that are of no task, and that no task has judged."""
-        found = self.listed.homeless()
-        for task in tasks if found else ():
+        """Return listed items that are of no task, and that no task has judged."""
+        unjudged = self.listed.homeless()
+        for task in tasks if unjudged else ():
             scores, comparisons = self._scores[task], self._comparisons[task]
             for judged in (scores["item"], comparisons["item_a"], comparisons["item_b"]):
-                found -= {*judged.filter(is_any(judged, found)).to_pylist()}
-        return found
+                unjudged -= {*judged.filter(is_in(judged, unjudged)).to_pylist()}
+        return unjudged
 
     def scored(self, question: Question) -> TaskItems:
-        """Items judged for a task, and those listed for it that nobody has judged."""
+        """Return items judged for a task, and items listed for it that nobody has judged."""
         return _task_items(question, self._scores[question.task], self.listed)
 
     def compared(
         self, question: Question, notes: list[str], *, labelled_by: str | None = None
     ) -> ComparedOutputs:
-        """Outputs compared for a task, and those listed for it."""
+        """Return outputs compared for a task, and those listed for it."""
         task = question.task
         equal: dict[int, list[Row]] = {}
         for row in self._equal:
@@ -178,41 +178,41 @@ class _Known:
                 equal.setdefault(row["group"], []).append(row)
         sources = (task,) if labelled_by is None else (labelled_by, task)
         return compared_outputs(
-            question, self._comparisons[task], self.listed.of.get(task, {}),
+            question, self._comparisons[task], self.listed.by_task.get(task, {}),
             self.listed.rows(*sources), equal, notes=notes,
         )  # fmt: skip
 
 
 def _planned(
-    question: Question, known: _Known, notes: list[str], effort: dict[str, dict[str, int]]
+    question: Question, inputs: _Known, notes: list[str], effort: dict[str, dict[str, int]]
 ) -> tuple[TaskItems, Slots]:
-    """The HITs of one task."""
-    settings = known.settings
+    """Return the HITs of one task."""
+    settings = inputs.settings
     match settings.next_hits.design:
         case "easl":
-            found = with_text(known.scored(question), notes)
-            return found, plan_easl(found, settings, notes)
+            task_items = with_text(inputs.scored(question), notes)
+            return task_items, plan_easl(task_items, settings, notes)
         case "controlled":
-            found = known.scored(question)
-            return found, plan_controlled(found, settings, notes)
+            task_items = inputs.scored(question)
+            return task_items, plan_controlled(task_items, settings, notes)
         case "tournament":
-            outputs = known.compared(question, notes)
+            outputs = inputs.compared(question, notes)
             return outputs.items, plan_tournament(outputs, settings, notes)
     task = question.task
     compared: list[ComparedTask] = []
-    for name in adequacy_of(task, known.listed, settings):
-        given = declared(name, settings)
+    for name in adequacy_of(task, inputs.listed, settings):
+        declaration = declared(name, settings)
         about = Question(name, ask="compare")
-        outputs = known.compared(about, notes, labelled_by=task)
-        adequate = given.adequacy.adequate if given.adequacy else ()
-        compared.append(ComparedTask(outputs, given.references, adequate))
-    plan = plan_adequacy(question, compared, known.votes, settings, notes)
+        outputs = inputs.compared(about, notes, labelled_by=task)
+        adequate = declaration.adequacy.adequate if declaration.adequacy else ()
+        compared.append(ComparedTask(outputs, declaration.references, adequate))
+    plan = plan_adequacy(question, compared, inputs.votes, settings, notes)
     effort[task] = plan.effort
     return plan.items, plan.slots
 
 
 def _task_items(question: Question, rows: pa.Table, all_listed: Listed) -> TaskItems:
-    listed = all_listed.of[question.task]
+    listed = all_listed.by_task[question.task]
     judged = rows["item"].cast(TEXT).to_pylist()
     seen = set(judged)
     fresh = [item for item in listed if item not in seen]
@@ -220,18 +220,18 @@ def _task_items(question: Question, rows: pa.Table, all_listed: Listed) -> TaskI
     order = np.argsort(names.codes, kind="stable")  # every item stands once
 
     def column(name: str, start: float) -> np.ndarray:
-        known = pc.fill_null(rows[name], start).to_numpy(zero_copy_only=False)
-        return np.concatenate([known, np.full(len(fresh), start)])[order]
+        values = pc.fill_null(rows[name], start).to_numpy(zero_copy_only=False)
+        return np.concatenate([values, np.full(len(fresh), start)])[order]
 
-    def told(name: str) -> list[str | None]:
+    def names_of(name: str) -> list[str | None]:
         both = rows[name].to_pylist() + [listed[item][name] for item in fresh]
         return [both[place] for place in order.tolist()]
 
     return TaskItems(
         question=question,
         names=names.names,
-        segments=told("segment"),
-        systems=told("system"),
+        segments=names_of("segment"),
+        systems=names_of("system"),
         alpha=column("easl_alpha", FRESH),
         beta=column("easl_beta", FRESH),
         n_judgments=column("n_judgments", 0).astype(np.int64),

@@ -58,7 +58,7 @@ class _Segments:
 
     @property
     def is_open(self) -> Flags:
-        """Whether the bracket is not done."""
+        """Return whether the bracket is not finished."""
         return np.asarray(self.n_sets > 1)
 
 
@@ -72,13 +72,13 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
     """
     task, rng = outputs.items.question.task, outputs.items.rng(settings.seed)
     can_be_asked = outputs.can_be_asked
-    found = _segments(outputs, can_be_asked)
-    open_ = np.flatnonzero(found.is_open | (found.top[:, 0] >= 0))
-    _say(task, outputs, found, notes)
+    segments = _segments(outputs, can_be_asked)
+    open_ = np.flatnonzero(segments.is_open | (segments.top[:, 0] >= 0))
+    _say(task, outputs, segments, notes)
     if not open_.size:
-        raise _nothing(found)
+        raise _nothing(segments)
     # random among equals, so that a cap does not choose segments by name
-    order = open_[np.lexsort((rng.random(open_.size), found.n_pairs[open_]))]
+    order = open_[np.lexsort((rng.random(open_.size), segments.n_pairs[open_]))]
     most = settings.next_hits.segments
     if order.size > most:
         notes.append(
@@ -90,11 +90,11 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
     roles: list[str] = []
     sizes: list[int] = []
     for segment in order[:most].tolist():
-        if found.n_sets[segment] > 1:
+        if segments.n_sets[segment] > 1:
             sets = _sets(outputs.graphs.part, members[segment])
             pairs, role = tournament(sets, rng).pairs, ROLES[0]
         else:
-            pairs, role = rng.permuted(found.top[segment])[None, :], ROLES[1]
+            pairs, role = rng.permuted(segments.top[segment])[None, :], ROLES[1]
         asked.append(pairs)
         roles += [role] * len(pairs)
         sizes += even_parts(len(pairs), settings.next_hits.hit_size)
@@ -113,15 +113,15 @@ def plan_tournament(outputs: ComparedOutputs, settings: Campaign, notes: list[st
 
 
 def even_parts(n: int, most: int) -> list[int]:
-    """Sizes of the fewest parts of n questions of which none has more than ``most``."""
+    """Return the sizes of the fewest nearly equal parts of n questions, none above ``most``."""
     n_parts = -(-n // most)
     return [n // n_parts + (part < n % n_parts) for part in range(n_parts)]
 
 
 def _segments(outputs: ComparedOutputs, can_be_asked: Flags) -> _Segments:
-    segment, of = outputs.segment, outputs.representative
+    segment, representative = outputs.segment, outputs.representative
     n_segments = int(segment.max(initial=-1)) + 1
-    first, second = of[outputs.first], of[outputs.second]
+    first, second = representative[outputs.first], representative[outputs.second]
     pairs = np.sort(np.stack([first, second])[:, first != second], axis=0)
     pairs = np.unique(pairs, axis=1)
     sets = np.unique(np.stack([segment, outputs.graphs.part])[:, can_be_asked], axis=1)
@@ -139,36 +139,37 @@ def _segments(outputs: ComparedOutputs, can_be_asked: Flags) -> _Segments:
 def _top_pairs(
     outputs: ComparedOutputs, can_be_asked: Flags
 ) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Segments whose two best outputs are isolated, and which outputs to show for them."""
+    """Yield segments whose two best outputs are isolated, and which outputs to show."""
     component = outputs.graphs.component
     asked = np.flatnonzero(can_be_asked)
     least = np.full(int(component.max(initial=-1)) + 1, -1)
     least[component[asked[::-1]]] = asked[::-1]  # of a component the first that can be asked
-    found = isolated_top_pairs(outputs.segment, outputs.graphs)
+    top_pairs = isolated_top_pairs(outputs.segment, outputs.graphs)
     for segment, *pair in zip(
-        found.graph.tolist(), *(least[component[side]] for side in (found.first, found.second)),
+        top_pairs.graph.tolist(),
+        *(least[component[side]] for side in (top_pairs.first, top_pairs.second)),
         strict=True,
-    ):  # fmt: skip
+    ):
         a, b = map(int, pair)
         if min(a, b) >= 0:
             yield segment, (a, b)
 
 
 def _by_segment(segment: Codes, can_be_asked: Flags) -> list[Codes]:
-    """Outputs that can be asked about, by segment; outputs stand by segment."""
+    """Return the outputs that can be asked about, by segment."""
     asked = np.flatnonzero(can_be_asked)
     ends = np.searchsorted(segment[asked], np.arange(int(segment.max(initial=-1)) + 2))
     return [asked[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _sets(part: Codes, members: Codes) -> list[list[int]]:
-    found: dict[int, list[int]] = {}
+    members_by_part: dict[int, list[int]] = {}
     for item in members.tolist():
-        found.setdefault(int(part[item]), []).append(item)
-    return list(found.values())
+        members_by_part.setdefault(int(part[item]), []).append(item)
+    return list(members_by_part.values())
 
 
-def _say(task: str, outputs: ComparedOutputs, found: _Segments, notes: list[str]) -> None:
+def _say(task: str, outputs: ComparedOutputs, segments: _Segments, notes: list[str]) -> None:
     if all(segment is None for segment in outputs.items.segments) and outputs.segment.size:
         notes.append(f"{task}: no segment is mapped: all its outputs are of one")
     equal = int((outputs.representative != np.arange(outputs.segment.size)).sum())
@@ -177,17 +178,18 @@ def _say(task: str, outputs: ComparedOutputs, found: _Segments, notes: list[str]
             f"{task}: {equal:,} outputs are equal to another of their segment but for case: ties, "
             "and not asked about"
         )
-    alone = int((found.n_outputs < 2).sum())
+    alone = int((segments.n_outputs < 2).sum())
     if alone:
         notes.append(
-            f"{task}: {alone:,} of {found.n_outputs.size:,} segments have less than two outputs to "
-            "compare"
+            f"{task}: {alone:,} of {segments.n_outputs.size:,} segments have less than two outputs "
+            "to compare"
         )
 
 
-def _nothing(found: _Segments) -> CannotPlanError:
-    if not (found.n_outputs > 1).any():
+def _nothing(segments: _Segments) -> CannotPlanError:
+    if not (segments.n_outputs > 1).any():
         return CannotPlanError("no segment has two outputs to compare; list more under items")
     return NothingLeftError(
-        f"all {int((found.n_outputs > 1).sum()):,} segments are connected: nothing is left to ask"
+        f"all {int((segments.n_outputs > 1).sum()):,} segments are connected: nothing is left to "
+        "ask"
     )

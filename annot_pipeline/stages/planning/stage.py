@@ -20,7 +20,7 @@ from annot_pipeline.storage.tables import (
 
 
 def plan_next_hits(context: StageContext) -> StageOutput[PlanMetrics]:
-    """The next HITs of all tasks that their design is for."""
+    """Plan the next HITs of all tasks that their design is for."""
     [(table, metrics)] = context.run(
         [partial(_plan, dict(context.inputs), context.columns, context.campaign.settings)]
     )

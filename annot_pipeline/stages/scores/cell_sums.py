@@ -17,7 +17,7 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import TEXT
 from annot_pipeline.methods.numerics.moments import sums
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 from annot_pipeline.stages.scores.segment_scores import (
     METHODS,
@@ -36,7 +36,7 @@ NAMES = ("system", "segment", "item", "criterion")
 
 
 def cell_sums(standardized: pa.Table, tasks: pa.Table) -> tuple[pa.Table, int]:
-    """Sums of a block, and how many of its judgments name no system.
+    """Return the sums of a block, and how many of its judgments name no system.
 
     Parameters
     ----------
@@ -52,29 +52,29 @@ def cell_sums(standardized: pa.Table, tasks: pa.Table) -> tuple[pa.Table, int]:
     """
     judgments, _ = judged_outputs(standardized, tasks)
     rows = named_outputs(standardized)
-    n_ordinary = int(is_any(standardized["control"], ORDINARY).to_numpy().sum())
+    n_ordinary = int(is_in(standardized["control"], ORDINARY).to_numpy().sum())
     parts = index_pairs(judgments.cells.codes, judgments.criteria)
     first = np.unique(parts.codes, return_index=True)[1]
-    found = {name: rows[name].cast(TEXT).take(pa.array(first)) for name in NAMES}
-    found["item"] = pc.if_else(found["segment"].is_valid(), None, found["item"])
+    columns = {name: rows[name].cast(TEXT).take(pa.array(first)) for name in NAMES}
+    columns["item"] = pc.if_else(columns["segment"].is_valid(), None, columns["item"])
     for method, values in judgments.values.items():
-        known = ~np.isnan(values)
-        of = parts.codes[known]
-        found[f"{method}_sum"] = sums(of, values[known], n_groups=first.size)
-        found[f"{method}_n"] = np.bincount(of, minlength=first.size)
-    return pa.table(found), n_ordinary - rows.num_rows
+        is_scored = ~np.isnan(values)
+        scored_parts = parts.codes[is_scored]
+        columns[f"{method}_sum"] = sums(scored_parts, values[is_scored], n_groups=first.size)
+        columns[f"{method}_n"] = np.bincount(scored_parts, minlength=first.size)
+    return pa.table(columns), n_ordinary - rows.num_rows
 
 
 def cells_of_sums(
     blocks: Sequence[pa.Table], task: str, standardize: Standardize, *, has_scale: bool
 ) -> TaskCells:
-    """Segment scores of a task, by the sums of all blocks in their order."""
+    """Return the segment scores of a task from the sums of all blocks in their order."""
     table = pa.concat_tables(blocks)
     system, segments = index(table["system"]), segment_codes(table)
     cells = index_pairs(system.codes, segments)
     parts = index_pairs(cells.codes, index(table["criterion"], null="").codes)
 
-    def of(method: str) -> CellMeans:
+    def cell_means_by(method: str) -> CellMeans:
         total, n = (
             np.bincount(parts.codes, table[f"{method}_{what}"].to_numpy(), parts.first.size)
             for what in ("sum", "n")
@@ -92,5 +92,8 @@ def cells_of_sums(
         task,
         system.names,
         int(segments.max(initial=-1)) + 1,
-        {name: cells_of(cells.first, cells.second, of(name), standardize) for name in methods},
+        {
+            name: cells_of(cells.first, cells.second, cell_means_by(name), standardize)
+            for name in methods
+        },
     )

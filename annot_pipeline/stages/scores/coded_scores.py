@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import Index, index, index_pairs, is_in
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CodedScores:
-    """Arrays are ``(n_scores,)``.
+    """Holds scores with their codes; arrays are ``(n_scores,)``.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def coded_scores(
     judges, criteria
         Names of all blocks, in order.
     """
-    first = standardized.filter(is_any(standardized["control"], ("none",)))
+    first = standardized.filter(is_in(standardized["control"], ("none",)))
     item = index(first["item"])
     units = index_pairs(item.codes, index(first["criterion"], null="").codes)
     return CodedScores(
@@ -70,7 +70,7 @@ def coded_scores(
     )
 
 
-def _among(found: Index, names: Sequence[str]) -> Codes:
-    """Codes among other names, which hold all that were found."""
+def _among(indexed: Index, names: Sequence[str]) -> Codes:
+    """Return codes among other names, which hold all that were found."""
     place = {name: n for n, name in enumerate(names)}
-    return np.array([place[name] for name in found.names], np.int64)[found.codes]
+    return np.array([place[name] for name in indexed.names], np.int64)[indexed.codes]

@@ -27,7 +27,7 @@ from annot_pipeline.methods.numerics.moments import (
     moments_of,
     squares_about,
 )
-from annot_pipeline.runtime.indexing import index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import index, index_pairs, is_in
 from annot_pipeline.stages.scores.orient_scores import OrientedScores, orient_scores
 
 ORDINARY = ("none", "ask_again")
@@ -59,8 +59,8 @@ class Judges:
     public: Sequence[str]
 
     @classmethod
-    def of(cls, rows: pa.Table) -> Judges:
-        """Those of some judgments: ``task``, ``judge``, ``judge_id``."""
+    def from_rows(cls, rows: pa.Table) -> Judges:
+        """Return the judges of judgments, which have ``task``, ``judge``, ``judge_id``."""
         task, judge = index(rows["task"]), index(rows["judge"])
         pairs = index_pairs(task.codes, judge.codes)
         first = np.unique(pairs.codes, return_index=True)[1]
@@ -72,21 +72,21 @@ class Judges:
 
     @classmethod
     def joined(cls, parts: Sequence[Judges]) -> Judges:
-        """All of several, each once."""
-        found = {
+        """Return the judges of several blocks, each once."""
+        public_names = {
             (task, judge): public
-            for of in parts
-            for task, judge, public in zip(of.tasks, of.judges, of.public, strict=True)
+            for part in parts
+            for task, judge, public in zip(part.tasks, part.judges, part.public, strict=True)
         }
-        in_order = sorted(found)
+        in_order = sorted(public_names)
         return cls(
             [task for task, _ in in_order],
             [judge for _, judge in in_order],
-            [found[name] for name in in_order],
+            [public_names[name] for name in in_order],
         )
 
     def codes(self, rows: pa.Table) -> Codes:
-        """Places ``(n_rows,)`` of the judges of judgments, who are all known."""
+        """Return the code of the judge of each judgment, ``(n_rows,)``; all are known."""
         task, judge = index(rows["task"]), index(rows["judge"])
         pairs = index_pairs(task.codes, judge.codes)
         place = {name: n for n, name in enumerate(zip(self.tasks, self.judges, strict=True))}
@@ -119,37 +119,37 @@ class ScoreBlock:
     oriented: OrientedScores
 
     @classmethod
-    def of(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
-        """Of judgments that take part (`takes_part`)."""
+    def from_rows(cls, rows: pa.Table, tasks: pa.Table, judges: Judges) -> ScoreBlock:
+        """Return the block of judgments that take part (`takes_part`)."""
         return cls(rows, judges.codes(rows), len(judges.judges), orient_scores(rows, tasks))
 
     def measured(self, settings: Standardize) -> dict[str, tuple[Codes, Floats]]:
-        """Judges and values of what is averaged by judge."""
+        """Return judges and values of what is averaged by judge."""
         score = self.oriented.score
         at_end = (score == self.oriented.low) | (score == self.oriented.high)
-        found = {name: _is(self.rows, *of) for name, of in MEANS.items()}
+        selected = {name: _is(self.rows, *controls) for name, controls in MEANS.items()}
         if settings.controls == "include":
-            found[COUNTS] = np.ones(score.size, np.bool_)
+            selected[COUNTS] = np.ones(score.size, np.bool_)
         else:
-            found[COUNTS] = found["mean_ordinary"]
-        return {name: (self.judges[some], score[some]) for name, some in found.items()} | {
+            selected[COUNTS] = selected["mean_ordinary"]
+        return {name: (self.judges[some], score[some]) for name, some in selected.items()} | {
             "share_at_ends": (self.judges, at_end.astype(np.float64))
         }
 
     def extents(self, settings: Standardize) -> SumsByName[Extent]:
-        """What is to be known of all items before sums are made; by what is measured."""
+        """Return the extents of values, needed of all items before sums; by what is measured."""
         return SumsByName({
-            name: Extent.from_values(*of, n_groups=self.n_judges)
-            for name, of in self.measured(settings).items()
+            name: Extent.from_values(*values, n_groups=self.n_judges)
+            for name, values in self.measured(settings).items()
         })  # fmt: skip
 
     def first_sums(
         self, settings: Standardize, extents: Mapping[str, Extent]
     ) -> SumsByName[FirstSums]:
-        """Sums by judge; extents are of all items."""
+        """Return sums by judge; extents are of all items."""
         return SumsByName({
-            name: FirstSums.from_values(*of, extents[name])
-            for name, of in self.measured(settings).items()
+            name: FirstSums.from_values(*values, extents[name])
+            for name, values in self.measured(settings).items()
         })  # fmt: skip
 
     def squares(
@@ -158,9 +158,9 @@ class ScoreBlock:
         extents: Mapping[str, Extent],
         firsts: Mapping[str, FirstSums],
     ) -> GridSums:
-        """Squared distances from judges' means, where they are not known by `first_sums`."""
-        of = self.measured(settings)[COUNTS]
-        return squares_about(*of, extents[COUNTS], firsts[COUNTS])
+        """Return squared distances from judges' means, where `first_sums` lack them."""
+        values = self.measured(settings)[COUNTS]
+        return squares_about(*values, extents[COUNTS], firsts[COUNTS])
 
 
 def n_of_judges(block: ScoreBlock) -> Codes:
@@ -170,8 +170,8 @@ def n_of_judges(block: ScoreBlock) -> Codes:
 
 def kept_of_judges(block: ScoreBlock) -> Codes:
     """Return ``(n_judges,)`` judgments of each judge that judge control has left."""
-    kept = pc.invert(is_any(block.rows["fate"], ("judge_failed",))).to_numpy()
-    return np.bincount(block.judges[kept], minlength=block.n_judges)
+    is_kept = pc.invert(is_in(block.rows["fate"], ("judge_failed",))).to_numpy()
+    return np.bincount(block.judges[is_kept], minlength=block.n_judges)
 
 
 @dataclass(frozen=True)
@@ -184,16 +184,16 @@ class JudgeMoments:
 
     @cached_property
     def counted(self) -> Moments:
-        """Number, mean and variance of the scores that z-scores are made by."""
+        """Return number, mean and variance of the scores that z-scores use."""
         return moments_of(self.extents[COUNTS], self.firsts[COUNTS], self.squares)
 
     @property
     def sd(self) -> Floats:
-        """Their standard deviation."""
+        """Return the standard deviation of the counted scores."""
         return np.sqrt(self.counted.variance)
 
     def mean(self, name: str) -> Floats:
-        """Mean of what is measured; NaN without values."""
+        """Return the mean of what is measured; NaN without values."""
         return self.firsts[name].means(self.extents[name])
 
 
@@ -206,5 +206,5 @@ def judge_moments(blocks: Blocks[ScoreBlock], settings: Standardize) -> JudgeMom
 
 
 def _is(rows: pa.Table, *controls: str) -> npt.NDArray[np.bool_]:
-    found = is_any(rows["control"], controls)
-    return np.asarray(found.to_numpy(), np.bool_)
+    is_control = is_in(rows["control"], controls)
+    return np.asarray(is_control.to_numpy(), np.bool_)

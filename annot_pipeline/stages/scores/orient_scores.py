@@ -16,7 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class OrientedScores:
-    """Arrays are ``(n_rows,)``.
+    """Holds scores turned so that more is better; arrays are ``(n_rows,)``.
 
     Parameters
     ----------
@@ -61,16 +61,18 @@ def orient_scores(rows: pa.Table, tasks: pa.Table) -> OrientedScores:
         for name, criterion in declared.items():
             reverse[t, criteria.index(name)] = criterion["reverse"]
             in_control[t, criteria.index(name)] = criterion["quality"]
-    of = _codes(rows["criterion"], criteria)  # -1, the last column: none, or not declared
+    criterion_codes = _codes(
+        rows["criterion"], criteria
+    )  # -1, the last column: none, or not declared
     low_of, high_of = low[task], high[task]
     # the ends change places exactly, and rounding must not lead beyond them
     inner = np.clip(low_of + high_of - score, low_of, high_of)
     other_side = np.select([score == low_of, score == high_of], [high_of, low_of], inner)
-    turned = np.where(reverse[task, of], other_side, score)
-    return OrientedScores(turned, in_control[task, of], low_of, high_of)
+    turned = np.where(reverse[task, criterion_codes], other_side, score)
+    return OrientedScores(turned, in_control[task, criterion_codes], low_of, high_of)
 
 
 def _codes(column: pa.ChunkedArray, names: list[str]) -> npt.NDArray[np.int64]:
-    """Place of each value among the names; -1 if it is null or not there."""
-    found = pc.index_in(column.cast(TEXT), pa.array(names, TEXT))
-    return np.asarray(pc.fill_null(found, -1).to_numpy(), np.int64)
+    """Return the place of each value among the names; -1 if null or not among them."""
+    codes = pc.index_in(column.cast(TEXT), pa.array(names, TEXT))
+    return np.asarray(pc.fill_null(codes, -1).to_numpy(), np.int64)

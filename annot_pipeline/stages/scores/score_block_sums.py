@@ -48,8 +48,8 @@ COLUMNS = ("item", "criterion", "judge", "control", "kept", "score", "z")
 
 
 @dataclass(frozen=True)
-class Found:
-    """What is found of blocks, or of all of them, before anything is measured.
+class ScoreDomain:
+    """Holds judges, criteria and range of the scores of one block or of all.
 
     Parameters
     ----------
@@ -76,12 +76,12 @@ class Found:
     some_left_out: bool
 
     @classmethod
-    def of(cls, blocks: Sequence[Found]) -> Found:
-        """Of all blocks."""
+    def from_blocks(cls, blocks: Sequence[ScoreDomain]) -> ScoreDomain:
+        """Return the domain of all blocks."""
         values = None
-        told = [block.values for block in blocks if block.values is not None]
-        if len(told) == len(blocks):
-            values = np.unique(np.concatenate(told))
+        block_values = [block.values for block in blocks if block.values is not None]
+        if len(block_values) == len(blocks):
+            values = np.unique(np.concatenate(block_values))
         judges, criteria = (
             sorted({name for block in blocks for name in getattr(block, what)})
             for what in ("judges", "criteria")
@@ -100,23 +100,23 @@ class Found:
 
     @property
     def scale(self) -> Scale:
-        """What sums over blocks are made about."""
+        """Return the scale that sums over blocks use."""
         centre = float(np.rint(self.total / self.n)) if self.n else 0.0  # whole scores stay whole
         furthest = max(self.high - centre, centre - self.low, 0.0) if self.n else 0.0
         domain = np.empty(0) if self.values is None else self.values
         return Scale(domain, centre, furthest, is_constant=not self.low < self.high)
 
 
-def scan(table: StoredTable, suffix: str) -> Found:
+def scan(table: StoredTable, suffix: str) -> ScoreDomain:
     """Look at a block before it is coded; behind names of statistics stands the suffix."""
     everybody = read_unharmed(table, COLUMNS)
     all_scores = everybody["score"].to_numpy()
     rows = _counted(everybody, suffix)
     judges, criteria = index(rows["judge"]).names, index(rows["criterion"], null="").names
-    of = coded_scores(rows, judges, criteria)
-    first = of.scores[np.bincount(of.units, minlength=of.n_units)[of.units] >= 2]
+    scores = coded_scores(rows, judges, criteria)
+    first = scores.scores[np.bincount(scores.units, minlength=scores.n_units)[scores.units] >= 2]
     values = np.unique(first)
-    return Found(
+    return ScoreDomain(
         judges,
         criteria,
         values if values.size <= MOST_VALUES else None,
@@ -131,7 +131,7 @@ def scan(table: StoredTable, suffix: str) -> Found:
 
 @dataclass(frozen=True)
 class Coded:
-    """What is known of a block whose scores are coded.
+    """Holds the counts of a block whose scores are coded.
 
     Parameters
     ----------
@@ -164,29 +164,29 @@ class Coded:
 
 @dataclass(frozen=True)
 class ScoresOfBlock:
-    """Where what is known of a block's scores lies: what is dumped there, and its number."""
+    """Holds the paths of a block's intermediate files, and the block's number."""
 
     folder: Path
     n: int
 
     @property
     def scores(self) -> Path:
-        """`CodedScores`."""
+        """Return the path of the block's `CodedScores`."""
         return self.folder / f"scores-{self.n}"
 
     @property
     def units(self) -> Path:
-        """`ScoreUnits`."""
+        """Return the path of the block's `ScoreUnits`."""
         return self.folder / f"units-{self.n}"
 
     @property
     def differences(self) -> Path:
-        """`ItemDifferences`."""
+        """Return the path of the block's `ItemDifferences`."""
         return self.folder / f"differences-{self.n}"
 
     @property
     def met(self) -> Path:
-        """`JudgedItems`."""
+        """Return the path of the block's `JudgedItems`."""
         return self.folder / f"met-{self.n}"
 
 
@@ -203,8 +203,8 @@ class BlockSums:
         return BlockSums(
             self.alphas + other.alphas,
             self.differences + other.differences,
-            {cut: of + other.kinds[cut] for cut, of in self.kinds.items()},
-            {cut: of | other.judges[cut] for cut, of in self.judges.items()},
+            {cut: kinds + other.kinds[cut] for cut, kinds in self.kinds.items()},
+            {cut: judges | other.judges[cut] for cut, judges in self.judges.items()},
         )
 
 
@@ -213,35 +213,41 @@ def _rows(table: StoredTable, suffix: str) -> pa.Table:
 
 
 def _counted(rows: pa.Table, suffix: str) -> pa.Table:
-    """Those of all judges, or of judges kept."""
+    """Return the judgments of all judges, or of judges kept, by the suffix."""
     return rows if suffix else rows.filter(rows["kept"])
 
 
-def code(table: StoredTable, block: ScoresOfBlock, found: Found, suffix: str) -> Coded:
+def code(table: StoredTable, block: ScoresOfBlock, domain: ScoreDomain, suffix: str) -> Coded:
     """Put the codes of a block, and what it adds to statistics, where its jobs find them."""
     rows = _rows(table, suffix)
-    of = coded_scores(rows, found.judges, found.criteria)
-    n_judges, n_criteria = len(found.judges), len(found.criteria)
-    units = ScoreUnits.from_scores(of.units, of.scores, n_units=of.n_units, scale=found.scale)
+    scores = coded_scores(rows, domain.judges, domain.criteria)
+    n_judges, n_criteria = len(domain.judges), len(domain.criteria)
+    units = ScoreUnits.from_scores(
+        scores.units, scores.scores, n_units=scores.n_units, scale=domain.scale
+    )
     differences = ItemDifferences.between_judges(
-        of.units, of.judges, of.scores, n_items=of.n_units, centre=found.scale.centre
+        scores.units,
+        scores.judges,
+        scores.scores,
+        n_items=scores.n_units,
+        centre=domain.scale.centre,
     )
     met = JudgedItems.from_scores(
-        of.items, of.judges, of.scores, of.criteria,
-        n_items=of.n_items, n_judges=n_judges, n_criteria=n_criteria,
+        scores.items, scores.judges, scores.scores, scores.criteria,
+        n_items=scores.n_items, n_judges=n_judges, n_criteria=n_criteria,
     )  # fmt: skip
     for path, what in (
-        (block.scores, of), (block.units, units), (block.differences, differences),
+        (block.scores, scores), (block.units, units), (block.differences, differences),
         (block.met, met),
     ):  # fmt: skip
         dump(path, what)
-    several = np.bincount(of.units, minlength=of.n_units)[of.units] >= 2
+    several = np.bincount(scores.units, minlength=scores.n_units)[scores.units] >= 2
     judges = np.zeros(n_judges, np.bool_)
-    judges[of.judges[several]] = True
-    _, shared = shared_items(of.units, of.judges, n_items=of.n_units, n_judges=n_judges)
+    judges[scores.judges[several]] = True
+    _, shared = shared_items(scores.units, scores.judges, n_items=scores.n_units, n_judges=n_judges)
     partners = met.partners()
     return Coded(
-        n_items=of.n_items,
+        n_items=scores.n_items,
         n_units=units.n_units,
         n_differing=differences.pairs.size,
         judges=judges,
@@ -256,22 +262,22 @@ def code(table: StoredTable, block: ScoresOfBlock, found: Found, suffix: str) ->
 
 
 def _all_z(rows: pa.Table) -> Floats:
-    """All z-scores of a block, of controls too."""
+    """Return all z-scores of a block, controls included."""
     z: Floats = rows["z"].drop_null().to_numpy()
     return z
 
 
 def z_values(table: StoredTable, suffix: str, cells: Codes) -> tuple[Floats, Codes]:
-    """Distinct z-scores of a block in some cells, and how often each occurs."""
+    """Return distinct z-scores of a block in some cells, and how often each occurs."""
     return values_of_cells(_all_z(_rows(table, suffix)), cells)
 
 
 def sum_up(
     block: ScoresOfBlock, of_units: ItemResamples, of_pairs: ItemResamples, cuts: ScaleCuts
 ) -> BlockSums:
-    """Sums over the items of a block."""
+    """Return sums over the items of a block."""
     of_units, of_pairs = replace(of_units), replace(of_pairs)  # what is drawn goes with the job
-    of: CodedScores = load(block.scores)
+    scores: CodedScores = load(block.scores)
     units: ScoreUnits = load(block.units)
     differences: ItemDifferences = load(block.differences)
     alphas = replicate_counts(units.sums, of_units, floats_per_round=units.floats_per_round)
@@ -279,11 +285,11 @@ def sum_up(
         differences.sums, of_pairs, floats_per_round=max(differences.pairs.size, 1)
     )
     kinds, judges = {}, {}
-    n_items, n_judges = of.n_units, of.n_judges
+    n_items, n_judges = scores.n_units, scores.n_judges
     for kind, k in cuts.named:
-        bins = cuts.bins(kind, k, of.scores, of.z)
+        bins = cuts.bins(kind, k, scores.scores, scores.z)
         some = bins >= 0
-        rated = of.units[some], of.judges[some]
+        rated = scores.units[some], scores.judges[some]
         kinds[kind, k] = PairKinds.between_judges(
             *rated, bins[some], n_items=n_items, n_judges=n_judges, n_categories=k
         )
@@ -292,16 +298,16 @@ def sum_up(
 
 
 def ordinal_sum_of(block: ScoresOfBlock, of_units: ItemResamples, sums: Path) -> Floats:
-    """What a block adds to ordinal alpha, which asks for the ``sums`` of all blocks."""
+    """Return a block's sums for ordinal alpha, which needs the ``sums`` of all blocks."""
     of_units = replace(of_units)  # what is drawn goes with the job
     units: ScoreUnits = load(block.units)
-    found = replicate_counts(
+    replicates = replicate_counts(
         lambda times, of_all: units.ordinal_sum(times, of_all)[None, :],
         of_units,
         floats_per_round=units.floats_per_round,
         round_values=load(sums),
     )
-    return all_rounds(found, of_units)
+    return all_rounds(replicates, of_units)
 
 
 def correlate(
@@ -318,9 +324,9 @@ def correlate(
     """
     paired = []
     for block, start in zip(blocks, starts, strict=False):
-        of = PairedScores.from_judged_items(load(block.met), first, end)
-        paired.append(PairedScores(of.pairs, of.items + start, of.first, of.second))
-    found = CorrelationSums.from_blocks(paired, n_judges=n_judges, largest=largest)
+        pairs = PairedScores.from_judged_items(load(block.met), first, end)
+        paired.append(PairedScores(pairs.pairs, pairs.items + start, pairs.first, pairs.second))
+    correlation = CorrelationSums.from_blocks(paired, n_judges=n_judges, largest=largest)
     flags = np.zeros(starts[-1], np.bool_)
-    flags[found.items] = True
-    return replace(found, items=np.empty(0, np.int64)), np.packbits(flags)
+    flags[correlation.items] = True
+    return replace(correlation, items=np.empty(0, np.int64)), np.packbits(flags)

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from annot_pipeline.config import Campaign, Easl
 from annot_pipeline.runtime.blocks import dump, load
 from annot_pipeline.runtime.context import Document, StageContext
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.partitions import InputPart, Make, write_part
-from annot_pipeline.runtime.task_partitions import MADE_OF, OF_TASKS
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
+from annot_pipeline.runtime.task_partitions import METRICS_BY_TASK, TASK_FINGERPRINTS
 from annot_pipeline.stages.comparisons.break_into_comparisons import break_into_comparisons
 from annot_pipeline.stages.comparisons.imply_comparisons import MOST_ITEMS
 from annot_pipeline.stages.comparisons.rank_systems import SCHEMAS, rank_cells
@@ -41,7 +41,7 @@ MOST_TOGETHER = {"most_items": MOST_ITEMS}
 
 
 def scored_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table
+    context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table
 ) -> list[Make]:
     """Compare what was scored side by side; what makes ``scores`` of each block.
 
@@ -49,63 +49,65 @@ def scored_in_blocks(
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``standardized``.
     tasks
         As `score_items` takes them, of this task.
     """
     folder.mkdir(parents=True)
     settings, online = context.campaign.settings.easl, folder / "online"
-    whole, columns = of.files["standardized"], context.columns["standardized"]
-    context.run([partial(_score_online, context.part_queries, whole, settings, online)])
+    whole, columns = inputs.files["standardized"], context.columns["standardized"]
+    context.run([partial(_score_online, context.partition_queries, whole, settings, online)])
     return [
         partial(_score, block.files["standardized"], columns, tasks, settings, online)
-        for block in of.slices("standardized")
+        for block in inputs.slices("standardized")
     ]
 
 
-def compared_in_blocks(context: StageContext, of: InputPart, tasks: pa.Table) -> list[Make]:
-    """What makes ``comparisons`` of a task, of the judgments that were given side by side.
+def compared_in_blocks(
+    context: StageContext, inputs: InputPartition, tasks: pa.Table
+) -> list[Make]:
+    """Return what makes ``comparisons`` of a task, from judgments given side by side.
 
     Parameters
     ----------
-    of
+    inputs
         Its judgments, ``controlled`` and ``standardized``.
     tasks
         As `break_into_comparisons` takes them, of this task.
     """
-    blocks = [block.files["standardized"] for block in of.slices("standardized")]
+    blocks = [block.files["standardized"] for block in inputs.slices("standardized")]
     n_scored = sum(context.run([partial(_n_ordinary, block) for block in blocks]))
     compare = partial(
-        _compare, context.part_queries, of.files, context.inputs["item_rows"],
+        _compare, context.partition_queries, inputs.files, context.inputs["item_rows"],
         context.columns, tasks, n_scored, context.campaign.settings,
     )  # fmt: skip
     return [compare]
 
 
 def ranked_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, small: Mapping[str, pa.Table]
+    context: StageContext, folder: Path, inputs: InputPartition, small: Mapping[str, pa.Table]
 ) -> list[Make]:
-    """What makes rankings of the systems of a task, by sums over its blocks.
+    """Return what makes the system rankings of a task, by sums over its blocks.
 
     Parameters
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``standardized``, and ``comparisons``.
     small
         ``tasks``, ``segment_ranks`` of this task.
     """
     folder.mkdir(parents=True)
     columns, settings = context.columns["standardized"], context.campaign.settings
-    blocks = of.slices("standardized")
+    blocks = inputs.slices("standardized")
     sums = [folder / f"sums-{n}" for n in range(len(blocks))]
     without = context.run([
         partial(_sum_cells, block.files["standardized"], columns, small["tasks"], path)
         for block, path in zip(blocks, sums, strict=True)
     ])  # fmt: skip
-    return [partial(_rank, sums, sum(without), of.files["comparisons"], small, settings)]
+    return [partial(_rank, sums, sum(without), inputs.files["comparisons"], small, settings)]
 
 
 def _sum_cells(
@@ -132,18 +134,19 @@ def _rank(
         [load(path) for path in sums], task["task"], settings.standardize,
         has_scale=scale_of(task) is not None,
     )  # fmt: skip
-    tables, metrics = {name: of.empty_table() for name, of in SCHEMAS.items()}, {}
+    tables, metrics = {name: schema.empty_table() for name, schema in SCHEMAS.items()}, {}
     if cells.systems:
         tables = rank_cells(cells, ranking=settings.ranking, seed=settings.seed)
         metrics = {cells.task: without_system}
     whole, compared = with_comparisons(
         tables, read_unharmed(comparisons), small["segment_ranks"], settings
     )
-    made = {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in whole.items()
+    files = {
+        name: write_partition(folder, name, key, partial(iter, [rows]))
+        for name, rows in whole.items()
     }
-    told = {"judgments_without_system": metrics} | compared
-    return made, {MADE_OF: {}, OF_TASKS: told}
+    task_metrics = {"judgments_without_system": metrics} | compared
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: task_metrics}
 
 
 def _judged_together(queries: Queries, standardized: StoredTable) -> pa.Table:
@@ -172,13 +175,13 @@ def _score(
     """Score the items of a block."""
     rows = read_unharmed(standardized, columns)
     table, metrics = score_items(rows, tasks, settings=settings, online=load(online))
-    files = {"scores": write_part(folder, "scores", key, partial(iter, [table]))}
-    return files, {MADE_OF: {}, OF_TASKS: metrics}
+    files = {"scores": write_partition(folder, "scores", key, partial(iter, [table]))}
+    return files, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics}
 
 
 def _n_ordinary(standardized: StoredTable) -> int:
     return sum(
-        pc.sum(is_any(rows["control"], ("none",))).as_py() or 0
+        pc.sum(is_in(rows["control"], ("none",))).as_py() or 0
         for rows in groups_unharmed(standardized, ["control"])
     )
 
@@ -205,7 +208,8 @@ def _compare(
         margin=settings.easl.margin,
         n_scored={task: n_scored},
     )
-    made = {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+    written = {
+        name: write_partition(folder, name, key, partial(iter, [rows]))
+        for name, rows in tables.items()
     }
-    return made, {MADE_OF: {}, OF_TASKS: metrics}
+    return written, {TASK_FINGERPRINTS: {}, METRICS_BY_TASK: metrics}

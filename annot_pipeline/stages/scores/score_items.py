@@ -27,7 +27,7 @@ from annot_pipeline.runtime.indexing import (
     PairIndex,
     index,
     index_pairs,
-    is_any,
+    is_in,
     names_of,
     text_keys,
 )
@@ -82,25 +82,25 @@ def score_items(
     scores, metrics
         Metrics are by name and task.
     """
-    rows = standardized.filter(is_any(standardized["control"], ORDINARY))
+    rows = standardized.filter(is_in(standardized["control"], ORDINARY))
     task, item = index(rows["task"]), index(rows["item"])
     pairs = index_pairs(task.codes, item.codes)
     items = _Items(pairs, *(ends[pairs.first] for ends in scales(task.names, tasks)))
     criteria = index(rows["criterion"], null="").codes
-    kept = rows["kept"].to_numpy()
+    is_kept = rows["kept"].to_numpy()
     score = rows["score"].to_numpy()
     z = rows["z"].to_numpy()  # null is NaN
     values = {
-        "raw_mean": np.where(kept, score, np.nan),
-        "z_mean": np.where(kept, z, np.nan),
+        "raw_mean": np.where(is_kept, score, np.nan),
+        "z_mean": np.where(is_kept, z, np.nan),
         "unfiltered_mean": score,
     }
-    found = {
+    means = {
         name: cell_means(pairs.codes, v, n_cells=items.n, criteria=criteria)
         for name, v in values.items()
     }
-    n_kept = found["raw_mean"].n
-    ordinary = kept & is_any(rows["control"], (ORDINARY[0],)).to_numpy()
+    n_kept = means["raw_mean"].n
+    ordinary = is_kept & is_in(rows["control"], (ORDINARY[0],)).to_numpy()
     if online is None:
         compared = _compared(rows, items, ordinary, score, settings)
     else:
@@ -112,22 +112,23 @@ def score_items(
             "segment": _least(rows["segment"], pairs.codes, items.n),
             "system": _least(rows["system"], pairs.codes, items.n),
             "n_judgments": n_kept,
-            "n_unfiltered": found["unfiltered_mean"].n,
-            **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in found.items()},
-            **_easl(items, kept, score),
+            "n_unfiltered": means["unfiltered_mean"].n,
+            **{name: pa.array(m.mean, mask=np.isnan(m.mean)) for name, m in means.items()},
+            **_easl(items, is_kept, score),
             **compared.columns,
             "reason": _reasons(n_kept, np.isnan(items.low), compared.reason),
         }
     )
     by_task = ByTask(table)
-    found_by_task = {name: _metrics_of_task(by_task[name]) for name in by_task.names}
+    metrics_by_task = {name: _metrics_of_task(by_task[name]) for name in by_task.names}
     return table, {
-        name: {of: found[name] for of, found in found_by_task.items()} for name in TASK_METRICS
+        name: {task_name: of_task[name] for task_name, of_task in metrics_by_task.items()}
+        for name in TASK_METRICS
     }
 
 
 def _metrics_of_task(scores: pa.Table) -> dict[str, Any]:
-    """How many items have how many judgments; those of systems the ranking counts."""
+    """Count items without a system by number of judgments, and all scored items."""
     n = scores["n_judgments"].to_numpy()
     alone = pc.is_null(scores["system"]).to_numpy() & (n > 0)
     judgments, n_items = np.unique(n[alone], return_counts=True)
@@ -137,14 +138,14 @@ def _metrics_of_task(scores: pa.Table) -> dict[str, Any]:
     }
 
 
-def _easl(items: _Items, kept: npt.NDArray[np.bool_], score: Floats) -> dict[str, pa.Array]:
-    counts = kept & ~np.isnan(items.low[items.pairs.codes])
-    of = items.pairs.codes[counts]
-    low, high = items.low[of], items.high[of]
-    found = easl(of, np.clip((score[counts] - low) / (high - low), 0, 1), n_items=items.n)
-    without = found.n == 0
+def _easl(items: _Items, is_kept: npt.NDArray[np.bool_], score: Floats) -> dict[str, pa.Array]:
+    counts = is_kept & ~np.isnan(items.low[items.pairs.codes])
+    item_codes = items.pairs.codes[counts]
+    low, high = items.low[item_codes], items.high[item_codes]
+    scores = easl(item_codes, np.clip((score[counts] - low) / (high - low), 0, 1), n_items=items.n)
+    without = scores.n == 0
     return {
-        f"easl_{name}": pa.array(getattr(found, name), mask=without)
+        f"easl_{name}": pa.array(getattr(scores, name), mask=without)
         for name in ("score", "alpha", "beta", "variance", "low", "high")
     }
 
@@ -190,7 +191,7 @@ class Online:
 
 
 def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
-    """Online scores of the items of one task.
+    """Return online scores of the items of one task.
 
     Parameters
     ----------
@@ -204,25 +205,25 @@ def score_online(rows: pa.Table, *, settings: Easl) -> pa.Table:
     pa.Table
         `ONLINE`.
     """
-    kept = rows.filter(pc.and_(rows["kept"], is_any(rows["control"], ORDINARY[:1])))
-    item = index(kept["item"])
+    counted = rows.filter(pc.and_(rows["kept"], is_in(rows["control"], ORDINARY[:1])))
+    item = index(counted["item"])
     whole = index_pairs(np.zeros_like(item.codes), item.codes)
     nowhere = np.full(len(item.names), np.nan)
-    found = _compared(
-        kept,
+    compared = _compared(
+        counted,
         _Items(whole, nowhere, nowhere),
-        np.ones(kept.num_rows, np.bool_),
-        kept["score"].to_numpy(),
+        np.ones(counted.num_rows, np.bool_),
+        counted["score"].to_numpy(),
         settings,
     )
-    columns = {"item": pa.array(item.names, TEXT), "reason": found.reason, **found.columns}
+    columns = {"item": pa.array(item.names, TEXT), "reason": compared.reason, **compared.columns}
     return pa.table({name: columns[name] for name in ONLINE.names}, schema=ONLINE)
 
 
 def _compared(
     rows: pa.Table, items: _Items, ordinary: npt.NDArray[np.bool_], score: Floats, settings: Easl
 ) -> _Compared:
-    """Bounded ranking aggregation and TrueSkill, by the judgments that are ``ordinary``."""
+    """Run bounded ranking aggregation and TrueSkill on ``ordinary`` judgments."""
     codes = items.pairs.codes[ordinary]
     pairs = implied.imply_comparisons(
         rows.filter(pa.array(ordinary)),
@@ -254,21 +255,21 @@ def _compared_before(
     ordinary: npt.NDArray[np.bool_],
     online: Online,
 ) -> _Compared:
-    """What `score_online` says of items, by name; of others, why they stand alone."""
+    """Return the rows of `score_online` by item name; for other items, the reason."""
     place = pc.index_in(pa.array(names, TEXT), online.scores["item"].combine_chunks())
-    found = online.scores.take(place)
+    online_rows = online.scores.take(place)
     seen = pc.or_(rows["hit"].is_valid(), rows["ranking"].is_valid()).to_numpy()
     alone = np.zeros(len(names), np.int64)
     alone[items[ordinary & seen]] = implied.ALONE
     alone[items[ordinary & _in_crowd(rows, online.crowded)]] = implied.CROWDED
-    columns = {name: found[name].combine_chunks() for name in ONLINE.names[2:]}
+    columns = {name: online_rows[name].combine_chunks() for name in ONLINE.names[2:]}
     columns["n_comparisons"] = columns["n_comparisons"].fill_null(0)
-    reason = np.where(place.is_valid(), found["reason"].fill_null(-1).to_numpy(), alone)
+    reason = np.where(place.is_valid(), online_rows["reason"].fill_null(-1).to_numpy(), alone)
     return _Compared(columns, reason)
 
 
 def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
-    """Whether a judgment was given in a HIT of `Online.crowded`."""
+    """Return whether a judgment was given in a HIT of `Online.crowded`."""
     loose = pc.and_(rows["segment"].is_null(), rows["ranking"].is_null())
     wanted = pa.array(text_keys(crowded["judge"], crowded["hit"]).to_pylist(), TEXT)
     there = pc.is_in(text_keys(rows["judge"], rows["hit"]), wanted)
@@ -276,7 +277,7 @@ def _in_crowd(rows: pa.Table, crowded: pa.Table) -> npt.NDArray[np.bool_]:
 
 
 def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Codes) -> pa.Array:
-    """Why a row says less than others; null where nothing is missing."""
+    """Return why a row has nulls; null where nothing is missing."""
     both = (f"{NO_SCALE}; {reason}" for reason in implied.REASONS)
     texts = (NOT_KEPT, NO_SCALE, *implied.REASONS, *both)
     n = len(implied.REASONS)
@@ -287,9 +288,9 @@ def _reasons(n_kept: Codes, unscaled: npt.NDArray[np.bool_], no_comparison: Code
 
 
 def _least(names: pa.ChunkedArray, items: Codes, n_items: int) -> pa.Array:
-    """The first in code point order of the names that rows give an item; null if none does."""
-    known = names.is_valid().to_numpy()
-    found = index(names.filter(pa.array(known)))
-    least = np.full(n_items, len(found.names), np.int64)
-    np.minimum.at(least, items[known], found.codes)
-    return pc.take(pa.array(found.names, TEXT), pa.array(least, mask=least == len(found.names)))
+    """Return the first name, by code point, that rows give an item; null if none does."""
+    is_named = names.is_valid().to_numpy()
+    named = index(names.filter(pa.array(is_named)))
+    least = np.full(n_items, len(named.names), np.int64)
+    np.minimum.at(least, items[is_named], named.codes)
+    return pc.take(pa.array(named.names, TEXT), pa.array(least, mask=least == len(named.names)))

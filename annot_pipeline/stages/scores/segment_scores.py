@@ -18,7 +18,7 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.methods.numerics.rounding import comparable
 from annot_pipeline.methods.scores.cell_means import CellMeans, cell_means
 from annot_pipeline.methods.scores.zscores import printed
-from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_any
+from annot_pipeline.runtime.indexing import Index, PairIndex, index, index_pairs, is_in
 from annot_pipeline.stages.ingest.resolve_tasks import scales
 from annot_pipeline.stages.scores.judge_sums import ORDINARY
 
@@ -79,16 +79,16 @@ class TaskCells:
 
 
 def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutputs, dict[str, int]]:
-    """Judgments of outputs of systems; and how many name no system, by the same tasks."""
-    ordinary = standardized.filter(is_any(standardized["control"], ORDINARY))
+    """Return the judgments of systems' outputs, and counts without a system, by task."""
+    ordinary = standardized.filter(is_in(standardized["control"], ORDINARY))
     rows = named_outputs(ordinary)
     task, system = index(rows["task"]), index(rows["system"])
     systems = index_pairs(task.codes, system.codes)
     segments = index_pairs(task.codes, segment_codes(rows))
-    kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
+    is_kept, score, z = (rows[name].to_numpy() for name in ("kept", "score", "z"))
     lowest, highest = scales(task.names, tasks)
     low, high = lowest[task.codes], highest[task.codes]
-    found = JudgedOutputs(
+    judgments = JudgedOutputs(
         task.names,
         system.names,
         systems,
@@ -97,26 +97,26 @@ def judged_outputs(standardized: pa.Table, tasks: pa.Table) -> tuple[JudgedOutpu
         index(rows["judge"]).codes,
         index(rows["criterion"], null="").codes,
         {
-            "easl": np.where(kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
+            "easl": np.where(is_kept, np.clip((score - low) / (high - low), 0, 1), np.nan),
             "raw_mean": score,
-            "filtered_mean": np.where(kept, score, np.nan),
-            "z_mean": np.where(kept, z, np.nan),
+            "filtered_mean": np.where(is_kept, score, np.nan),
+            "z_mean": np.where(is_kept, z, np.nan),
         },
         ~np.isnan(lowest),
         _by_task(task),
     )
     without = Counter(ordinary.filter(pc.is_null(ordinary["system"]))["task"].to_pylist())
-    return found, {name: without[name] for name in task.names}
+    return judgments, {name: without[name] for name in task.names}
 
 
 def named_outputs(rows: pa.Table) -> pa.Table:
-    """Ordinary judgments that name a system, in their order."""
-    of_systems = pc.and_(is_any(rows["control"], ORDINARY), pc.is_valid(rows["system"]))
+    """Return ordinary judgments that name a system, in their order."""
+    of_systems = pc.and_(is_in(rows["control"], ORDINARY), pc.is_valid(rows["system"]))
     return rows.filter(of_systems)
 
 
 def segment_codes(rows: pa.Table) -> Codes:
-    """Codes of segments; an item without one is a segment of its own, whatever its name."""
+    """Return codes of segments; an item without one is a segment of its own, whatever its name."""
     without = pc.is_null(rows["segment"])
     items = index(rows["item"].filter(without))
     segments = index(rows["segment"].filter(pc.invert(without)))
@@ -133,18 +133,18 @@ def _by_task(task: Index) -> list[Codes]:
 
 
 def methods_of(judgments: JudgedOutputs, task: int) -> list[str]:
-    """Those that the task allows: without a scale there is no EASL."""
+    """Return the methods that the task allows: without a scale there is no EASL."""
     return [method for method in METHODS if method != "easl" or judgments.scaled[task]]
 
 
 def system_names(judgments: JudgedOutputs, task: int) -> list[str]:
-    """Names of a task's systems, by their codes in it."""
-    of = judgments.systems.second[_span(judgments.systems.first, task)]
-    return [judgments.system[code] for code in of]
+    """Return the names of a task's systems, by their codes in it."""
+    codes = judgments.systems.second[_span(judgments.systems.first, task)]
+    return [judgments.system[code] for code in codes]
 
 
 def n_segments(judgments: JudgedOutputs, task: int) -> int:
-    """Segments of a task."""
+    """Return the number of segments of a task."""
     span = _span(judgments.segments.first, task)
     return int(span.stop - span.start)
 
@@ -152,26 +152,26 @@ def n_segments(judgments: JudgedOutputs, task: int) -> int:
 def segment_scores(
     judgments: JudgedOutputs, task: int, method: str, standardize: Standardize
 ) -> Cells:
-    """Segment scores of one task; those without any judgment that counts are left out."""
+    """Return the segment scores of one task; those without a judgment that counts are left out."""
     rows, cells, first = rows_of(judgments, task)
-    found = cell_means(
+    means = cell_means(
         judgments.cells.codes[rows] - first,
         judgments.values[method][rows],
         n_cells=cells.stop - cells.start,
         criteria=None if method == "easl" else judgments.criteria[rows],
     )
-    return cells_of(*local_codes(judgments, task, cells), found, standardize)
+    return cells_of(*local_codes(judgments, task, cells), means, standardize)
 
 
-def cells_of(systems: Codes, segments: Codes, found: CellMeans, standardize: Standardize) -> Cells:
-    """Those that have a score, rounded to where equal scores are equal."""
-    some = found.n > 0
+def cells_of(systems: Codes, segments: Codes, means: CellMeans, standardize: Standardize) -> Cells:
+    """Return the cells that have a score, rounded so that equal scores are equal."""
+    some = means.n > 0
     as_equal = printed if standardize.arithmetic == "wmt" else comparable
-    return Cells(systems[some], segments[some], as_equal(found.mean[some]), found.n[some])
+    return Cells(systems[some], segments[some], as_equal(means.mean[some]), means.n[some])
 
 
 def task_cells(judgments: JudgedOutputs, task: int, standardize: Standardize) -> TaskCells:
-    """Segment scores of one task, by all methods that it allows."""
+    """Return the segment scores of one task, by all methods that it allows."""
     return TaskCells(
         judgments.task[task],
         system_names(judgments, task),
@@ -184,7 +184,7 @@ def task_cells(judgments: JudgedOutputs, task: int, standardize: Standardize) ->
 
 
 def rows_of(judgments: JudgedOutputs, task: int) -> tuple[Codes, slice, int]:
-    """Rows of a task, its cells, and the first of them."""
+    """Return the rows of a task, its cells, and the first of them."""
     systems = _span(judgments.systems.first, task)
     ends = np.searchsorted(judgments.cells.first, [systems.start, systems.stop])
     start, stop = ends.tolist()
@@ -192,13 +192,13 @@ def rows_of(judgments: JudgedOutputs, task: int) -> tuple[Codes, slice, int]:
 
 
 def local_codes(judgments: JudgedOutputs, task: int, cells: slice) -> tuple[Codes, Codes]:
-    """Codes of systems and segments of a task's cells, from 0 in the task."""
+    """Return the codes of systems and segments of a task's cells, from 0 in the task."""
     systems = judgments.cells.first[cells] - _span(judgments.systems.first, task).start
     segments = judgments.cells.second[cells] - _span(judgments.segments.first, task).start
     return systems, segments
 
 
 def _span(tasks: Codes, task: int) -> slice:
-    """Where a task stands among rising codes of tasks."""
+    """Return the slice of a task in rising codes of tasks."""
     start, stop = np.searchsorted(tasks, [task, task + 1]).tolist()
     return slice(start, stop)

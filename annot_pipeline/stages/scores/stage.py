@@ -12,47 +12,49 @@ import pyarrow as pa
 from annot_pipeline.contracts import DESCRIBING
 from annot_pipeline.contracts.stage_metrics import TaskMetrics
 from annot_pipeline.runtime.context import StageContext, StageOutput
-from annot_pipeline.runtime.large_tasks import BLOCKS, parts_of_blocks
-from annot_pipeline.runtime.partitions import Part
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions
+from annot_pipeline.runtime.partitions import Partition
 from annot_pipeline.runtime.stage import Stage
-from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, of_tasks
+from annot_pipeline.runtime.task_partitions import TaskRows, WholeTasks, run_by_task
 from annot_pipeline.stages.scores.metrics import ItemScoreMetrics
 from annot_pipeline.stages.scores.standardize import standardize_judgments
 
 
 def score_items_of_tasks(context: StageContext) -> StageOutput[ItemScoreMetrics]:
     """Scores of the items of all scalar tasks."""
-    made = of_tasks(
+    output = run_by_task(
         context, _score_items, "standardized", large=partial(_scores_in_blocks, context)
     )
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    for task, counts in made.metrics["items_by_judgments"].items():
+    for task, counts in output.metrics["items_by_judgments"].items():
         items: Counter[int] = Counter()
         for n_judgments, n_items in counts:  # those of a task in blocks stand one after the other
             items[n_judgments] += n_items
-        made.metrics["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
-    n_scored = sum(made.metrics["items_scored"].values())
+        output.metrics["items_by_judgments"][task] = [list(pair) for pair in sorted(items.items())]
+    n_scored = sum(output.metrics["items_scored"].values())
     if n_scored:
         context.progress(f"{n_scored:,} items scored")
-    return made.output(ItemScoreMetrics)
+    return output.output(ItemScoreMetrics)
 
 
-def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Part]:
-    """Parts of a task that is standardised in blocks."""
-    n_blocks = len(whole.of.files["standardized"].files)
+def _scores_in_blocks(context: StageContext, whole: WholeTasks) -> list[Partition]:
+    """Return the partitions of a task that is standardised in blocks."""
+    n_blocks = len(whole.inputs.files["standardized"].files)
     if n_blocks == 1:
         return []
     from annot_pipeline.stages.scores.score_blocks import scored_in_blocks
 
     folder, tasks = whole.folder(context), whole.small["tasks"]
-    makes = partial(scored_in_blocks, context, folder, whole.of, tasks)
-    return parts_of_blocks(context, n_blocks, whole.made_of, makes)
+    makes = partial(scored_in_blocks, context, folder, whole.inputs, tasks)
+    return block_partitions(context, n_blocks, whole.fingerprint, makes)
 
 
-def _score_items(of: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
+def _score_items(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMetrics]:
     from annot_pipeline.stages.scores.score_items import score_items
 
-    table, metrics = score_items(of["standardized"], of["tasks"], settings=of.settings.easl)
+    table, metrics = score_items(
+        inputs["standardized"], inputs["tasks"], settings=inputs.settings.easl
+    )
     return {"scores": table}, metrics
 
 

@@ -16,13 +16,13 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.config.signature import digest
 from annot_pipeline.runtime.context import Document, StageContext, StageOutput
 from annot_pipeline.runtime.hash_values import hash_values
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import BLOCKS, has_blocks, parts_of_blocks
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import BLOCKS, block_partitions, has_blocks
 from annot_pipeline.runtime.partitions import (
-    Part,
-    in_parts,
-    input_parts,
-    write_part,
+    Partition,
+    input_partitions,
+    run_partitions,
+    write_partition,
 )
 from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.scores.metrics import StandardizeMetrics
@@ -34,38 +34,44 @@ from annot_pipeline.storage.tables import (
 
 
 def standardize_judgments(context: StageContext) -> StageOutput[StandardizeMetrics]:
-    """z-scores of all scalar tasks."""
+    """Standardise the scores of all scalar tasks."""
     from annot_pipeline.stages.scores.standardize_scores import COUNTED
 
     tasks, items = context.read("tasks"), context.inputs["item_rows"]
     listed = hash_values([context.read("item_rows")])
     settings, columns = context.campaign.settings.standardize, context.columns["controlled"]
-    parts = []
-    for of in input_parts(context, "controlled"):
-        told = tasks.filter(is_any(tasks["task"], of.tasks))
-        made_of = [of.hashes, told.to_pylist(), listed]
-        if has_blocks(context, of, "controlled", "scalar", told, COUNTED):
+    partitions = []
+    for inputs in input_partitions(context, "controlled"):
+        known_tasks = tasks.filter(is_in(tasks["task"], inputs.tasks))
+        fingerprint = [inputs.hashes, known_tasks.to_pylist(), listed]
+        if has_blocks(context, inputs, "controlled", "scalar", known_tasks, COUNTED):
             from annot_pipeline.stages.scores.standardize_blocks import standardized_in_blocks
 
-            folder = context.folder / BLOCKS / digest(made_of)[:32]
-            makes = partial(standardized_in_blocks, context, folder, of, told, items)
-            n_blocks = len(of.files["controlled"].files)
-            parts += parts_of_blocks(context, n_blocks, made_of, makes)
+            folder = context.folder / BLOCKS / digest(fingerprint)[:32]
+            makes = partial(standardized_in_blocks, context, folder, inputs, known_tasks, items)
+            n_blocks = len(inputs.files["controlled"].files)
+            partitions += block_partitions(context, n_blocks, fingerprint, makes)
         else:
-            make = partial(_standardize, of.files["controlled"], columns, told, items, settings)
-            parts.append(Part(made_of, make))
-    tables, by_part = in_parts(context, parts)
+            make = partial(
+                _standardize, inputs.files["controlled"], columns, known_tasks, items, settings
+            )
+            partitions.append(Partition(fingerprint, make))
+    tables, documents = run_partitions(context, partitions)
     shutil.rmtree(context.folder / BLOCKS, ignore_errors=True)
-    partitions = [StandardizeMetrics.read(document) for document in by_part.values()]
+    metrics_of_partitions = [StandardizeMetrics.read(document) for document in documents.values()]
     metrics = StandardizeMetrics(
-        scalar_judgments=sum(partition.scalar_judgments for partition in partitions),
-        kept_judgments=sum(partition.kept_judgments for partition in partitions),
-        kept_without_z=sum(partition.kept_without_z for partition in partitions),
+        scalar_judgments=sum(
+            of_partition.scalar_judgments for of_partition in metrics_of_partitions
+        ),
+        kept_judgments=sum(of_partition.kept_judgments for of_partition in metrics_of_partitions),
+        kept_without_z=sum(of_partition.kept_without_z for of_partition in metrics_of_partitions),
         judges_without_z=[
-            judge for partition in partitions for judge in partition.judges_without_z
+            judge
+            for of_partition in metrics_of_partitions
+            for judge in of_partition.judges_without_z
         ],
     )
-    return StageOutput(tables, metrics, by_part)
+    return StageOutput(tables, metrics, documents)
 
 
 def _standardize(
@@ -80,11 +86,12 @@ def _standardize(
     """Standardise the scores of some tasks."""
     from annot_pipeline.stages.scores.standardize_scores import standardize_scores
 
-    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].to_pylist()
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].to_pylist()
     judgments = read_unharmed(controlled, columns, scalar)
     listed = listed_of(items, [judgments])
     tables, metrics = standardize_scores(judgments, tasks, listed, settings=settings)
-    made = {
-        name: write_part(folder, name, key, partial(iter, [rows])) for name, rows in tables.items()
+    files = {
+        name: write_partition(folder, name, key, partial(iter, [rows]))
+        for name, rows in tables.items()
     }
-    return made, metrics.document()
+    return files, metrics.document()

@@ -21,9 +21,9 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import INT
 from annot_pipeline.runtime.blocks import StoredBlocks, dump, load
 from annot_pipeline.runtime.context import Document, StageContext
-from annot_pipeline.runtime.indexing import is_any
-from annot_pipeline.runtime.large_tasks import some_judges
-from annot_pipeline.runtime.partitions import InputPart, Make, write_part
+from annot_pipeline.runtime.indexing import is_in
+from annot_pipeline.runtime.large_tasks import chunk_judges
+from annot_pipeline.runtime.partitions import InputPartition, Make, write_partition
 from annot_pipeline.stages.comparisons.runs_of_work import longest_runs, order_is_told
 from annot_pipeline.stages.gold.described_items import listed_of
 from annot_pipeline.stages.scores.judge_sums import (
@@ -58,7 +58,7 @@ RUN = ("task", "judge", "fate", "hit", "native_id", "criterion", "score", *TELLI
 
 
 def standardized_in_blocks(
-    context: StageContext, folder: Path, of: InputPart, tasks: pa.Table, items: StoredTable
+    context: StageContext, folder: Path, inputs: InputPartition, tasks: pa.Table, items: StoredTable
 ) -> list[Make]:
     """Work out what all blocks of a task share; what makes ``standardized`` of each.
 
@@ -66,7 +66,7 @@ def standardized_in_blocks(
     ----------
     folder
         Where it may put what is of no use when the stage has ended.
-    of
+    inputs
         Its judgments, ``controlled``.
     tasks
         As `standardize_scores` takes them, of this task.
@@ -75,15 +75,15 @@ def standardized_in_blocks(
     """
     folder.mkdir(parents=True)
     settings = context.campaign.settings.standardize
-    tables = [block.files["controlled"] for block in of.slices("controlled")]
+    tables = [block.files["controlled"] for block in inputs.slices("controlled")]
 
     def blocks(columns: Sequence[str]) -> StoredBlocks[pa.Table]:
         opened = [partial(_rows, table, columns, tasks) for table in tables]
         return StoredBlocks(context, folder, opened)
 
     scanned = blocks(SCANNED).map(_scan)
-    judges = Judges.joined([of for of, _ in scanned])
-    scores = blocks(SUMMED).keep(ScoreBlock.of, tasks, judges)
+    judges = Judges.joined([block_judges for block_judges, _ in scanned])
+    scores = blocks(SUMMED).keep(ScoreBlock.from_rows, tasks, judges)
     moments = judge_moments(scores, settings)
     n = scores.sum(n_of_judges)
     is_told = any(tells_order for _, tells_order in scanned)
@@ -107,8 +107,8 @@ def _rows(table: StoredTable, columns: Sequence[str], tasks: pa.Table) -> pa.Tab
 
 
 def _scan(rows: pa.Table) -> tuple[Judges, bool]:
-    """Judges of a block, and whether anything tells the order in which they worked."""
-    return Judges.of(rows), bool(pc.any(order_is_told(rows)).as_py())
+    """Return the judges of a block, and whether anything tells the order in which they worked."""
+    return Judges.from_rows(rows), bool(pc.any(order_is_told(rows)).as_py())
 
 
 def _runs(
@@ -118,8 +118,8 @@ def _runs(
     n: Codes,
     judges: Judges,
 ) -> pa.Array:
-    """Longest runs of equal scores, as `runs_of_work` gives them; ``n`` judgments of each judge."""
-    some = some_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
+    """Return longest runs of equal scores; ``n`` are judgments of each judge."""
+    some = chunk_judges(dict(zip(judges.judges, n.tolist(), strict=True)))
     runs = np.concatenate(
         context.run([partial(_runs_of_some, tables, tasks, names) for names in some])
     )
@@ -127,9 +127,9 @@ def _runs(
 
 
 def _runs_of_some(tables: Sequence[StoredTable], tasks: pa.Table, judges: Sequence[str]) -> Codes:
-    """Of some judges, in their order."""
+    """Return the longest runs of some judges, in their order."""
     blocks = (_rows(table, RUN, tasks) for table in tables)
-    rows = pa.concat_tables([of.filter(is_any(of["judge"], judges)) for of in blocks])
+    rows = pa.concat_tables([block.filter(is_in(block["judge"], judges)) for block in blocks])
     place = pc.index_in(rows["judge"].cast(pa.string()), pa.array(judges, pa.string()))
     codes = place.to_numpy().astype(np.int64)
     return longest_runs(rows.unify_dictionaries(), codes, n_judges=len(judges))
@@ -148,10 +148,10 @@ def _standardize(
 ) -> tuple[Mapping[str, TableFile], Document]:
     """Standardise a block; with the first one comes what is told of judges."""
     judges, moments = load(sums)
-    block = ScoreBlock.of(opened(), tasks, judges)
+    block = ScoreBlock.from_rows(opened(), tasks, judges)
     standardized = standardized_rows(block, moments, listed_of(items, [block.rows]), settings)
-    made = {
-        name: write_part(folder, name, key, partial(iter, [rows]))
+    files = {
+        name: write_partition(folder, name, key, partial(iter, [rows]))
         for name, rows in (("standardized", standardized), ("judge_scores", judge_scores))
     }
-    return made, standardize_metrics(standardized, without_z).document()
+    return files, standardize_metrics(standardized, without_z).document()

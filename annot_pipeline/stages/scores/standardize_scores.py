@@ -15,7 +15,7 @@ from annot_pipeline.config import Standardize
 from annot_pipeline.contracts import DESCRIBING, INT, REAL, TEXT
 from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
 from annot_pipeline.methods.scores.zscores import standardized as z_of
-from annot_pipeline.runtime.indexing import is_any, names_of
+from annot_pipeline.runtime.indexing import is_in, names_of
 from annot_pipeline.stages.comparisons.runs_of_work import runs_of_work
 from annot_pipeline.stages.ingest.listed_items import ListedItems
 from annot_pipeline.stages.scores.judge_sums import (
@@ -74,8 +74,8 @@ def standardize_scores(
     """
     rows = judgments.filter(takes_part(judgments, tasks))
     del judgments  # both at once are a gigabyte of ten million judgments
-    judges = Judges.of(rows)
-    block = ScoreBlock.of(rows, tasks, judges)
+    judges = Judges.from_rows(rows)
+    block = ScoreBlock.from_rows(rows, tasks, judges)
     moments = judge_moments(InMemoryBlocks([block]), settings)
     table = judge_rows(judges, moments, tasks, runs_of_work(rows, block.judges, judges), settings)
     standardized = standardized_rows(block, moments, listed, settings)
@@ -86,12 +86,12 @@ def standardize_scores(
 def standardized_rows(
     block: ScoreBlock, moments: JudgeMoments, listed: ListedItems, settings: Standardize
 ) -> pa.Table:
-    """The table ``standardized`` of a block; parameters as `standardize_scores` has them."""
+    """Return ``standardized`` of a block; parameters are those of `standardize_scores`."""
     score = block.oriented.score
     z = z_of(block.judges, score, moments.counted.mean, moments.sd, arithmetic=settings.arithmetic)
     table = listed.describe(block.rows.select(DESCRIBING))
     for name, column in (
-        ("kept", pc.invert(is_any(block.rows["fate"], ("judge_failed",)))),
+        ("kept", pc.invert(is_in(block.rows["fate"], ("judge_failed",)))),
         ("score", pa.array(score)),
         ("z", pa.array(z, mask=np.isnan(z))),
     ):
@@ -102,16 +102,18 @@ def standardized_rows(
 def judge_rows(
     judges: Judges, moments: JudgeMoments, tasks: pa.Table, runs: pa.Array, settings: Standardize
 ) -> pa.Table:
-    """The table ``judge_scores``; ``runs`` are those of `runs_of_work`."""
+    """Return the table ``judge_scores``; ``runs`` are those of `runs_of_work`."""
     mean, sd, n = moments.counted.mean, moments.sd, moments.counted.n
-    found = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
+    statistics = {"mean": mean, "sd": sd} | {name: moments.mean(name) for name in MEANS}
     scaled = {row["task"] for row in tasks.to_pylist() if row["scale_low"] is not None}
     without = np.array([task not in scaled for task in judges.tasks], np.bool_)
     return pa.table(
         {
             "task": pa.array(judges.tasks, TEXT),
             "judge": pa.array(judges.public, TEXT),
-            **{name: pa.array(values, mask=np.isnan(values)) for name, values in found.items()},
+            **{
+                name: pa.array(values, mask=np.isnan(values)) for name, values in statistics.items()
+            },
             # null where no scale is declared
             "share_at_ends": pa.array(moments.mean("share_at_ends"), mask=without),
             "longest_constant_run": runs,
@@ -123,21 +125,23 @@ def judge_rows(
 
 def standardize_metrics(standardized: pa.Table, without_z: list[str]) -> StandardizeMetrics:
     """Return the counts of standardised judgments, beside the judges without z-scores."""
-    kept = standardized.filter(standardized["kept"])
-    return StandardizeMetrics(standardized.num_rows, kept.num_rows, kept["z"].null_count, without_z)
+    counted = standardized.filter(standardized["kept"])
+    return StandardizeMetrics(
+        standardized.num_rows, counted.num_rows, counted["z"].null_count, without_z
+    )
 
 
-def judges_without_z(judge_scores: pa.Table, kept: Codes) -> list[str]:
-    """Return the judges without z-scores who have ``kept`` judgments, with the reason.
+def judges_without_z(judge_scores: pa.Table, n_kept: Codes) -> list[str]:
+    """Return the judges without z-scores who have ``n_kept`` judgments, with the reason.
 
     Parameters
     ----------
     judge_scores
         The table of that name.
-    kept
+    n_kept
         Kept judgments of each judge, ``(n_judges,)``.
     """
-    without = pc.and_(pa.array(kept > 0), pc.is_valid(judge_scores["no_z_reason"]))
+    without = pc.and_(pa.array(n_kept > 0), pc.is_valid(judge_scores["no_z_reason"]))
     return [
         f"{row['task']} {row['judge']}: {row['no_z_reason']}"
         for row in judge_scores.filter(without).to_pylist()
@@ -145,7 +149,7 @@ def judges_without_z(judge_scores: pa.Table, kept: Codes) -> list[str]:
 
 
 def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
-    """Whether each judgment is one of those that are standardised: scalar, and it counts.
+    """Return whether each judgment is standardised: it is scalar, and it counts.
 
     Parameters
     ----------
@@ -154,12 +158,12 @@ def takes_part(judgments: pa.Table, tasks: pa.Table) -> pa.ChunkedArray:
     tasks
         ``task``, ``kind``.
     """
-    scalar = tasks.filter(is_any(tasks["kind"], ("scalar",)))["task"].combine_chunks()
-    return pc.and_(is_any(judgments["task"], scalar.cast(TEXT)), is_any(judgments["fate"], COUNTED))
+    scalar = tasks.filter(is_in(tasks["kind"], ("scalar",)))["task"].combine_chunks()
+    return pc.and_(is_in(judgments["task"], scalar.cast(TEXT)), is_in(judgments["fate"], COUNTED))
 
 
 def _reasons(n: Codes, sd: Floats, settings: Standardize) -> pa.Array:
-    """Why a judge has no z; null for one who has."""
+    """Return why a judge has no z; null for one who has."""
     what = "scores" if settings.controls == "include" else "ordinary scores"
     counts, place = np.unique(n, return_inverse=True)
     texts = [f"{n} {what}; 2 are needed" if n < 2 else f"all {n} {what} are equal" for n in counts]

@@ -27,7 +27,7 @@ def test_results_stand_in_the_order_of_the_jobs(monkeypatch):
     jobs = [lambda n=n: job(n) for n in range(25)]
     assert LocalEngine(4).run(jobs, done=told.append) == list(range(25))
     assert told == []
-    monkeypatch.setattr(local, "TOLD", 0.0)
+    monkeypatch.setattr(local, "PROGRESS_INTERVAL_S", 0.0)
     assert LocalEngine(4).run(jobs, done=told.append) == list(range(25))
     assert told == list(range(1, 25))
     assert LocalEngine(4).run([]) == []
@@ -64,7 +64,7 @@ def test_after_an_error_no_other_job_starts():
 
 
 def test_long_stages_tell_how_many_parts_are_done(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "TOLD", 0.0)
+    monkeypatch.setattr(local, "PROGRESS_INTERVAL_S", 0.0)
     path = write_campaign(tmp_path)
     told = []
     context = context_of(path, told.append)
@@ -73,7 +73,7 @@ def test_long_stages_tell_how_many_parts_are_done(tmp_path, monkeypatch):
 
 
 def test_a_long_release_tells_how_many_gold_files_are_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "TOLD", 0.0)
+    monkeypatch.setattr(local, "PROGRESS_INTERVAL_S", 0.0)
     told = []
     build_file(write_campaign(tmp_path), progress=told.append)
     wrote = [message for message in told if message.endswith(" gold files")]
