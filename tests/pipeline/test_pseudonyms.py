@@ -29,7 +29,7 @@ def test_judges_are_pseudonyms_everywhere(build_campaign):
     said = everything_said(built.publication.release.folder)
     assert "i1" in said  # it is decoded: an item's name is found
     assert "alice" not in said
-    assert "alice" not in json.dumps([r.result.document() for r in built.runs.values()])
+    assert "alice" not in json.dumps([r.result.stored() for r in built.runs.values()])
     names = {r["judge"] for r in built.rows("lineage")}
     assert all(name.startswith("j") and len(name) == 21 for name in names)
     open_ = build_campaign({"a.csv": export(rows)}, "privacy.pseudonymize=false")
