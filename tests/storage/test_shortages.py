@@ -243,13 +243,16 @@ resource.setrlimit(resource.RLIMIT_AS, (used + (300 << 20),) * 2)
 try:
     queries.Queries(Resources(threads=1), Path(sys.argv[1])).table("a/query", {})
 except StoreError as error:
-    print(error.problems[0].do)
+    print(error.problems[0].do, flush=True)
 """
 
 
 def test_little_address_space_is_no_reason_to_raise_the_limit(tmp_path):
     command = [sys.executable, "-c", ALLOCATE, str(tmp_path / "spill")]
-    ended = subprocess.run(command, capture_output=True, text=True)
+    for _ in range(5):  # DuckDB's threads may crash where no memory is left for them
+        ended = subprocess.run(command, capture_output=True, text=True)
+        if ended.returncode >= 0 or ended.stdout:
+            break
     assert "set resources.memory_limit (as 1GB) well below" in ended.stdout, ended.stderr
 
 
