@@ -17,7 +17,7 @@ TaskMetrics: TypeAlias = dict[str, dict[str, Any]]
 
 
 class MetricsError(Exception):
-    """A stored result lacks a metric, or has one of another type: older code made it."""
+    """A stored result lacks a metric, or has one of another type: another version wrote it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ class StageMetrics:
         try:
             metrics: Self = _adapter(cls).validate_python(document)
         except ValidationError as error:
-            raise MetricsError(f"{cls.__name__}: {error.errors()[0]['loc']}") from None
+            place = ".".join(map(str, error.errors()[0]["loc"]))
+            raise MetricsError(f"{cls.__name__}: {place}") from None
         return metrics
 
 

@@ -291,13 +291,6 @@ def cached_partitions(result: StageResult | None) -> list[CachedPartition]:
     ]
 
 
-def is_cached(context: StageContext, fingerprint: Any, *, continues_previous: bool = False) -> bool:
-    """Return whether the latest result of the stage has a partition."""
-    return partition_key(fingerprint, continues_previous=continues_previous) in {
-        partition.key for partition in cached_partitions(context.latest())
-    }
-
-
 def never_called(folder: Path, key: str) -> tuple[Mapping[str, TableFile], Document]:
     """Stand in for the work on a cached partition; it is never called."""
     raise LookupError(f"{key} is known, so it is not made in {folder}")

@@ -262,8 +262,8 @@ class Releases:
         """Hold the right to publish; ``waiting`` is called if another build has it.
 
         The kernel gives the right back when a process dies, so there are no stale locks. Who needs
-        the store too (`Store.in_use`, `Store.alone`) takes it first: a stage that runs may come
-        here, and two who take them the other way round would wait for each other for ever.
+        the store too (`Store.shared_lock`, `Store.exclusive_lock`) takes it first: a stage that
+        runs may come here, and two who take them the other way round would wait for ever.
 
         Raises
         ------

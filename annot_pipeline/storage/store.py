@@ -184,7 +184,10 @@ class Store:
         refuse_foreign(self.root, STORE, campaign_folder)
 
     def result(self, stage: str, key: str) -> StageResult | None:
-        """Return an earlier result of the same inputs, settings and code, if it is whole."""
+        """Return an earlier result of the same inputs, settings and code, if all files exist.
+
+        Bytes of tables are not checked here; see `StageResult.is_unharmed`.
+        """
         path = self._stage_folder(stage, key) / RESULT
         result = self._results.get(path) or self._read_result(path)
         if result is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annot_pipeline.errors import GateError
+from annot_pipeline.runtime import partitions
 
 
 def rows(n_classes: int) -> str:
@@ -30,3 +31,13 @@ def test_classes_that_are_declared_are_meant(build_campaign):
     built = build_campaign({"a.csv": rows(60)}, tasks=[{"name": "*", "labels": labels}])
     gates = {gate.name: gate for gate in built.runs["settle_judgments"].gates}
     assert (gates["too_many_classes"].level, gates["too_many_classes"].value) == ("pass", 0)
+
+
+def test_classes_of_a_task_in_several_partitions_count_together(build_campaign, monkeypatch):
+    """Each slice of the task has few classes, all slices together 60."""
+    monkeypatch.setattr(partitions, "PARTITION_ROWS", 20)
+    monkeypatch.setattr(partitions, "LEAST_ROWS", 10)
+    built = build_campaign({"a.csv": rows(60)})
+    assert len(built.runs["settle_judgments"].result.tables["settled"].files) > 3
+    gates = {gate.name: gate for gate in built.runs["settle_judgments"].gates}
+    assert (gates["too_many_classes"].level, gates["too_many_classes"].value) == ("warn", 60)

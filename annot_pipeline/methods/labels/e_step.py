@@ -27,7 +27,7 @@ def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
     logits += np.repeat(estimates.log_pi, items, axis=0)
     repeats = None
     if estimates.dependence.any():
-        repeats = repeated_evidence(matrix.judges_per_item, np.repeat(estimates.dependence, items))
+        repeats = design_effect(matrix.judges_per_item, np.repeat(estimates.dependence, items))
         logits /= repeats[:, None]
     largest = largest_of_rows(logits)
     logits -= largest
@@ -40,8 +40,8 @@ def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
     return logits, _counts(matrix, logits, log_likelihood)
 
 
-def repeated_evidence(n_judges: Codes, dependence: Floats | float) -> Floats:
-    """Return how many dependent judges tell as much as an independent one (Kish 1965).
+def design_effect(n_judges: Codes, dependence: Floats | float) -> Floats:
+    """Return the design effect of dependent judges, 1 + (n - 1) dependence (Kish 1965).
 
     EM with log posteriors that are divided by it climbs the sum over items of this number times
     the log of the sum over classes of the tempered joint probability: the E-step is the slope of

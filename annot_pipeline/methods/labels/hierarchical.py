@@ -32,7 +32,8 @@ BORROWED_ITEMS = 4.0
 COMMON_LABELS = 50.0
 """Labels by which a class's row of the common confusion is drawn to copy-or-guess."""
 FULL_TRUST = 2.0
-"""A class's row counts fully where its diagonal is this much above 1 times the next cell."""
+"""Slope of the trust in a class's own row: 2 trusts it fully where its diagonal is at least twice
+the largest other cell, and not at all where it is below it."""
 COPY_START = 0.7
 COPY_ROUNDS = 200
 COPY_TOLERANCE = 1e-12
@@ -128,9 +129,11 @@ def _log_prior(
     log_pi: Floats, log_theta: Floats, judges: Codes, added: Floats, shares: Floats
 ) -> Floats:
     """Return the log density of the empirical Dirichlet priors by task, but a constant."""
-    of_judge = np.where(
-        np.repeat(added, judges, axis=0) > 0, np.repeat(added, judges, axis=0) * log_theta, 0
-    ).sum(axis=(1, 2))
+    borrowed = np.repeat(added, judges, axis=0)
+    with np.errstate(invalid="ignore"):
+        of_judge = np.where(borrowed > 0, borrowed * log_theta, 0).sum(axis=(1, 2))
     task = np.repeat(np.arange(judges.size), judges)
     log_prior = np.bincount(task, weights=of_judge, minlength=judges.size)
-    return np.asarray(log_prior + BORROWED_ITEMS * (shares * log_pi).sum(axis=1))
+    with np.errstate(invalid="ignore"):  # 0 log 0 is 0
+        of_classes = np.where(shares > 0, shares * log_pi, 0).sum(axis=1)
+    return np.asarray(log_prior + BORROWED_ITEMS * of_classes)

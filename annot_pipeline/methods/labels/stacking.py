@@ -14,6 +14,8 @@ tasks to `PRIOR`.
 Labels cannot show mistakes that all judges share: `UNSEEN` is added to each dependence when
 probabilities are published. All classes without a vote on an item have together at most
 1 / (max(n, d) + 2), n judges and d classes with votes, so that none of them is the label.
+
+Experimental: no stage publishes these probabilities yet.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.e_step import e_step, repeated_evidence
+from annot_pipeline.methods.labels.e_step import design_effect, e_step
 from annot_pipeline.methods.labels.estimates import Counts, Estimates
 from annot_pipeline.methods.labels.hierarchical import borrowed_counts, label_shares
 from annot_pipeline.methods.labels.label_matrix import LabelCodes, LabelMatrix
@@ -145,11 +147,11 @@ class Predictions:
 
 @dataclass(frozen=True)
 class _Objective(Additive):
-    """The log probability of labels under some weights, with its derivatives."""
+    """The log probability of labels under some weights, its gradient and observed information."""
 
     value: Floats
     gradient: Floats
-    hessian: Floats
+    information: Floats
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def fit_stacking(
 
 
 def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: StackedFit) -> Floats:
-    """Return the probabilities ``(n_items, K)`` of the items of a block, as they are published.
+    """Return the probabilities ``(n_items, K)`` of the items of a block, averaged over members.
 
     Parameters
     ----------
@@ -200,10 +202,10 @@ def stacked_posterior(codes: LabelCodes, estimates: Sequence[Estimates], fit: St
     votes, n = block.labels.votes, block.labels.n_judges
     average = fit.weights[-1] * smoothed_votes(votes, fit.shares)
     for weight, posterior, dependence in zip(
-        fit.weights, block.posteriors, DEPENDENCE, strict=False
+        fit.weights[:-1], block.posteriors, DEPENDENCE, strict=True
     ):
         with np.errstate(divide="ignore"):  # a class of probability 0 stays one
-            logs = np.log(posterior) * repeated_evidence(n, dependence)[:, None]
+            logs = np.log(posterior) * design_effect(n, dependence)[:, None]
         average += weight * tempered(logs, n, dependence + UNSEEN * (1 - dependence))
     return cap_unsupported(average, votes, n)
 
@@ -258,8 +260,8 @@ def stacking_weights(
     value = float(at.value) + counts @ np.log(weights)
     for _ in range(MAX_ITERATIONS):
         gradient = at.gradient + counts / weights
-        hessian = at.hessian + np.diag(counts / weights**2)
-        step = _constrained_step(gradient, hessian)
+        information = at.information + np.diag(counts / weights**2)
+        step = _constrained_step(gradient, information)
         gain = float(gradient @ step)  # twice what the step promises
         if gain <= TOLERANCE * max(1.0, abs(value)):
             break
@@ -277,9 +279,9 @@ def stacking_weights(
     return np.asarray(weights)
 
 
-def _constrained_step(gradient: Floats, hessian: Floats) -> Floats:
+def _constrained_step(gradient: Floats, information: Floats) -> Floats:
     """Return the Newton step that leaves the sum of weights as it is."""
-    both = np.linalg.solve(hessian, np.stack([gradient, np.ones_like(gradient)], axis=1))
+    both = np.linalg.solve(information, np.stack([gradient, np.ones_like(gradient)], axis=1))
     return np.asarray(both[:, 0] - both[:, 1] * (both[:, 0].sum() / both[:, 1].sum()))
 
 
@@ -344,7 +346,7 @@ def smoothed_votes(votes: Floats, shares: Floats) -> Floats:
 
 def tempered(log_posterior: Floats, n_judges: Codes, dependence: float) -> Floats:
     """Return the posterior of n judges of whom each repeats others by ``dependence``."""
-    logs = log_posterior / repeated_evidence(n_judges, dependence)[:, None]
+    logs = log_posterior / design_effect(n_judges, dependence)[:, None]
     logs = logs - logs.max(axis=1, keepdims=True)
     p = np.exp(logs)
     return np.asarray(p / p.sum(axis=1, keepdims=True))

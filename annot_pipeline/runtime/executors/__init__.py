@@ -2,7 +2,7 @@
 
 An engine is given jobs and gives back what they return, in their order. What a job is made of and
 makes lies in files of the store; what is handed over and back is small. What does not belong here:
-what the jobs are (runtime.partitions), what they compute (methods, steps).
+what the jobs are (runtime.partitions), what they compute (methods, stages).
 """
 
 from __future__ import annotations

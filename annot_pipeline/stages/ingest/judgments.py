@@ -120,7 +120,7 @@ def settle_judgments(context: StageContext) -> StageOutput[JudgmentMetrics]:
         ],
         guessed_tasks=[row["task"] for row in tasks.to_pylist() if row["guessed"]],
         look_alikes=alike,
-        undeclared_classes=_undeclared_classes(audits, tasks),
+        undeclared_classes=_undeclared_classes(audits, tasks, tables["settled"]),
         superseded_by_order=_superseded_by_order(audits),
         experts_disagree=[
             f"{row['task']} {row['item']} ({first_of(list(map(shorten, row['labels'])))})"
@@ -307,19 +307,29 @@ def _n_classes(named: pa.Table) -> dict[str, int]:
     return {row["task"]: row["label_count_distinct"] for row in counts}
 
 
-def _undeclared_classes(audits: Sequence[Document], tasks: pa.Table) -> dict[str, int]:
-    """Return the number of classes of tasks that declare none; of a cut task that of its slices."""
+def _undeclared_classes(
+    audits: Sequence[Document], tasks: pa.Table, judgments: StoredTable
+) -> dict[str, int]:
+    """Return the number of classes of tasks that declare none."""
     open_tasks = {
         row["task"]
         for row in tasks.to_pylist()
         if row["kind"] == "categorical" and row["labels"] is None
     }
-    most: dict[str, int] = {}
+    counts: dict[str, list[int]] = {}
     for audit in audits:
         for task, n in audit[CLASSES].items():
             if task in open_tasks:
-                most[task] = max(n, most.get(task, 0))
-    return most
+                counts.setdefault(task, []).append(n)
+    # slices of a large task share classes: the labels themselves are counted
+    in_slices = {task: set[str]() for task, of_slices in counts.items() if len(of_slices) > 1}
+    for rows in read_groups(judgments, ["task", "label"]) if in_slices else ():
+        for task, labels in in_slices.items():
+            answers = rows.filter(is_in(rows["task"], [task]))["label"].cast(TEXT)
+            labels.update(label for label in pc.unique(answers).to_pylist() if label is not None)
+    return {
+        task: len(in_slices[task]) if task in in_slices else n for task, [n, *_] in counts.items()
+    }
 
 
 def _audit(queries: Queries, judgments_file: TableFile, record_files: pa.Table) -> Document:

@@ -208,7 +208,7 @@ class _Reference:
     effect
         That of the judges who pass, corrected for selection, or what is taken where it is not
         known.
-    is_known
+    is_estimated
         Whether the judges who pass tell it.
     n_passing
         Judges of the stratum who pass.
@@ -223,7 +223,7 @@ class _Reference:
     test: ControlTest
     effect: Floats
     sd: tuple[Floats, ...]
-    is_cached: Flags
+    is_estimated: Flags
     n_passing: Codes
     required: Floats
     strata: Codes
@@ -248,16 +248,16 @@ class _Reference:
             still = (n_passing == 0) & (np.sum(sd, axis=0) == 0)
             sd = tuple(np.where(still, 1.0, of_sample) for of_sample in sd)
             fallback = LARGE_EFFECT * np.sqrt(np.mean(np.square(sd), axis=0))
-        is_cached = typical > start
-        required = np.where(is_cached, (typical - start) / 2, np.nan)
+        is_estimated = typical > start
+        required = np.where(is_estimated, (typical - start) / 2, np.nan)
         if of_answers:  # where passing tells no accuracy, as where only perfect records pass
-            required = np.where(~is_cached & (n_passing > 0), (fallback - start) / 2, required)
+            required = np.where(~is_estimated & (n_passing > 0), (fallback - start) / 2, required)
         if quality.required_effect is not None:
             required = np.full(strata.size, quality.required_effect)
             fallback = start + required
-        effect = np.where(is_cached, typical, fallback)
+        effect = np.where(is_estimated, typical, fallback)
         effect = np.minimum(effect, 1) if of_answers else effect
-        return cls(test, effect, sd, is_cached, n_passing, required, strata, quality.test)
+        return cls(test, effect, sd, is_estimated, n_passing, required, strata, quality.test)
 
     def power(self, controls: tuple[Codes, ...], alpha: Floats) -> Floats:
         """Return the power of each unit with its numbers of controls."""
@@ -474,6 +474,6 @@ def _power_text(power: float, reference: _Reference, unit: int, quality: Quality
         who = f"the median {who}"
     if not reference.n_passing[unit]:
         who = "assumed, as no judge passes"
-    elif not reference.is_cached[unit]:
+    elif not reference.is_estimated[unit]:
         who = "assumed, as the judges who pass do not tell it"
     return f"the power is {power:.2g} for {size} ({who}), {quality.min_power:g} is needed"

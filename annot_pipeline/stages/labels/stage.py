@@ -143,7 +143,7 @@ CHECK_CALIBRATION = Stage(
     },
     outputs=("label_calibration",),
     settings=(),
-    code_version="5",  # in parts
+    code_version="5",  # in partitions
     work=check_label_calibration,
     kinds=frozenset({"parquet", "numpy"}),
 )  # fmt: skip

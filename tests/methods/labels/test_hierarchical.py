@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -12,7 +14,7 @@ from annot_pipeline.methods.labels.dawid_skene import (
     DawidSkeneResult,
     dawid_skene_batch,
 )
-from annot_pipeline.methods.labels.e_step import e_step, repeated_evidence
+from annot_pipeline.methods.labels.e_step import design_effect, e_step
 from annot_pipeline.methods.labels.estimates import Counts, Estimates, m_step
 from annot_pipeline.methods.labels.hierarchical import (
     BORROWED,
@@ -112,7 +114,7 @@ def test_repeats_of_a_judge_are_one_judge():
     matrix = LabelMatrix.from_tasks([0, 1], [first, second])
     assert matrix.judges_per_item.tolist() == [2, 1, 0, 1, 2, 1, 0, 1, 0]
     assert matrix.keep(np.array([False, True])).judges_per_item.tolist() == [2, 1, 0, 1, 0]
-    np.testing.assert_array_equal(repeated_evidence(np.array([0, 1, 3]), 0.5), [1, 1, 2])
+    np.testing.assert_array_equal(design_effect(np.array([0, 1, 3]), 0.5), [1, 1, 2])
 
 
 @pytest.mark.parametrize("dependence", [0.15, 0.6])
@@ -167,3 +169,12 @@ def test_odd_tasks(classes):
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1)
     np.testing.assert_allclose(found.confusion.sum(axis=2), 1)
     assert (found.posterior.argmax(axis=1)[:6] == task.labels).all()
+
+
+def test_a_class_that_nobody_used_without_smoothing():
+    """Its prevalence is 0, and 0 log 0 is 0: EM converges."""
+    task = replace(crowd(1, classes=2), n_labels=3)
+    params = DawidSkeneParams(model="hierarchical", smoothing=0.0, start="votes")
+    [found] = dawid_skene_batch([task], params=params)
+    assert found.convergence.converged
+    assert np.isfinite(found.convergence.log_posterior).all()
