@@ -1,4 +1,4 @@
-"""Judgments of categorical tasks become labels: votes and Dawid-Skene, all tasks in one batch.
+"""Infer labels of categorical tasks from judgments: votes, and the label model of each task.
 
 What experts decided takes no part in the model; it is put in the place of labels (adjudicate). A
 task with more classes and judges than `max_parameters` allows is labelled by votes (vote_labels). A

@@ -112,8 +112,8 @@ def _check_calibration(inputs: TaskRows) -> tuple[Mapping[str, pa.Table], TaskMe
 
 INFER_LABELS = Stage(
     "infer_labels",
-    "Counts votes and fits Dawid-Skene to all categorical tasks in one batch; what experts "
-    "decided overrides it.",
+    "Counts votes and fits the label model to categorical tasks; what experts decided "
+    "overrides it.",
     inputs={
         "controlled": (
             "task", "item", "judge", "judge_id", "label", "control", "fate", "submitted_at",
