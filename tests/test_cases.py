@@ -151,7 +151,7 @@ def test_case(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: R
         PREPARE[name](folder)
     # what a step says once a second depends on the machine
     for stage in ("comparisons", "labels"):
-        place = f"annot_pipeline.stages.{stage}.stage.now_and_then"
+        place = f"annot_pipeline.stages.{stage}.stage.throttle_progress"
         monkeypatch.setattr(place, lambda _: lambda _: None)
     if not UPDATE and not needs_dagster(name):
         monkeypatch.setattr("assets_defs.run.run_in_process", build_without_dagster)
