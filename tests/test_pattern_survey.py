@@ -31,6 +31,7 @@ WHOLE = {"match", "fullmatch"}
 LARGEST_GROWTH = 3.0
 """Steps for twice the text; 2 is linear, 4 is quadratic."""
 BUILT = {
+    "annot_pipeline/stages/gold/name_mask.py": "the escaped name of a judge, in quotes",
     "annot_pipeline/stages/gold/name_search.py": "the escaped name of a judge",
     "annot_pipeline/storage/published_settings.py": "the escaped name of a judge",
     "annot_pipeline/exports/hits_from_mturk.py": "TEXT, which is surveyed, behind a fixed word",
