@@ -27,6 +27,8 @@ LOWER_LIMIT = (
     "queries use the disk (resources.spill); set fewer resources.threads; or give the process more "
     "memory"
 )
+INTERRUPTED = "Query interrupted"
+"""What DuckDB says where a signal ends a query."""
 HIGHER_LIMIT = (
     "raise resources.memory_limit, if the process may take more memory; else set fewer "
     "resources.threads, or give it more memory"
@@ -111,6 +113,8 @@ def querying(name: str, spill: Path) -> Iterator[None]:
     ------
     StoreError
         With the setting to change.
+    KeyboardInterrupt
+        The process was asked to end while the query ran.
     """
     try:
         with running(name, LOWER_LIMIT):
@@ -127,6 +131,10 @@ def querying(name: str, spill: Path) -> Iterator[None]:
         if str(spill) not in what:
             raise
         raise _spill_is_full(name, spill, what) from None
+    except RuntimeError as error:  # what DuckDB makes of a signal in the main thread
+        if str(error) != INTERRUPTED:
+            raise
+        raise KeyboardInterrupt from None
 
 
 def _spill_is_full(name: str, spill: Path, what: str) -> StoreError:

@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 
 import duckdb
 import pyarrow as pa
@@ -294,3 +295,12 @@ def test_a_document_that_does_not_fit_is_an_error_with_its_name(tmp_path):
     assert "exports/big.json: cannot be read" in ended.stderr
     assert "not enough memory" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+def test_a_signal_in_a_query_ends_the_build_and_is_no_defect(queries):
+    """Ctrl-C or SIGTERM in the main thread, while DuckDB works there."""
+    asked = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    asked.start()
+    with pytest.raises(KeyboardInterrupt):
+        queries("SELECT count(*) FROM range(1000000) a, range(10000000) b").table("a/query", {})
+    asked.join()
