@@ -77,6 +77,22 @@ def test_metrics_of_other_code_are_not_complete():
         run_gates("infer_labels", ["labels"], document, {})
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"measure": None},
+        {"measure_from": len},
+        {"minimum": 3},
+        {"measure": None, "measure_from": len},
+    ],
+    ids=str,
+)
+def test_a_gate_measures_in_one_way(changes):
+    [gate] = [gate for gate in GATES if gate.name == "convergence"]
+    with pytest.raises(ValueError, match="gate convergence"):
+        replace(gate, **changes)
+
+
 def test_metrics_of_gates_are_those_of_stages():
     """A gate reads the metrics that its stage is declared to report."""
     for stage in STAGES:

@@ -83,6 +83,12 @@ class Gate(Generic[M]):
     error: float | None = None
     minimum: int | None = None
 
+    def __post_init__(self) -> None:
+        if (self.measure is None) == (self.measure_from is None):
+            raise ValueError(f"gate {self.name} needs either measure or measure_from")
+        if (self.minimum is None) != (self.measure_from is None):
+            raise ValueError(f"gate {self.name}: minimum and measure_from go together")
+
     def levels(self, threshold: Threshold | None) -> Levels:
         """Return the levels of a campaign, with defaults for those that it does not set."""
         threshold = threshold or Threshold()
@@ -104,12 +110,12 @@ class Gate(Generic[M]):
     def find(self, metrics: M, levels: Levels) -> Finding:
         """Return the figure; where the gate itself fails, that it could not be checked."""
         try:
+            if self.measure is not None:
+                return self.measure(metrics)
             if self.measure_from is not None and levels.minimum is not None:
                 return self.measure_from(metrics, levels.minimum)
-            if self.measure is None:
-                raise TypeError(f"{self.name} measures nothing")
-            return self.measure(metrics)
-        except Exception as error:
+            raise ValueError("levels without a minimum")
+        except Exception as error:  # a defect of a gate stops the release, and names the gate
             return Finding(0.0, unchecked=f"{type(error).__name__}: {printable(error)}")
 
 
