@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -108,6 +110,9 @@ def _range_conditions(name: str, after: str | None, last: str | None) -> list[st
     return [*behind, *up_to]
 
 
+T = TypeVar("T")
+
+
 @dataclass(frozen=True)
 class Tasks:
     """Some tasks that follow each other in the order of names.
@@ -195,7 +200,7 @@ class Queries:
             for table, query in (temp_tables or {}).items():
                 connection.execute(f'CREATE TEMP TABLE "{table}" AS {sql_text(query)}')
             relation = connection.sql(sql_text(name), params=dict(parameters or {}) or None)
-            yield relation.to_arrow_reader(BATCH_ROWS)
+            yield _interruptibly(connection, partial(relation.to_arrow_reader, BATCH_ROWS))
 
     def table(
         self,
@@ -223,6 +228,22 @@ class Queries:
             yield connection
         finally:
             connection.close()
+
+
+def _interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+    """Return the result of a query, which a signal in the main thread ends.
+
+    DuckDB misses most signals while a query runs in the main thread: it is run in another one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(work)
+        try:
+            return running.result()
+        except BaseException:
+            connection.interrupt()
+            raise
 
 
 @lru_cache(maxsize=1)
