@@ -59,9 +59,10 @@ class DawidSkeneParams:
         ``posterior``: the objective that MAP EM raises, so it never falls. ``likelihood``
         exists to repeat published results; it may fall or stall at a saddle.
     tolerance
-        Stop when the absolute relative change of the objective falls below it; >= 0.
+        Stop when the absolute relative change of the objective falls below it; >= 0. With 0, EM
+        is not accelerated: ``max_iterations`` are as many plain iterations.
     max_iterations
-        >= 1.
+        Largest number of E-steps after the first; >= 1.
     max_parameters
         Largest number of confusion probabilities, judges times classes squared, that is fitted;
         >= 1. Ten million take about 2 GB of memory.
@@ -70,6 +71,10 @@ class DawidSkeneParams:
     dependence
         Share of a judge's evidence on an item that another judge's repeats, in [0, 1]; the paper
         assumes 0.
+    posterior_tolerance
+        With ``stop_on: posterior``, stop only when no item's posterior changes by more than this,
+        too; >= 0. EM is then accelerated (label_em). Infinity: plain EM that stops on the
+        objective alone, for fits that repeat published results or are stopped early.
     """
 
     start: Literal["diagonal", "votes"] = "diagonal"
@@ -80,6 +85,7 @@ class DawidSkeneParams:
     max_parameters: int = 10_000_000
     model: str = "dawid_skene"
     dependence: float = 0.0
+    posterior_tolerance: float = 1e-4
 
     def __post_init__(self) -> None:
         if self.start not in ("diagonal", "votes"):
@@ -96,6 +102,8 @@ class DawidSkeneParams:
             raise ValueError(f"model must be one of {', '.join(LABEL_MODELS)}, not {self.model!r}")
         if not 0 <= self.dependence <= 1:
             raise ValueError(f"dependence must be in [0, 1], not {self.dependence}")
+        if not self.posterior_tolerance >= 0:
+            raise ValueError(f"posterior_tolerance must be >= 0, not {self.posterior_tolerance}")
         if self.max_parameters < 1:
             raise ValueError(f"max_parameters must be >= 1, not {self.max_parameters}")
 

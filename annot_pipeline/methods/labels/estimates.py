@@ -1,10 +1,12 @@
 """Estimates of a label model and the expected counts they follow from; the M-step of Dawid-Skene.
 
-Source: Dawid & Skene 1979, eqs. 2.3 and 2.4.
+Sources: Dawid & Skene 1979, eqs. 2.3 and 2.4; Varadhan & Roland 2008, "Simple and globally
+convergent methods for accelerating the convergence of any EM algorithm" (extrapolation).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,10 @@ from annot_pipeline.methods.numerics.additive import Additive
 
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+LEAST_SHARE = 0.1
+"""Least value of an extrapolated count, as a share of the latest expected count."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,27 @@ class Estimates:
     log_prior: Floats
     dependence: Floats
 
+    def keep(self, judge_starts: Codes, mask: Flags) -> Estimates:
+        """Return the estimates of the tasks that ``mask`` selects."""
+        return Estimates(
+            self.log_pi[mask],
+            self.log_theta[np.repeat(mask, np.diff(judge_starts))],
+            self.log_prior[mask],
+            self.dependence[mask],
+        )
+
+    def replace_tasks(self, judge_starts: Codes, mask: Flags, other: Estimates) -> Estimates:
+        """Return these estimates with ``other`` for the tasks that ``mask`` selects."""
+        if mask.all():
+            return other
+        judges = np.repeat(mask, np.diff(judge_starts))
+        return Estimates(
+            np.where(mask[:, None], other.log_pi, self.log_pi),
+            np.where(judges[:, None, None], other.log_theta, self.log_theta),
+            np.where(mask, other.log_prior, self.log_prior),
+            np.where(mask, other.dependence, self.dependence),
+        )
+
 
 @dataclass(frozen=True)
 class Counts(Additive):
@@ -54,6 +81,22 @@ class Counts(Additive):
     theta: Floats
     pi: Floats
     log_likelihood: Floats
+
+    def keep(self, judge_starts: Codes, mask: Flags) -> Counts:
+        """Return the counts of the tasks that ``mask`` selects."""
+        rows = np.repeat(mask, np.diff(judge_starts) * self.pi.shape[1])
+        return Counts(self.theta[rows], self.pi[mask], self.log_likelihood[mask])
+
+    def replace_tasks(self, judge_starts: Codes, mask: Flags, other: Counts) -> Counts:
+        """Return these counts with ``other`` for the tasks that ``mask`` selects."""
+        if mask.all():
+            return other
+        rows = np.repeat(mask, np.diff(judge_starts) * self.pi.shape[1])
+        return Counts(
+            np.where(rows[:, None], other.theta, self.theta),
+            np.where(mask[:, None], other.pi, self.pi),
+            np.where(mask, other.log_likelihood, self.log_likelihood),
+        )
 
 
 def m_step(
@@ -75,6 +118,57 @@ def m_step(
         log_theta, log_pi = np.log(theta), np.log(prevalence(counts, smoothing))
     log_prior = log_dirichlet(log_pi, log_theta, judge_starts, prior, smoothing)
     return Estimates(log_pi, log_theta, log_prior, previous.dependence)
+
+
+def extrapolate_counts(counts: Sequence[Counts], judge_starts: Codes) -> Counts:
+    """Return the counts that EM approaches from three successive ones, by task (SQUAREM).
+
+    With the differences r = c1 - c0 and v = (c2 - c1) - r, these are c0 + 2 a r + a^2 v, where the
+    step length a is |r| / |v|, but at least 1, which is c2 (Varadhan & Roland 2008, scheme S3).
+    They add up to the labels and items that c0, c1 and c2 add up to. A count that would fall below
+    `LEAST_SHARE` of that in c2 is set to it: a positive count stays positive, so that any M-step
+    gives valid estimates and no class is lost.
+
+    Parameters
+    ----------
+    counts
+        Expected counts c0, c1, c2, each under the estimates that follow from the one before.
+    judge_starts
+        ``(n_tasks + 1,)`` where a task's judges start.
+    """
+    n_rows = np.diff(judge_starts) * counts[0].pi.shape[1]
+    thetas, pis = [c.theta for c in counts], [c.pi for c in counts]
+    theta_r, pi_r = thetas[1] - thetas[0], pis[1] - pis[0]
+    theta_v, pi_v = thetas[2] - thetas[1], pis[2] - pis[1]
+    theta_v -= theta_r
+    pi_v -= pi_r
+    squared_r = _squared_norms(theta_r, pi_r, n_rows)
+    squared_v = _squared_norms(theta_v, pi_v, n_rows)
+    is_curved = squared_v > 0
+    step = np.sqrt(squared_r / np.where(is_curved, squared_v, 1.0))
+    step = np.where(is_curved, np.maximum(step, 1.0), 1.0)
+    return Counts(
+        _extrapolate(thetas, theta_r, theta_v, np.repeat(step, n_rows)),
+        _extrapolate(pis, pi_r, pi_v, step),
+        counts[2].log_likelihood,
+    )
+
+
+def _extrapolate(counts: Sequence[Floats], r: Floats, v: Floats, step: Floats) -> Floats:
+    """Return c0 + 2 a r + a^2 v, bounded from below; overwrites ``r`` and ``v`` to save memory."""
+    step = step[:, None]
+    r *= 2 * step
+    v *= step * step
+    v += r
+    v += counts[0]
+    return np.maximum(v, LEAST_SHARE * counts[2], out=v)
+
+
+def _squared_norms(theta: Floats, pi: Floats, n_rows: Codes) -> Floats:
+    """Return the squared norm by task, which does not depend on the tasks beside it."""
+    task = np.repeat(np.arange(n_rows.size), n_rows)
+    of_theta = np.bincount(task, weights=(theta * theta).sum(axis=1), minlength=n_rows.size)
+    return np.asarray(of_theta + (pi * pi).sum(axis=1))
 
 
 def cell_counts(

@@ -4,20 +4,34 @@ Labels lie in blocks of items; what is asked of them are their expected counts u
 a sum over items. The counts are small; all that is done with them is done here, and nothing is
 known here of any item.
 
-Sources: Dawid & Skene 1979 (eqs. 2.3 to 2.5); Passonneau & Carpenter 2013, section 3.
+EM that stops on the posterior is accelerated where a model allows it (SQUAREM, Varadhan & Roland
+2008): each third iteration extrapolates the expected counts of the three E-steps before it. The log
+posterior never falls: a task that an extrapolation would lower stays where it is in that iteration.
+A task is extrapolated only when its objective changes slowly, by less than `SLOW` in an iteration;
+larger jumps may end in another optimum than that of the start. An iteration is one E-step, so that
+`max_iterations` bounds the work of a fit as it does without acceleration.
+
+Sources: Dawid & Skene 1979 (eqs. 2.3 to 2.5); Passonneau & Carpenter 2013, section 3; Varadhan &
+Roland 2008, "Simple and globally convergent methods for accelerating the convergence of any EM
+algorithm".
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from annot_pipeline.methods.labels.e_step import expected_counts, voted_counts
-from annot_pipeline.methods.labels.estimates import Counts, Estimates, log_dirichlet
+from annot_pipeline.methods.labels.e_step import e_step, expected_counts, voted_counts
+from annot_pipeline.methods.labels.estimates import (
+    Counts,
+    Estimates,
+    extrapolate_counts,
+    log_dirichlet,
+)
 from annot_pipeline.methods.labels.label_matrix import LabelMatrix
 from annot_pipeline.methods.labels.models import LABEL_MODELS
 from annot_pipeline.methods.numerics.blocks import Blocks
@@ -32,6 +46,11 @@ Flags = npt.NDArray[np.bool_]
 
 DIAGONAL_START = 0.7
 """Share on the diagonal of the ``diagonal`` start; the rest is spread over all K cells."""
+SLOW = 1e-6
+"""Relative change of the log posterior from which on a task is extrapolated. On 550 fits of real
+and simulated labels, 1e-6 led none to another optimum than plain EM; 1e-5 led 6, 1e-3 led 16."""
+ACCELERATED = ("dawid_skene", "one_coin")
+"""Models whose estimates follow from expected counts alone, under a prior that stays the same."""
 
 
 class Shape(NamedTuple):
@@ -102,6 +121,8 @@ class EMState:
         The latest, and what is expected under them.
     log_posterior, log_likelihood
         ``(iteration + 1, n_tasks)``.
+    earlier
+        Counts of the one or two E-steps before, where the next extrapolation needs them.
     """
 
     iteration: int
@@ -109,6 +130,7 @@ class EMState:
     counts: Counts
     log_posterior: tuple[Floats, ...]
     log_likelihood: tuple[Floats, ...]
+    earlier: tuple[Counts, ...] = ()
 
     @classmethod
     def after_e_step(
@@ -130,23 +152,31 @@ class EMState:
 
     def keep(self, judge_starts: Codes, mask: Flags) -> EMState:
         """Return the state of the tasks that ``mask`` selects."""
-        judges, estimates, counts = np.diff(judge_starts), self.estimates, self.counts
-        k = counts.pi.shape[1]
         return EMState(
             self.iteration,
-            Estimates(
-                estimates.log_pi[mask],
-                estimates.log_theta[np.repeat(mask, judges)],
-                estimates.log_prior[mask],
-                estimates.dependence[mask],
-            ),
-            Counts(
-                counts.theta[np.repeat(mask, judges * k)],
-                counts.pi[mask],
-                counts.log_likelihood[mask],
-            ),
+            self.estimates.keep(judge_starts, mask),
+            self.counts.keep(judge_starts, mask),
             tuple(values[mask] for values in self.log_posterior),
             tuple(values[mask] for values in self.log_likelihood),
+            tuple(counts.keep(judge_starts, mask) for counts in self.earlier),
+        )
+
+    def revert(self, judge_starts: Codes, mask: Flags, before: EMState) -> EMState:
+        """Return this state where the tasks that ``mask`` selects stay as they were ``before``."""
+        log_posterior, log_likelihood = (
+            (*trace[:-1], np.where(mask, previous[-1], trace[-1]))
+            for trace, previous in (
+                (self.log_posterior, before.log_posterior),
+                (self.log_likelihood, before.log_likelihood),
+            )
+        )
+        return EMState(
+            self.iteration,
+            self.estimates.replace_tasks(judge_starts, mask, before.estimates),
+            self.counts.replace_tasks(judge_starts, mask, before.counts),
+            log_posterior,
+            log_likelihood,
+            self.earlier,
         )
 
 
@@ -166,7 +196,11 @@ def run_em(
     progress: Callable[[int, EMState], None] = lambda _, __: None,
     state: EMState | None = None,
 ) -> EMResult:
-    """Run EM; each task leaves when its own objective has settled.
+    """Run EM; each task leaves when its own objective and posteriors have settled.
+
+    A task has converged when the relative change of its objective is at most ``params.tolerance``
+    and no item's posterior changes by more than ``params.posterior_tolerance``. Accelerated EM
+    tests both in the iterations that extrapolate.
 
     Parameters
     ----------
@@ -181,19 +215,14 @@ def run_em(
     state
         Where an earlier run stood.
     """
-    m_step = LABEL_MODELS[params.model]
     state = state or _start(labels, prior, params)
     starts, tasks = labels.judge_starts, np.arange(labels.n_items.size)
     final = Estimates(*(np.empty_like(array) for array in vars(state.estimates).values()))
     courses: dict[int, Convergence] = {}
     running = np.ones(tasks.size, np.bool_)
     while running.any():
-        estimates = m_step(
-            state.counts, labels.judge_starts, prior, params.smoothing, state.estimates
-        )
-        state = EMState.after_e_step(estimates, labels.expected(estimates), state)
-        before, after = state.objective_trace(params.stop_on)[-2:]
-        converged = np.abs(after - before) <= params.tolerance * np.abs(before)
+        state, converged = _iterate(state, labels, prior, params, running)
+        estimates = state.estimates
         ends = running & (converged | (state.iteration >= params.max_iterations))
         for place in np.flatnonzero(ends).tolist():
             task = int(tasks[place])
@@ -217,6 +246,88 @@ def run_em(
             running = np.ones(tasks.size, np.bool_)
         progress(len(courses), state)
     return EMResult(final, [courses[task] for task in range(starts.size - 1)])
+
+
+def _iterate(
+    state: EMState,
+    labels: LabelBlocks,
+    prior: Floats | None,
+    params: DawidSkeneParams,
+    running: Flags,
+) -> tuple[EMState, Flags]:
+    """Return the state after one more E-step, and which of the ``running`` tasks have converged."""
+    starts, counts = labels.judge_starts, state.counts
+    accelerates = _accelerates(params)
+    extrapolates = accelerates and len(state.earlier) == 2
+    extrapolated = np.zeros_like(running)
+    if extrapolates:
+        extrapolated = _has_settled(state.log_posterior, SLOW)
+    if extrapolated.any():
+        limits = extrapolate_counts((*state.earlier, counts), starts)
+        counts = counts.replace_tasks(starts, extrapolated, limits)
+    m_step = LABEL_MODELS[params.model]
+    estimates = m_step(counts, starts, prior, params.smoothing, state.estimates)
+    evaluated = EMState.after_e_step(estimates, labels.expected(estimates), state)
+    if accelerates and not extrapolates:
+        # what an extrapolation tells of the distance to the limit, a small step does not
+        return replace(evaluated, earlier=(*state.earlier, state.counts)), np.zeros_like(running)
+    converged = _have_converged(labels, state, evaluated, params, running)
+    is_higher = evaluated.log_posterior[-1] >= state.log_posterior[-1]
+    lowered = extrapolated & ~is_higher
+    return (evaluated.revert(starts, lowered, state) if lowered.any() else evaluated), converged
+
+
+def _accelerates(params: DawidSkeneParams) -> bool:
+    return (
+        params.stop_on == "posterior"
+        and params.model in ACCELERATED
+        and params.tolerance > 0
+        and params.posterior_tolerance < np.inf
+    )
+
+
+def _have_converged(
+    labels: LabelBlocks,
+    state: EMState,
+    evaluated: EMState,
+    params: DawidSkeneParams,
+    running: Flags,
+) -> Flags:
+    """Return which ``running`` tasks changed little from a state to the one evaluated next."""
+    converged = running & _has_settled(evaluated.objective_trace(params.stop_on), params.tolerance)
+    if params.stop_on == "posterior" and params.posterior_tolerance < np.inf and converged.any():
+        changes = _posterior_changes(labels, state.estimates, evaluated.estimates, converged)
+        converged[converged] = changes <= params.posterior_tolerance
+    return converged
+
+
+def _has_settled(objective_trace: tuple[Floats, ...], tolerance: float) -> Flags:
+    before, after = objective_trace[-2:]
+    return np.asarray(np.abs(after - before) <= tolerance * np.abs(before))
+
+
+def _posterior_changes(
+    labels: LabelBlocks, before: Estimates, after: Estimates, mask: Flags
+) -> Floats:
+    """Return by task, of those that ``mask`` selects, the largest change of an item's posterior.
+
+    Posteriors are not stored: two more E-steps compute them, of these tasks alone.
+    """
+    selected = (estimates.keep(labels.judge_starts, mask) for estimates in (before, after))
+    return np.asarray(np.max(labels.matrices.map(_changes_in_block, *selected, mask), axis=0))
+
+
+def _changes_in_block(
+    matrix: LabelMatrix, before: Estimates, after: Estimates, mask: Flags
+) -> Floats:
+    if not mask.all():
+        matrix = matrix.keep(mask)
+    change = np.abs(e_step(matrix, after)[0] - e_step(matrix, before)[0]).max(axis=1)
+    largest = np.zeros(matrix.tasks.size)
+    has_items = np.diff(matrix.item_starts) > 0  # in this block
+    if has_items.any():
+        largest[has_items] = np.maximum.reduceat(change, matrix.item_starts[:-1][has_items])
+    return largest
 
 
 def _start(labels: LabelBlocks, prior: Floats | None, params: DawidSkeneParams) -> EMState:

@@ -18,7 +18,7 @@ class Convergence:
         Whether the relative change of the tested objective fell below the tolerance
         before the iterations ran out.
     iterations
-        Parameter updates made (M-steps, for EM).
+        Parameter updates made (M-steps, each with an E-step, for EM).
     stop_on
         Name of the objective that was tested.
     log_posterior, log_likelihood
