@@ -1,6 +1,10 @@
 """E-step of label models: the probability of each class of an item, and the counts it adds to.
 
 Source: Dawid & Skene 1979, eq. 2.5.
+
+Where judges have families, each of a family's m labels of an item has weight 1/m in the evidence,
+and a family is one judge. Counts are of whole labels: each judge's confusion is estimated from all
+labels of the judge. EM then finds a fixed point, but its objective may fall on the way.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ FEW = 16
 
 def e_step(matrix: LabelMatrix, estimates: Estimates) -> tuple[Floats, Counts]:
     """Return the posterior ``(n_items, K)``, worked out in log space, and its counts."""
-    logits = matrix.votes @ estimates.log_theta.reshape(-1, matrix.n_labels)
+    logits = matrix.evidence @ estimates.log_theta.reshape(-1, matrix.n_labels)
     items = np.diff(matrix.item_starts)
     logits += np.repeat(estimates.log_pi, items, axis=0)
     repeats = None
@@ -50,7 +54,7 @@ def design_effect(n_judges: Codes, dependence: Floats | float) -> Floats:
     Parameters
     ----------
     n_judges
-        ``(n_items,)``.
+        ``(n_items,)``; judges of one family are one.
     dependence
         Share of a judge's evidence that another's repeats, one or by item.
     """
@@ -65,7 +69,7 @@ def expected_counts(matrix: LabelMatrix, estimates: Estimates) -> Counts:
 def voted_counts(matrix: LabelMatrix) -> Counts:
     """Return counts where each item's share of labels stands for its posterior."""
     k = matrix.n_labels
-    shares = matrix.votes @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
+    shares = matrix.evidence @ np.tile(np.eye(k), (matrix.votes.shape[1] // k, 1))
     total = shares.sum(axis=1, keepdims=True)
     posterior = np.where(total > 0, shares / np.where(total > 0, total, 1), 1 / k)
     return _counts(matrix, posterior, np.zeros(len(posterior)))

@@ -56,7 +56,7 @@ def m_step(
     judges = np.diff(judge_starts)
     by_task = np.zeros((judges.size, k, k))
     np.add.at(by_task, np.repeat(np.arange(judges.size), judges), cells)
-    added = np.stack([borrowed_counts(task, smoothing) for task in by_task])
+    added = borrowed_counts(by_task, smoothing)
     if prior is not None:
         added += prior
     theta = cells + np.repeat(added, judges, axis=0)
@@ -71,49 +71,53 @@ def m_step(
 
 
 def borrowed_counts(cells: Floats, smoothing: float) -> Floats:
-    """Return the labels that each judge of a task borrows, as [observed, true].
+    """Return the labels that each judge of a task borrows, as [task, observed, true].
 
-    ``cells``: ``(K, K)`` expected labels of all judges as [observed, true].
+    ``cells``: ``(n_tasks, K, K)`` expected labels of all judges as [task, observed, true].
     """
-    return BORROWED * common_confusion(cells.T, smoothing).T + smoothing
+    common = common_confusion(cells.transpose(0, 2, 1), smoothing)
+    return np.asarray(BORROWED * common.transpose(0, 2, 1) + smoothing)
 
 
 def common_confusion(counts: Floats, smoothing: float = 0.01) -> Floats:
-    """Return the confusion of all judges of a task, ``(K, K)`` as [true, observed].
+    """Return the confusion of all judges of each task, ``(n_tasks, K, K)`` as [true, observed].
 
     Parameters
     ----------
     counts
-        ``(K, K)`` expected labels of all judges as [true, observed].
+        ``(n_tasks, K, K)`` expected labels of all judges as [task, true, observed].
     smoothing
         Count added to each label where shares of labels are taken.
     """
-    k = len(counts)
+    k = counts.shape[1]
     copy, guess = _copy_or_guess(counts, smoothing)
-    guessing = copy * np.eye(k) + (1 - copy) * guess
+    guessing = copy[:, None, None] * np.eye(k) + ((1 - copy)[:, None] * guess)[:, None, :]
     row = counts + COMMON_LABELS * guessing
-    row /= row.sum(axis=1, keepdims=True)
-    own = np.diag(row)
-    other = np.where(np.eye(k, dtype=bool), 0.0, row).max(axis=1)
-    trust = np.clip(FULL_TRUST * (1 - other / own), 0, 1)[:, None]
+    row /= row.sum(axis=2, keepdims=True)
+    own = row.diagonal(axis1=1, axis2=2)
+    other = np.where(np.eye(k, dtype=bool), 0.0, row).max(axis=2)
+    trust = np.clip(FULL_TRUST * (1 - other / own), 0, 1)[:, :, None]
     return np.asarray(trust * row + (1 - trust) * guessing)
 
 
-def _copy_or_guess(counts: Floats, smoothing: float) -> tuple[float, Floats]:
-    """Return a, the probability that a label is copied, and b ``(K,)``, how labels are guessed.
+def _copy_or_guess(counts: Floats, smoothing: float) -> tuple[Floats, Floats]:
+    """Return a, the probability that a label is copied, and b, how the others are guessed.
 
-    EM with a Beta(2, 2) prior on a and a Dirichlet(1.1) prior on b.
+    EM with a Beta(2, 2) prior on a ``(n_tasks,)`` and a Dirichlet(1.1) prior on b ``(n_tasks, K)``.
+    Each task ends when its own a has settled.
     """
-    right, observed = np.diag(counts), counts.sum(axis=0)
-    copy, guess = COPY_START, label_shares(observed[None], smoothing)[0]
-    total = counts.sum()
+    right, observed = np.ascontiguousarray(counts.diagonal(axis1=1, axis2=2)), counts.sum(axis=1)
+    copy, guess = np.full(len(counts), COPY_START), label_shares(observed, smoothing)
+    total = observed.sum(axis=1)
+    running = np.arange(len(counts))
     for _ in range(COPY_ROUNDS):
-        copied = right * copy / (copy + (1 - copy) * guess)
-        before = copy
-        copy = float((copied.sum() + 1) / (total + 2))
-        guess = observed - copied + 0.1
-        guess /= guess.sum()
-        if abs(copy - before) < COPY_TOLERANCE:
+        before = copy[running, None]
+        copied = right[running] * before / (before + (1 - before) * guess[running])
+        copy[running] = (copied.sum(axis=1) + 1) / (total[running] + 2)
+        guessed = observed[running] - copied + 0.1
+        guess[running] = guessed / guessed.sum(axis=1, keepdims=True)
+        running = running[np.abs(copy[running] - before[:, 0]) >= COPY_TOLERANCE]
+        if not running.size:
             break
     return copy, guess
 

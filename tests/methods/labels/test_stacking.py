@@ -45,7 +45,8 @@ def in_blocks(task: LabelCodes, n_blocks: int) -> list[LabelCodes]:
     for items in np.array_split(np.arange(task.n_items), n_blocks):
         rows = np.isin(task.items, items)
         codes = (task.items[rows] - items[0], task.judges[rows], task.labels[rows])
-        blocks.append(LabelCodes(*codes, items.size, task.n_judges, task.n_labels))
+        sizes = (items.size, task.n_judges, task.n_labels)
+        blocks.append(LabelCodes(*codes, *sizes, task.families))
     return blocks
 
 
@@ -57,7 +58,7 @@ def fit(task: LabelCodes, n_blocks: int = 1) -> tuple[np.ndarray, list[Estimates
         group.fit(replace(HIERARCHICAL, dependence=dependence)).estimates(0)
         for dependence in DEPENDENCE
     ]
-    stacked = fit_stacking(InMemoryBlocks(blocks), estimates)
+    stacked, _ = fit_stacking(InMemoryBlocks(blocks), estimates)
     parts = [stacked_posterior(block, estimates, stacked) for block in blocks]
     return np.concatenate(parts), estimates, stacked
 
@@ -77,7 +78,7 @@ def test_predictions_without_a_label_by_a_loop():
     counts = 0.5 + np.zeros((5, 3, 3))
     np.add.at(counts, (repeated.judges, repeated.labels), q[repeated.items])
     log_pi, shares = np.log([0.5, 0.3, 0.2]), np.array([0.4, 0.4, 0.2])
-    found = [held_out_predictions(labels, q, counts, log_pi, r) for r in DEPENDENCE]
+    found = held_out_predictions(labels, q, counts, log_pi, DEPENDENCE)
     by_member = np.stack([*found, held_out_votes(labels, shares)], axis=1)
     rows = list(zip(repeated.items, repeated.judges, repeated.labels, strict=True))
 
@@ -114,7 +115,7 @@ def test_predictions_without_a_label_by_a_loop():
 def test_weights_are_those_of_a_general_optimizer():
     rng = np.random.default_rng(4)
     members, times = rng.uniform(0.05, 1, (400, PRIOR.size)), rng.integers(1, 4, 400) * 1.0
-    found = stacking_weights(InMemoryBlocks([Predictions(members, times)]))
+    found = stacking_weights(InMemoryBlocks([Predictions(members, members, np.arange(400), times)]))
 
     def loss(w: np.ndarray) -> float:
         return -float(times @ np.log(members @ w) + 30 * PRIOR @ np.log(w))
@@ -129,9 +130,11 @@ def test_weights_are_those_of_a_general_optimizer():
 
 
 def test_weights_of_few_labels_are_the_prior():
-    nothing = Predictions(np.empty((0, PRIOR.size)), np.empty(0))
+    empty = np.empty((0, PRIOR.size))
+    nothing = Predictions(empty, empty, np.empty(0, np.int64), np.empty(0))
     np.testing.assert_allclose(stacking_weights(InMemoryBlocks([nothing])), PRIOR)
-    alike = Predictions(np.full((500, PRIOR.size), 0.3), np.ones(500))
+    same = np.full((500, PRIOR.size), 0.3)
+    alike = Predictions(same, same, np.arange(500), np.ones(500))
     np.testing.assert_allclose(stacking_weights(InMemoryBlocks([alike])), PRIOR, atol=1e-8)
 
 
