@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
 from annot_pipeline.methods.numerics.additive import Additive
 
 Floats = npt.NDArray[np.float64]
@@ -119,3 +120,9 @@ def count_votes(
             n_voted=int(voted.sum()),
         ),
     )
+
+
+def count_judges(task: LabelCodes) -> Codes:
+    """Return the number of judges of each item, ``(n_items,)``."""
+    pairs = np.unique(task.items * max(task.n_judges, 1) + task.judges)
+    return np.bincount(pairs // max(task.n_judges, 1), minlength=task.n_items)

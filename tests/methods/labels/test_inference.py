@@ -1,0 +1,263 @@
+"""Published probabilities: blocks, order, families, known items, other models, odd tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from annot_pipeline.methods.labels.dawid_skene import DawidSkeneParams, dawid_skene_batch
+from annot_pipeline.methods.labels.inference import (
+    LabelFit,
+    Probabilities,
+    TaskLabels,
+    fit_labels,
+    predict_small_task,
+    probabilities,
+)
+from annot_pipeline.methods.labels.label_matrix import LabelCodes
+from annot_pipeline.methods.labels.models import LABEL_MODELS
+from annot_pipeline.methods.labels.recalibration import ENOUGH, FOLDS, KnownItems
+from annot_pipeline.methods.labels.stacking import ItemLabels, cap_unsupported
+from annot_pipeline.methods.labels.votes import count_votes
+from annot_pipeline.methods.numerics.blocks import InMemoryBlocks
+from tests.methods import crowds
+from tests.methods.labels.test_label_models import crowd
+from tests.methods.labels.test_stacking import in_blocks
+
+HIERARCHICAL = DawidSkeneParams(model="hierarchical")
+
+
+def infer(
+    task: LabelCodes,
+    known: KnownItems | None = None,
+    params: DawidSkeneParams = HIERARCHICAL,
+    **how,
+) -> tuple[LabelFit, Probabilities]:
+    labels = TaskLabels(task, known or KnownItems.none())
+    [fit] = fit_labels(InMemoryBlocks([[labels]]), params=params, **how)
+    return fit, probabilities(labels, fit.item_fit)
+
+
+def known_items(truth: np.ndarray, n: int) -> KnownItems:
+    return KnownItems(np.arange(n), truth[:n], np.arange(n) % FOLDS)
+
+
+def test_dawid_skene_beside_it_is_the_papers():
+    """Repeats and families have no part in it: each label counts by itself, to the last bit."""
+    task = crowd(1, n_items=60)
+    related = replace(task, families=np.zeros(task.n_judges, np.int64))
+    [alone] = dawid_skene_batch([task])
+    fit, found = infer(related)
+    np.testing.assert_array_equal(found.dawid_skene, alone.posterior)
+    np.testing.assert_array_equal(fit.dawid_skene.confusion, alone.confusion)
+    assert np.abs(found.published - alone.posterior).max() > 0.01
+
+
+def test_dawid_skene_alone_is_published_as_it_is():
+    task = crowd(2, n_items=60, classes=4)
+    fit, found = infer(task, params=DawidSkeneParams())
+    np.testing.assert_array_equal(found.published, found.dawid_skene)
+    assert fit.heaviest is fit.dawid_skene
+    assert [m.params.model for m in fit.fits] == ["dawid_skene"]
+
+
+@pytest.mark.parametrize("model", sorted({*LABEL_MODELS} - {"dawid_skene", "hierarchical"}))
+def test_other_models_publish_their_posterior_capped(model):
+    task = crowd(3, n_items=60, classes=4)
+    params = DawidSkeneParams(model=model)
+    _, found = infer(task, params=params)
+    [alone] = dawid_skene_batch([task], params=params)
+    labels = ItemLabels.from_codes(task)
+    capped = cap_unsupported(alone.posterior, labels.votes, labels.n_judges)
+    np.testing.assert_allclose(found.published, capped, atol=1e-12)
+
+
+def test_blocks_are_the_whole():
+    task, truth = crowds.crowd("correlated", 4, n_items=240)
+    known = known_items(truth, 120)
+    fit, whole = infer(task, known)
+    blocks, start = [], 0
+    for codes in in_blocks(task, 3):
+        mine = (known.items >= start) & (known.items < start + codes.n_items)
+        of_block = KnownItems(known.items[mine] - start, known.classes[mine], known.folds[mine])
+        blocks.append(TaskLabels(codes, of_block))
+        start += codes.n_items
+    [other] = fit_labels(InMemoryBlocks([[block] for block in blocks]), params=HIERARCHICAL)
+    found = [probabilities(block, other.item_fit) for block in blocks]
+    for name in ("published", "dawid_skene"):
+        parts = np.concatenate([getattr(p, name) for p in found])
+        np.testing.assert_allclose(parts, getattr(whole, name), atol=1e-8)
+    assert other.evidence.n_labels == fit.evidence.n_labels
+    np.testing.assert_allclose(other.evidence.published, fit.evidence.published, rtol=1e-6)
+
+
+def test_tasks_beside_each_other_are_as_alone():
+    tasks = [crowd(5, n_items=50), crowd(6, n_items=80, classes=2), crowd(7, n_items=40)]
+    labels = [TaskLabels(task, KnownItems.none()) for task in tasks]
+    fits = fit_labels(InMemoryBlocks([labels]), params=HIERARCHICAL)
+    for task, mine, fit in zip(tasks, labels, fits, strict=True):
+        alone = infer(task)[1].published
+        np.testing.assert_array_equal(probabilities(mine, fit.item_fit).published, alone)
+
+
+def test_known_items_correct_what_judges_share():
+    """Judges take class 1 for class 0 on half of its items, all together."""
+    rng = np.random.default_rng(8)
+    n, n_judges = 1200, 6
+    truth = rng.choice(2, n)
+    seen = np.where((truth == 1) & (rng.random(n) < 0.5), 0, truth)
+    items, judges = np.repeat(np.arange(n), n_judges), np.tile(np.arange(n_judges), n)
+    right = rng.random(items.size) < 0.9
+    labels = np.where(right, seen[items], 1 - seen[items])
+    task = LabelCodes(items, judges, labels, n, n_judges, 2)
+    plain = infer(task)[1].published
+    fit, found = infer(task, known_items(truth, 300))
+    unknown = np.arange(300, n)
+    before, after = (-np.log(p[unknown, truth[unknown]]).mean() for p in (plain, found.published))
+    assert after < before - 0.1
+    assert fit.item_fit.recalibration.n_known == 300
+    few, _ = infer(task, known_items(truth, ENOUGH - 1))
+    assert few.item_fit.recalibration is None
+
+
+def test_small_tasks_are_drawn_to_shared_weights():
+    task = crowd(9, n_items=12)
+    shared = np.array([0.1, 0.1, 0.7, 0.1])
+    own = infer(task)[0].item_fit.stacking.weights
+    drawn = infer(task, shared_weights=shared)[0].item_fit.stacking.weights
+    np.testing.assert_allclose(drawn, shared, atol=0.1)
+    assert np.abs(own - shared).max() > 0.2
+    large = crowd(10, n_items=400)
+    weights = [infer(large, shared_weights=s)[0].item_fit.stacking.weights for s in (None, shared)]
+    np.testing.assert_array_equal(*weights)
+    assert predict_small_task(task, HIERARCHICAL).item.size > 20
+    assert predict_small_task(large, HIERARCHICAL).item.size == 0
+
+
+def test_votes_that_predict_better_are_found():
+    """Judges of two camps who call the classes differently from item to item."""
+    rng = np.random.default_rng(11)
+    n, n_judges = 400, 8
+    items, judges = np.repeat(np.arange(n), n_judges), np.tile(np.arange(n_judges), n)
+    said = rng.random(n)
+    labels = (rng.random(items.size) < said[items]).astype(np.int64)
+    fit, _ = infer(LabelCodes(items, judges, labels, n, n_judges, 2), params=DawidSkeneParams())
+    assert fit.evidence.votes_predict_better
+    independent, _ = crowds.crowd("independent", 3, n_items=400)
+    assert not infer(independent)[0].evidence.votes_predict_better
+
+
+# --- odd tasks: nothing is NaN, nothing without a vote is a label ---------------------------------
+
+
+def codes(rows, n_items, n_judges, n_labels, families=None):
+    items, judges, labels = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    return LabelCodes(items, judges, labels, n_items, n_judges, n_labels, families)
+
+
+ODD = {
+    "one class used": codes([(i, j, 1) for i in range(9) for j in range(3)], 9, 3, 3),
+    "one class": codes([(i, j, 0) for i in range(9) for j in range(3)], 9, 3, 1),
+    "items without labels": codes([(i, j, i % 2) for i in range(9) for j in range(3)], 14, 3, 2),
+    "one judge": codes([(i, 0, i % 3) for i in range(9)], 9, 1, 3),
+    "an item for each judge": codes([(i // 3, i, i % 2) for i in range(30)], 10, 30, 2),
+    "200 classes": codes(
+        [(i, j, (7 * i + j * (i % 2)) % 200) for i in range(40) for j in range(3)], 40, 3, 200
+    ),
+    "one label": codes([(0, 0, 1)], 1, 1, 2),
+    "a family of one": codes(
+        [(i, j, (i + (j == 2)) % 2) for i in range(9) for j in range(3)], 9, 3, 2, np.arange(3)
+    ),
+    "all of one family": codes(
+        [(i, j, (i + (j == 2)) % 2) for i in range(9) for j in range(3)], 9, 3, 2, np.zeros(3, int)
+    ),
+    "a judge who repeats": codes(
+        [(0, 0, 0), (0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 0, 0), (1, 1, 0)], 2, 2, 2, np.arange(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_tasks(name):
+    task = ODD[name]
+    fit, found = infer(task)
+    votes = count_votes(
+        task.items, task.labels, n_items=task.n_items, n_labels=task.n_labels
+    ).counts
+    for p in (
+        found.published,
+        found.dawid_skene,
+        fit.heaviest.prevalence[None],
+        *fit.heaviest.confusion,
+    ):
+        assert np.isfinite(p).all()
+        np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-9)
+    judged = votes.sum(axis=1) > 0
+    label = found.published.argmax(axis=1)
+    assert (votes[np.arange(task.n_items), label][judged] > 0).all()
+    assert fit.evidence.n_labels >= 0
+
+
+def test_a_family_of_one_is_no_family():
+    task = ODD["a family of one"]
+    np.testing.assert_array_equal(
+        infer(task)[1].published, infer(replace(task, families=None))[1].published
+    )
+
+
+def test_related_judges_count_as_one():
+    """Five copies of one weak judge, whom nobody can find as they have 18 items, and three others.
+
+    Declared as a family they outvote nobody: the mean over crowds is far above that without.
+    """
+    rng = np.random.default_rng(12)
+    n, right = 18, np.zeros(2)
+    for _ in range(20):
+        truth = rng.choice(2, n)
+        good = [np.where(rng.random(n) < 0.85, truth, 1 - truth) for _ in range(3)]
+        weak = np.where(rng.random(n) < 0.6, truth, 1 - truth)
+        columns = [*good, *([weak] * 5)]
+        rows = [(i, j, column[i]) for i in range(n) for j, column in enumerate(columns)]
+        task = codes(rows, n, 8, 2, np.arange(8))
+        related = replace(task, families=np.array([0, 1, 2, 3, 3, 3, 3, 3]))
+        right += [(infer(t)[1].published.argmax(axis=1) == truth).mean() for t in (task, related)]
+    alone, together = right / 20
+    assert together > alone + 0.1
+
+
+def test_copies_that_nobody_declared_are_found():
+    """The same crowd with noise, so that the copies differ now and then; they count as one."""
+    rng = np.random.default_rng(14)
+    n = 300
+    truth = rng.choice(2, n)
+    good = [np.where(rng.random(n) < 0.8, truth, 1 - truth) for _ in range(7)]
+    weak = np.where(rng.random(n) < 0.6, truth, 1 - truth)
+    copies = [np.where(rng.random(n) < 0.95, weak, 1 - weak) for _ in range(5)]
+    columns = [*good, *copies]
+    rows = [(i, j, column[i]) for i in range(n) for j, column in enumerate(columns)]
+    task = codes(rows, n, 12, 2, np.arange(12))
+    fit, found = infer(task)
+    assert fit.item_fit.families.tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 7, 7, 7, 7]
+    assert (found.published.argmax(axis=1) == truth).mean() > 0.9
+    assert fit.related.n_found == 1
+    independent, _ = crowds.crowd("independent", 15, n_items=300)
+    fit, _ = infer(independent)
+    assert fit.item_fit.families is None
+    assert fit.related.n_found == 0
+
+
+def test_a_few_labels_less_leave_the_share_of_certain_labels():
+    """5% of the labels dropped at random: the median change is below .03."""
+    task, _ = crowds.crowd("correlated", 13, n_items=600)
+    share = (infer(task)[1].published.max(axis=1) >= 0.95).mean()
+    rng = np.random.default_rng(0)
+    changes = []
+    for _ in range(9):
+        kept = rng.random(task.items.size) >= 0.05
+        fewer = replace(
+            task, items=task.items[kept], judges=task.judges[kept], labels=task.labels[kept]
+        )
+        changes.append(abs((infer(fewer)[1].published.max(axis=1) >= 0.95).mean() - share))
+    assert np.median(changes) < 0.03
