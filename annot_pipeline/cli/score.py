@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ NAMES = {
 MOST_TASKS = 25
 """Tasks that get a line; --json has all."""
 MOST_CLASSES = 25
+TERMINAL_WIDTH = 80
 
 
 def add(score: argparse.ArgumentParser) -> None:
@@ -51,7 +53,7 @@ def add(score: argparse.ArgumentParser) -> None:
     )
     score.add_argument(
         "--raw", action="store_true",
-        help="gold's probabilities are Dawid-Skene's own, not the calibrated ones",
+        help="gold's probabilities are Dawid-Skene's own, not the published ones",
     )  # fmt: skip
     score.add_argument(
         "--unknown-wrong", action="store_true", help="classes that gold does not know are wrong"
@@ -152,7 +154,13 @@ def _coverage(document: Document) -> list[str]:
     return lines
 
 
-CIRCULAR = "majority is circular: gold was inferred from the same votes"
+ON_KNOWN = "scored on items whose class is known, by truth or an expert: not on gold's labels"
+ON_GOLD = (
+    "scored on gold, which was inferred: where gold is wrong, a model that is right counts as "
+    "wrong; the majority is left out, as gold was made of it. From 50 known items on (truth in "
+    "items, or adjudicated) these alone are scored"
+)
+ON_BOTH = "some tasks are scored on known items, the others on gold: see scored_on in --json"
 
 
 def _names(names: Sequence[str], n: int) -> str:
@@ -169,13 +177,25 @@ def _figures(part: Document, document: Document) -> list[str]:
              f"{'prevalence':>12}{'gold':>9}"]  # fmt: skip
     for name, says in NAMES.items():
         figure = part["figures"][name]
-        baselines = [part["baselines"][baseline][name]["value"] for baseline in part["baselines"]]
+        majority, prevalence, gold = (
+            part["baselines"].get(baseline, {}).get(name, {}).get("value")
+            for baseline in ("majority_vote", "prevalence", "gold")
+        )
         lines.append(
             f"{says:<20}{_value(figure['value']):>8}  {_interval(figure):<16}"
-            f"{_value(baselines[0]):>9}{_value(baselines[1]):>12}{_value(baselines[2]):>9}"
+            f"{_value(majority):>9}{_value(prevalence):>12}{_value(gold):>9}"
         )
     reasons = dict.fromkeys(document["why_null"].values())
-    return [*lines, CIRCULAR, *(f"-: {why}" for why in reasons)]
+    scored_on = textwrap.wrap(_scored_on(document), TERMINAL_WIDTH)
+    return [*lines, *scored_on, *(f"-: {why}" for why in reasons)]
+
+
+def _scored_on(document: Document) -> str:
+    """Return what the figures are about."""
+    modes = {task["scored_on"] for task in document["tasks"]}
+    if len(modes) > 1:
+        return ON_BOTH
+    return ON_KNOWN if modes == {"known"} else ON_GOLD
 
 
 def _classes(task: Document) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,6 +86,11 @@ class Predicted:
     n_unknown: int = 0
     n_scaled: int = 0
     n_tied: int = 0
+
+    def take(self, rows: Codes) -> Predicted:
+        """Return the predictions of some of the items, by place; counts stay as they are."""
+        shares = None if self.probabilities is None else self.probabilities[rows]
+        return replace(self, items=self.items[rows], codes=self.codes[rows], probabilities=shares)
 
 
 def predicted(

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from annot_pipeline.contracts import CERTAINTY_BOUNDS, TEXT
-from annot_pipeline.contracts.certainty import CALIBRATED
+from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import Problem, StoreError
 from annot_pipeline.storage.releases import Release
 
@@ -46,6 +46,9 @@ class GoldTask:
         ``(n_items,)`` code of the label with most votes; -1 where nobody voted.
     adjudicated
         ``(n_items,)`` whether an expert decided.
+    true_classes
+        ``(n_items,)`` code of the item's class, by an expert or the truth of item tables; -1
+        where it is not known.
     column
         Of ``label_distributions`` that the distribution is of.
     """
@@ -57,6 +60,7 @@ class GoldTask:
     labels: Codes
     majority: Codes
     adjudicated: Flags
+    true_classes: Codes
     column: str
 
     @property
@@ -76,6 +80,7 @@ class GoldTask:
             self.labels[items],
             self.majority[items],
             self.adjudicated[items],
+            self.true_classes[items],
             self.column,
         )
 
@@ -88,7 +93,7 @@ def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
     release
         Whose gold.
     raw
-        Take Dawid-Skene's probabilities, though calibrated ones are there.
+        Take Dawid-Skene's probabilities, not the published ones.
 
     Raises
     ------
@@ -101,18 +106,20 @@ def read_gold(release: Release, *, raw: bool = False) -> dict[str, GoldTask]:
         do = "predictions of scores can be joined with the gold table scores"
         raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
     whole = release.table("label_distributions")
-    column = "probability" if raw or CALIBRATED not in whole.schema.names else CALIBRATED
+    column = probability_column(whole.schema.names, dawid_skene=raw)
     distributions = dict(_by_task(whole))
     prevalence = dict(_by_task(release.table("prevalence")))
+    truths = release.table("items").select(["item", "truth"])
+    truths = truths.filter(truths["truth"].is_valid())
     gold = {}
     for task, rows in _by_task(labels):
         shares, order = distributions.get(task), prevalence.get(task)
         if shares is not None and shares[column].null_count:
             continue  # labelled by votes alone: there are no probabilities to score against
         classes = _classes(rows, shares, order)
-        gold[task] = _task(task, rows, shares, classes, column)
+        gold[task] = _task(task, rows, shares, classes, column, truths)
     if not gold:
-        what = "no task has probabilities: all were too large for Dawid-Skene"
+        what = "no task has probabilities: all were too large for the label model"
         do = "raise dawid_skene.max_parameters, or join predictions with labels by item"
         raise StoreError(f"{release.version} has nothing to score", [Problem("", what, do=do)])
     return gold
@@ -143,6 +150,7 @@ def _task(
     shares: pa.Table | None,
     classes: tuple[str, ...],
     column: str,
+    truths: pa.Table,
 ) -> GoldTask:
     items = labels["item"].cast(TEXT).combine_chunks()
     codes = _codes(labels["label"], classes)
@@ -155,8 +163,16 @@ def _task(
         codes,
         _codes(labels["majority_label"], classes),
         adjudicated,
+        np.where(adjudicated, codes, _true_classes(items, classes, truths)),
         column,
     )
+
+
+def _true_classes(items: pa.Array, classes: tuple[str, ...], truths: pa.Table) -> Codes:
+    """Return the code of each item's truth; -1 where it is not known, or no class."""
+    places = _places(pa.chunked_array([items]), truths["item"].cast(TEXT).combine_chunks())
+    codes = np.append(_codes(truths["truth"], classes), -1)
+    return np.asarray(codes[places], np.int64)
 
 
 def _distribution(

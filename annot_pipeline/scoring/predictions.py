@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from annot_pipeline.config import Limits
 from annot_pipeline.contracts import TEXT
-from annot_pipeline.contracts.certainty import CALIBRATED
+from annot_pipeline.contracts.certainty import probability_column
 from annot_pipeline.errors import ConfigError, InputError, Problem, first_of
 from annot_pipeline.exports import READERS, Opening
 from annot_pipeline.exports.text_check import BYTES_LOOKED_AT, is_text
@@ -212,7 +212,7 @@ def recognise(
     form
         One of `FORMS`, if it is not to be guessed.
     raw
-        Of another release take Dawid-Skene's probabilities, though calibrated ones are there.
+        Of another release take Dawid-Skene's probabilities, not the published ones.
 
     Raises
     ------
@@ -235,10 +235,8 @@ def recognise(
         form = _likely(predictions, item, task, label, label_column, by_class)
     recognised = Form(form, item, task)
     if form in ("labels", "long") and label_column:
-        probability_column = CALIBRATED if CALIBRATED in there and not raw else PROBABILITY
-        recognised = Form(
-            form, item, task, label_column, probability_column if form == "long" else None
-        )
+        column = probability_column(there, dawid_skene=raw) if form == "long" else None
+        recognised = Form(form, item, task, label_column, column)
     elif form == "columns":
         recognised = Form(form, item, task, classes=tuple(by_class.items()))
     elif form == "object":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +36,8 @@ from annot_pipeline.storage.releases import Releases
 Document = dict[str, Any]
 Progress = Callable[[str], None]
 
-BASELINES = ("majority_vote", "prevalence", "gold")
-"""Scored beside the model, as if they were models."""
+ENOUGH = 50
+"""Known items from which a model is scored on them alone."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Options:
     unknown_wrong
         Classes that gold does not know are wrong answers.
     raw
-        Gold is what Dawid-Skene says, not its calibrated probabilities.
+        Gold is what Dawid-Skene says, not the published probabilities.
     """
 
     task: str | None = None
@@ -187,18 +187,30 @@ def _classes(tasks: Iterable[GoldTask]) -> list[str]:
 
 def _score_task(gold: GoldTask, predictions: Predicted, options: Options, seed: int) -> _Scored:
     mine = gold.take(predictions.items)
+    n_matched, with_truth = len(mine.items), np.flatnonzero(mine.true_classes != NO_CLASS)
+    is_known = with_truth.size >= ENOUGH
+    if is_known:
+        mine, predictions = mine.take(with_truth), predictions.take(with_truth)
+    groups, published = mine.groups, (mine.labels, mine.distribution)
+    if is_known:
+        mine = replace(
+            mine,
+            labels=mine.true_classes,
+            distribution=np.eye(len(mine.classes))[mine.true_classes],
+        )
     n_items, n_classes = mine.distribution.shape
     resamples = ItemResamples.draw(n_items, options.rounds, _rng(seed, mine))
     shares = mine.distribution.mean(axis=0)
     guesses: dict[str, tuple[Any, Any]] = {
         "model": (predictions.codes, predictions.probabilities),
-        "majority_vote": (mine.majority, None),
         "prevalence": (
             np.full(n_items, int(shares.argmax())),
             np.broadcast_to(shares, (n_items, n_classes)),
         ),
-        "gold": (mine.labels, mine.distribution),
+        "gold": published,
     }
+    if is_known:  # else the vote competes with gold that it made
+        guesses["majority_vote"] = (mine.majority, None)
     scores = {
         name: score_items(mine.distribution, mine.labels, *guess, floor=options.floor)
         for name, guess in guesses.items()
@@ -207,7 +219,7 @@ def _score_task(gold: GoldTask, predictions: Predicted, options: Options, seed: 
         zip(
             scores,
             resample_scores(
-                list(scores.values()), mine.groups, resamples, n_groups=len(GROUPS)
+                list(scores.values()), groups, resamples, n_groups=len(GROUPS)
             ),
             strict=True,
         )
@@ -216,8 +228,10 @@ def _score_task(gold: GoldTask, predictions: Predicted, options: Options, seed: 
     model, floored = sums.pop("model"), int(scores["model"].floored.sum())
     document = {
         "task": mine.name,
+        "scored_on": "known" if is_known else "gold",
         "n_items": n_items,
-        "n_without_prediction": len(gold.items) - n_items,
+        "n_known": int(with_truth.size),
+        "n_without_prediction": len(gold.items) - n_matched,
         "n_adjudicated": int(mine.adjudicated.sum()),
         "n_without_votes": int((mine.majority == NO_CLASS).sum()),
         "n_unknown_class": predictions.n_unknown,
@@ -301,7 +315,7 @@ def _micro(scored: Mapping[str, _Scored]) -> Document:
                 .all_groups()
                 .estimates()
             )
-            for name in BASELINES
+            for name in _common_baselines(scored)
         },
         "by_certainty": written.by_certainty(whole),
     }  # fmt: skip
@@ -316,6 +330,12 @@ def _macro(scored: Mapping[str, _Scored]) -> Document:
             name: written.figures(
                 mean_over_tasks([task.baselines[name] for task in scored.values()])
             )
-            for name in BASELINES
+            for name in _common_baselines(scored)
         },
     }
+
+
+def _common_baselines(scored: Mapping[str, _Scored]) -> list[str]:
+    """Return the baselines that all tasks have."""
+    first, *others = (task.baselines for task in scored.values())
+    return [name for name in first if all(name in baselines for baselines in others)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from annot_pipeline.cli import main
-from annot_pipeline.contracts import LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
+from annot_pipeline.contracts import ITEMS, LABEL_DISTRIBUTIONS, LABELS, PREVALENCE
 from annot_pipeline.scoring import score
 
 Shares = dict[str, dict[str, dict[str, float]]]
@@ -49,9 +49,15 @@ def release(
     shares: Shares,
     decisions: Decided | None = None,
     majority: Decided | None = None,
-    calibrated: Callable[[float], float] = float,
+    dawid_skene: Callable[[float], float] = float,
+    truths: Mapping[str, str] | None = None,
+    schema: int = 5,
 ) -> InMemory:
-    """A release of tasks; classes are in the order of the task's first item."""
+    """A release of tasks; classes are in the order of the task's first item.
+
+    ``dawid_skene`` makes Dawid-Skene's probabilities of the published ones, ``truths`` are by item,
+    and ``schema`` is that of the columns.
+    """
     decided, voted = decisions or {}, majority or {}
     orders = {task: list(next(iter(items.values()))) for task, items in shares.items()}
     keys = sorted({(t, i) for t, items in shares.items() for i in items} | decided.keys())
@@ -65,7 +71,9 @@ def release(
             "label": decided.get((task, item), best),
             "probability": found.get(str(best)),
             "certain": False,
-            "calibrated_certain": False,
+            "dawid_skene_label": best,
+            "dawid_skene_probability": dawid_skene(found[best]) if best else None,
+            "dawid_skene_certain": False,
             "n_judgments": 3 if found else 0,
             "n_judges": 3 if found else 0,
             "majority_label": voted.get((task, item), best),
@@ -81,7 +89,9 @@ def release(
         for name, p in found.items()
     ]
     classes = [(t, name, n) for t, order in orders.items() for n, name in enumerate(order)]
-    zeros = ("prevalence", "vote_share", "plurality_frequency", "majority_frequency")
+    zeros = ("prevalence", "dawid_skene_prevalence", "vote_share", "plurality_frequency",
+             "majority_frequency")  # fmt: skip
+    items = sorted({item for _, item in keys} | (truths or {}).keys())
     tables = {
         "labels": LABELS.from_columns(labels),
         "label_distributions": LABEL_DISTRIBUTIONS.from_columns(
@@ -90,7 +100,7 @@ def release(
                 "item": [c[1] for c in cells],
                 "label": [c[2] for c in cells],
                 "probability": [c[3] for c in cells],
-                "calibrated_probability": [calibrated(c[3]) for c in cells],
+                "dawid_skene_probability": [dawid_skene(c[3]) for c in cells],
                 "votes": [0 for _ in cells],
             }
         ),
@@ -104,9 +114,25 @@ def release(
                 "n_certain": [0 for _ in classes],
             }
         ),
+        "items": ITEMS.from_columns(
+            {"item": items, "truth": [(truths or {}).get(item) for item in items]}
+        ),
     }
+    return InMemory(version, {name: of_schema(table, schema) for name, table in tables.items()})
 
-    return InMemory(version, tables)
+
+def of_schema(table: pa.Table, schema: int) -> pa.Table:
+    """The columns of probabilities as an older schema has them."""
+    if schema >= 5:
+        return table
+    published = {"probability", "certain"} & set(table.column_names)
+    older = {f"dawid_skene_{name}": name for name in published}
+    if schema >= 3:
+        older |= {name: f"calibrated_{name}" for name in published}
+    left = {name for name in table.column_names if name.startswith("dawid_skene_")}
+    gone = (left | published) - older.keys()
+    kept = table.drop_columns(sorted(gone))
+    return kept.rename_columns([older.get(name, name) for name in kept.column_names])
 
 
 Scorer = Callable[..., tuple[int, dict[str, Any], str]]

@@ -15,7 +15,6 @@ import pytest
 from annot_pipeline.cli import main
 from annot_pipeline.cli.score import NAMES
 from annot_pipeline.methods.labels.prediction_scores import FIGURES
-from tests.scoring import conftest
 from tests.scoring.conftest import TWO_TASKS
 
 ONE = {"mood": TWO_TASKS["mood"]}
@@ -34,38 +33,53 @@ def value(part, name):
     return part["figures"][name]["value"]
 
 
-def test_gold_is_calibrated_unless_raw_is_asked_for(publish, scored):
-    halfway = {"yes": 0.65, "no": 0.35}
+def half_sure(p):
+    """Halfway between a probability of two classes and .5."""
+    return 0.25 + p / 2
 
-    def calibrated(p):
-        return 0.25 + p / 2
 
-    publish(ONE, calibrated=calibrated)
-    own = "item,label,probability,calibrated_probability\na,yes,0.8,0.65\na,no,0.2,0.35\n"
+HALF_SURE = {
+    item: -sum(half_sure(p) * math.log(half_sure(p)) for p in shares.values())
+    for item, shares in ONE["mood"].items()
+}
+"""Entropy of each item under `half_sure`."""
+
+
+def test_gold_is_published_unless_raw_is_asked_for(publish, scored):
+    publish(ONE, dawid_skene=half_sure)
+    own = "item,label,probability,dawid_skene_probability\na,yes,0.8,0.65\na,no,0.2,0.35\n"
     _, found, _ = scored("release.csv", own)
-    assert found["gold_column"] == "calibrated_probability"
-    entropy = -sum(p * math.log(p) for p in halfway.values())
-    assert value(found["micro"], "entropy") == pytest.approx(entropy)
+    assert found["gold_column"] == "probability"
+    assert value(found["micro"], "entropy") == pytest.approx(ENTROPY["a"])
     assert value(found["micro"], "kl") == pytest.approx(0, abs=1e-12)
     _, raw, _ = scored("release.csv", own, "--raw")
-    assert raw["gold_column"] == "probability"
-    assert value(raw["micro"], "entropy") == pytest.approx(ENTROPY["a"])
+    assert raw["gold_column"] == "dawid_skene_probability"
+    assert value(raw["micro"], "entropy") == pytest.approx(HALF_SURE["a"])
     assert value(raw["micro"], "kl") == pytest.approx(0, abs=1e-12)
 
 
-def test_releases_before_schema_3_have_raw_probabilities(publish, scored, monkeypatch):
-    publish(ONE)
-    whole = conftest.InMemory.table
+@pytest.mark.parametrize("schema", [3, 4])
+def test_releases_of_schemas_3_and_4_are_scored_by_calibrated_probabilities(
+    publish, scored, schema
+):
+    publish(ONE, dawid_skene=half_sure, schema=schema)
+    own = "item,label,probability,calibrated_probability\na,yes,0.65,0.8\na,no,0.35,0.2\n"
+    _, found, _ = scored("release.csv", own)
+    assert found["gold_column"] == "calibrated_probability"
+    assert value(found["micro"], "entropy") == pytest.approx(ENTROPY["a"])
+    assert value(found["micro"], "kl") == pytest.approx(0, abs=1e-12)
+    _, raw, _ = scored("release.csv", own, "--raw")
+    assert raw["gold_column"] == "probability"
+    assert value(raw["micro"], "entropy") == pytest.approx(HALF_SURE["a"])
+    assert value(raw["micro"], "kl") == pytest.approx(0, abs=1e-12)
 
-    def older(self, name):
-        return whole(self, name).drop_columns(
-            [c for c in whole(self, name).column_names if c.startswith("calibrated")]
-        )
 
-    monkeypatch.setattr(conftest.InMemory, "table", older)
-    _, found, _ = scored("model.csv", WIDE)
-    assert found["gold_column"] == "probability"
-    assert value(found["micro"], "entropy") == pytest.approx(sum(ENTROPY.values()) / 3)
+def test_releases_before_schema_3_have_dawid_skenes_probabilities(publish, scored):
+    publish(ONE, dawid_skene=half_sure, schema=2)
+    for more in ((), ("--raw",)):
+        _, found, _ = scored("model.csv", WIDE, *more)
+        assert found["gold_column"] == "probability"
+        assert value(found["micro"], "entropy") == pytest.approx(sum(HALF_SURE.values()) / 3)
 
 
 def test_probabilities_by_hand(publish, scored):
@@ -88,7 +102,7 @@ def test_probabilities_by_hand(publish, scored):
     assert found["why_null"] == {}
     assert task["calibration"]["error"] == pytest.approx((0.1 + 0.25 + 0.37) / 3)
     beside = {name: value({"figures": of}, "kl") for name, of in task["baselines"].items()}
-    assert beside["majority_vote"] is None
+    assert {*beside} == {"prevalence", "gold"}, "gold was made of votes: they are no baseline"
     assert beside["gold"] == pytest.approx(0, abs=1e-15)
     yes = (0.8 + 0.5 + 0.03) / 3
     share_entropy = -yes * math.log(yes) - (1 - yes) * math.log(1 - yes)
@@ -145,8 +159,9 @@ def test_labels_have_no_log_loss_and_it_is_said_why(publish, scored):
     assert task["calibration"] is None
     assert value(task, "accuracy") == pytest.approx(2 / 3)
     assert value(task, "expected_accuracy") == pytest.approx((0.2 + 0.5 + 0.97) / 3)
-    majority = task["baselines"]["majority_vote"]
-    assert majority["expected_accuracy"]["value"] == pytest.approx((0.2 + 0.5 + 0.97) / 3)
+    assert "majority_vote" not in task["baselines"]
+    prevalence = task["baselines"]["prevalence"]
+    assert prevalence["expected_accuracy"]["value"] == pytest.approx((0.2 + 0.5 + 0.97) / 3)
     assert [row["item"] for row in found["farthest"]] == ["a"]
     classes = {row["label"]: row for row in task["by_class"]}
     assert (classes["yes"]["n_gold"], classes["yes"]["n_predicted"]) == (2, 1)

@@ -40,6 +40,8 @@ def test_gold_scores_as_gold(scored):
     (task,) = found["tasks"]
     assert found["form"]["name"] == "long"
     assert (task["task"], task["n_items"]) == ("small", 30)
+    assert task["scored_on"] == "gold"
+    assert {*task["baselines"]} == {"prevalence", "gold"}
     assert task["figures"] == task["baselines"]["gold"]
     assert task["figures"]["kl"]["value"] == pytest.approx(0, abs=1e-12)
     assert task["figures"]["log_loss"]["value"] == pytest.approx(
@@ -48,13 +50,26 @@ def test_gold_scores_as_gold(scored):
     assert task["mean_f1"]["value"] == 1
 
 
-def test_votes_score_as_the_majority(scored):
-    def votes(release):
-        rows = table(release, "labels")
-        return rows.select(["item", "majority_label"]).rename_columns(["item", "label"])
-
-    (task,) = scored(votes)["tasks"]
+def test_votes_score_as_the_majority(build_campaign, tmp_path, capsys):
+    """On known items: elsewhere votes made the gold, and are no baseline."""
+    rows = ROWS + ROWS.replace("i", "k").replace("ktem,judge,label\n", "")
+    folder = tmp_path / "campaign"
+    folder.mkdir()
+    truths = [
+        f"{kind}{n:02},{'no' if n % 2 or n < 9 else 'yes'}\n" for kind in "ik" for n in range(30)
+    ]
+    (folder / "items.csv").write_text("item,truth\n" + "".join(truths))
+    fields = {"item": "item", "truth": "truth"}
+    items = [{"path": "items.csv", "format": "csv", "fields": fields}]
+    release = build_campaign({"a.csv": rows}, items=items).publication.release
+    path = tmp_path / "predictions.csv"
+    votes = release.table("labels").select(["item", "majority_label"])
+    pyarrow.csv.write_csv(votes.rename_columns(["item", "label"]), path)
+    assert main(["score", str(folder), str(path), "--json"]) == 0
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert (task["scored_on"], task["n_items"]) == ("known", 60)
     assert task["figures"] == task["baselines"]["majority_vote"]
+    assert task["figures"]["accuracy"]["value"] == pytest.approx(50 / 60)  # of ten, votes say yes
 
 
 def test_a_decision_counts_as_gold(build_campaign, tmp_path, capsys):
